@@ -1,0 +1,85 @@
+"""Results of a KRM function: what was found, where, and how much it matters.
+
+Source of the shape: KRM Functions Specification, section "ResourceList", field `results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+Severity = Literal["error", "warning", "info"]
+
+#: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
+ABSENT: Final[Any] = object()
+
+_RANK: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "info": 2}
+
+
+class ResourceRef(NamedTuple):
+    """The identity of an object. `namespace` is empty when the manifest has none."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    def __str__(self) -> str:
+        """`PodGroup ml/train`, or `PodGroup train` without a namespace."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class FileRef(NamedTuple):
+    """A place in a file. `index` counts documents from 0, `line` and `column` from 1 (0: unknown)."""
+
+    path: str
+    index: int = 0
+    line: int = 0
+    column: int = 0
+
+
+class Result(NamedTuple):
+    """One finding. `path` is a field path in text form; `tags` holds at least `rule` for findings of rules."""
+
+    message: str
+    severity: Severity = "error"
+    ref: ResourceRef | None = None
+    path: str = ""
+    current: Any = ABSENT
+    proposed: Any = ABSENT
+    file: FileRef | None = None
+    tags: Mapping[str, str] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as the specification spells it; keys without a value are left out."""
+        out: dict[str, Any] = {"message": self.message, "severity": self.severity}
+        if self.ref:
+            ref = {"apiVersion": self.ref.api_version, "kind": self.ref.kind, "name": self.ref.name}
+            if self.ref.namespace:
+                ref["namespace"] = self.ref.namespace
+            out["resourceRef"] = ref
+        if self.path:
+            field: dict[str, Any] = {"path": self.path}
+            if self.current is not ABSENT:
+                field["currentValue"] = self.current
+            if self.proposed is not ABSENT:
+                field["proposedValue"] = self.proposed
+            out["field"] = field
+        if self.file:
+            file: dict[str, Any] = {"path": self.file.path, "index": self.file.index}
+            if self.file.line:
+                file |= {"line": self.file.line, "column": self.file.column}
+            out["file"] = file
+        if self.tags:
+            out["tags"] = dict(self.tags)
+        return out
+
+
+def has_errors(results: Iterable[Result], threshold: Severity = "error") -> bool:
+    """Whether a result is at or above `threshold` (error, then warning, then info)."""
+    return any(_RANK[result.severity] <= _RANK[threshold] for result in results)

@@ -1,0 +1,63 @@
+"""The tree of groups: what has to start together. Plain data between sources and targets; imports nothing of ours.
+
+A *leaf* is pods that are counted together, a *composite* is groups that are counted together. A leaf can stand for
+several pod templates: with one gang over a whole RayCluster, head and workers are one leaf.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Path = tuple[str | int, ...]
+DisruptionMode = Literal["", "Single", "All"]
+
+
+class PodTemplate(NamedTuple):
+    """A pod template of a source, and how many pods of it exist at once.
+
+    `owner` is the index of the source object among those that share the gang (0 unless a gang spans resources).
+    `path` leads to the PodTemplateSpec, `count_path` to the field that a person changes to change `pods`.
+    """
+
+    owner: int
+    path: Path
+    pods: int
+    count_path: Path
+    priority_class: str = ""
+    scheduler: str = ""
+    preemption_policy: str = ""
+
+
+class Leaf(NamedTuple):
+    """Pods that are scheduled as one group. `min_count` None means policy basic: no quorum."""
+
+    name: str
+    templates: tuple[PodTemplate, ...]
+    min_count: int | None
+    topology_key: str = ""
+    disruption_mode: DisruptionMode = ""
+
+    @property
+    def pods(self) -> int:
+        """How many pods of the group exist at once."""
+        return sum(template.pods for template in self.templates)
+
+
+class Composite(NamedTuple):
+    """Groups that are scheduled as one. `min_group_count` None means policy basic."""
+
+    name: str
+    children: tuple[Group, ...]
+    min_group_count: int | None
+    topology_key: str = ""
+    disruption_mode: DisruptionMode = ""
+
+
+Group = Leaf | Composite
+
+
+def leaves(group: Group) -> tuple[Leaf, ...]:
+    """The leaves below `group`, in order; a leaf is its own only one."""
+    if isinstance(group, Leaf):
+        return (group,)
+    return tuple(leaf for child in group.children for leaf in leaves(child))
