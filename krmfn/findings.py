@@ -1,0 +1,52 @@
+"""What rules are and what they find, before it becomes a result of the function.
+
+Sources and targets leave *notes* (a rule id, a path, a message); checks yield *findings* (a note on an item).
+The pipeline turns both into results with the severity and stage of the rule's row. Knows no rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT, Severity
+
+Stage = Literal["server", "scheduler", "operator", "gitops"]
+
+
+class Rule(NamedTuple):
+    """A row of the catalogue. `id` is permanent; `releases` empty means all.
+
+    `sentence` says in one line what is wrong; `why` and `fix` are the paragraphs of the rule's page;
+    `sources` name what the rule rests on (rule ids of the API reference, KEPs).
+    """
+
+    id: str
+    stage: Stage
+    severity: Severity
+    sentence: str
+    why: str = ""
+    fix: str = ""
+    releases: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class Note(NamedTuple):
+    """A finding without its object: `path` is in the manifest that the user wrote, `hint` says what to do."""
+
+    rule: str
+    path: Path
+    message: str
+    current: Any = ABSENT
+    proposed: Any = ABSENT
+    hint: str = ""
+    type: str = ""
+
+
+class Finding(NamedTuple):
+    """A note on an item. `severity` overrides the rule's where facts decide."""
+
+    item: Item
+    note: Note
+    severity: Severity | None = None
