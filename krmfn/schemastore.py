@@ -1,19 +1,19 @@
 """Where the schemas lie and how one is read: `schemas/` inside the wheel, or beside the package in a checkout.
 
 Must not know what a schema says, nor who asks. Imported on every build, so it takes `os.path` and imports `json` when a
-file is read; `importlib.resources` would cost more than reading the file.
+file is read; `importlib.resources` or `functools` would cost more than reading the file.
 """
 
-import functools
 import os
 from typing import Any
+
+_READ: dict[str, dict[str, Any]] = {}
 
 
 class SchemaMissing(LookupError):
     """No such file below the schema folder. The message names the path asked for."""
 
 
-@functools.cache
 def root() -> str:
     """The folder that holds `kubernetes/`, `krmfn/`, `kuberay/` and `volcano/`, as an absolute path.
 
@@ -29,26 +29,26 @@ def root() -> str:
     raise SchemaMissing(f"krmfn is installed without its schemas (neither {inside} nor {beside} exists): reinstall it")
 
 
-@functools.cache
 def load(path: str) -> dict[str, Any]:
     """One schema by its path below root(), such as `kubernetes/1.37/podgroup.json`.
 
     Read once per process and shared: do not change what it returns.
     Raises SchemaMissing when there is no such file.
     """
-    import json
+    schema = _READ.get(path)
+    if schema is None:
+        import json
 
-    full = os.path.join(root(), *path.split("/"))
-    try:
-        with open(full, "rb") as stream:
-            schema: dict[str, Any] = json.load(stream)
-    except FileNotFoundError:
-        raise SchemaMissing(f"no schema {path}") from None
+        try:
+            with open(os.path.join(root(), *path.split("/")), "rb") as stream:
+                schema = _READ[path] = json.load(stream)
+        except FileNotFoundError:
+            raise SchemaMissing(f"no schema {path}") from None
     return schema
 
 
 def list_paths(folder: str = "") -> list[str]:
-    """The paths of every `.json` file below a folder of root(), sorted, as load() takes them. Empty when there is none."""
+    """The paths of every `.json` file below a folder of root(), sorted, as load() takes them. Empty if there is none."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
     for directory, _, names in os.walk(top):
