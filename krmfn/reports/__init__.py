@@ -1,0 +1,72 @@
+"""Reports: results as text, JSON, YAML, SARIF, JUnit XML, GitHub annotations or a GitLab code quality report.
+
+One function per format, one file each. A report knows results and rule rows; it does not know where they come from,
+it reads no file, and it decides neither colours nor exit codes.
+
+Recipe for a new format: a module here with a function `render(report: Report) -> str`, one line in `_load`, its name
+in `FORMATS`, and a test that reads the output with a program that consumes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.reports.ordering import count, order, summarize
+from krmfn.reports.report import Report
+
+if TYPE_CHECKING:
+    from krmfn.findings import Rule
+
+__all__ = ["FORMATS", "Report", "count", "order", "render", "summarize"]
+
+FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
+
+
+def render(
+    results: Iterable[Result],
+    format: str = "text",
+    *,
+    color: bool = False,
+    rules: Mapping[str, Rule] | None = None,
+    checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
+    fail_on: Severity = "error",
+) -> str:
+    """Spell `results` in `format`, sorted and without duplicates; the text ends with a newline unless it is empty.
+
+    `rules` gives rule rows for help texts (sarif). `checked` lists every object that was looked at, so that a format
+    which reports successes too can name them (junit). `fail_on` is the severity from which a finding counts as a
+    failure (junit). `color` matters to text alone.
+
+    Raises ValueError for a format that is not in `FORMATS`.
+    """
+    write = _load(format)
+    text = write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # JSON input may hold half of a surrogate pair: nothing could print it
+        text = text.encode(errors="replace").decode()
+    return text
+
+
+def _load(format: str) -> Callable[[Report], str]:
+    # Imported one by one: the function prints its findings as text and must not pay for the others at start-up.
+    match format:
+        case "text":
+            from krmfn.reports.text import render
+        case "json":
+            from krmfn.reports.document import render_json as render
+        case "yaml":
+            from krmfn.reports.document import render_yaml as render
+        case "sarif":
+            from krmfn.reports.sarif import render
+        case "junit":
+            from krmfn.reports.junit import render
+        case "github":
+            from krmfn.reports.github import render
+        case "gitlab":
+            from krmfn.reports.gitlab import render
+        case _:
+            raise ValueError(f"unknown report format {format!r}: use one of {', '.join(FORMATS)}")
+    return render

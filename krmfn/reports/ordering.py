@@ -1,0 +1,61 @@
+"""The order of results, and how many there are of each severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+_NOWHERE = FileRef("")
+_NOBODY = ResourceRef("", "", "")
+
+
+def order(results: Iterable[Result]) -> list[Result]:
+    """Sort by file, document, object, field path, rule; exact duplicates appear once; placeless results come last.
+
+    Indices in paths compare as numbers: `spec.a[2]` comes before `spec.a[10]`.
+    """
+    ordered = sorted(results, key=_key)
+    return [result for number, result in enumerate(ordered) if number == 0 or result != ordered[number - 1]]
+
+
+def count(results: Iterable[Result]) -> dict[str, int]:
+    """How many results there are of each severity; every severity is a key."""
+    counts: dict[str, int] = dict.fromkeys(_SEVERITIES, 0)
+    for result in results:
+        counts[result.severity] += 1
+    return counts
+
+
+def summarize(results: Iterable[Result]) -> str:
+    """The counts in words, worst first.
+
+    >>> summarize([Result("a"), Result("b", "info"), Result("c", "info")])
+    '1 error, 2 infos'
+    >>> summarize([])
+    'no findings'
+    """
+    counts = count(results)
+    words = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items() if number]
+    return ", ".join(words) or "no findings"
+
+
+def _key(result: Result) -> tuple[object, ...]:
+    file, ref = result.file or _NOWHERE, result.ref or _NOBODY
+    return (
+        not file.path,
+        file.path,
+        file.index,
+        result.ref is None,
+        ref,
+        _natural(result.path),
+        result.tags.get("rule", ""),
+        _SEVERITIES.index(result.severity),
+        result.message,
+    )
+
+
+def _natural(path: str) -> tuple[tuple[bool, int, str], ...]:
+    parts = path.replace("]", "").replace("[", ".").split(".")
+    return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)

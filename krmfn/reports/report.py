@@ -1,0 +1,39 @@
+"""What a report is made from. Knows no format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+
+if TYPE_CHECKING:
+    from krmfn.findings import Rule
+
+#: Where the page of a rule is published; `{id}` is the rule's id.
+RULE_PAGE = "https://krmfn.dev/rules/{id}/"
+
+
+class Report(NamedTuple):
+    """Sorted results, the rows of their rules by id, every object that was checked, and how to present them."""
+
+    results: tuple[Result, ...]
+    rules: Mapping[str, Rule] = {}
+    checked: tuple[tuple[ResourceRef, FileRef | None], ...] = ()
+    fail_on: Severity = "error"
+    color: bool = False
+
+
+def rule_id(result: Result) -> str:
+    """The id of the rule that `result` belongs to, empty when it belongs to none."""
+    return result.tags.get("rule", "")
+
+
+def describe(result: Result) -> str:
+    """The finding on one line, without place, severity, rule: `PodGroup ml/train spec.a: Invalid value: …`.
+
+    >>> describe(Result("Required value", path="spec"))
+    'spec: Required value'
+    """
+    subject = " ".join(part for part in (str(result.ref) if result.ref else "", result.path) if part)
+    return f"{subject}: {result.message}" if subject else result.message

@@ -1,0 +1,106 @@
+"""Results as SARIF 2.1.0, the format that code scanning services read.
+
+Source: OASIS "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"; numbers in comments are its sections.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from krmfn import __version__
+from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.reports.fingerprints import fingerprint
+from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
+
+if TYPE_CHECKING:
+    from krmfn.findings import Rule
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # 3.27.10: there is no level "info"
+
+
+def render(report: Report) -> str:
+    """A log with one run; its rules are those that were found, with the help of their rows."""
+    ids = sorted({rule_id(result) for result in report.results} - {""})
+    places = {id_: number for number, id_ in enumerate(ids)}
+    prints = fingerprint(report.results)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "krmfn",
+                "version": __version__,
+                "informationUri": "https://krmfn.dev/",
+                "rules": [_describe_rule(id_, report.rules.get(id_)) for id_ in ids],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            _describe_result(result, places, print_) for result, print_ in zip(report.results, prints, strict=True)
+        ],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"id": id_, "helpUri": RULE_PAGE.format(id=id_)}
+    if rule is None:
+        return described
+    described["shortDescription"] = {"text": rule.sentence}
+    if rule.why:
+        described["fullDescription"] = {"text": rule.why}
+    help_ = "\n\n".join(part for part in (rule.sentence, rule.why, rule.fix) if part)
+    described["help"] = {"text": help_, "markdown": help_}
+    described["defaultConfiguration"] = {"level": _LEVELS[rule.severity]}
+    described["properties"] = {"tags": [rule.stage, *(f"kubernetes-{release}" for release in rule.releases)]}
+    return described
+
+
+def _describe_result(result: Result, places: dict[str, int], print_: str) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    rule, hint = rule_id(result), result.tags.get("hint", "")
+    if rule:
+        described |= {"ruleId": rule, "ruleIndex": places[rule]}
+    described["level"] = _LEVELS[result.severity]
+    described["message"] = {"text": describe(result) + (f"\n{hint}" if hint else "")}
+    location: dict[str, Any] = {}
+    if result.file and result.file.path:
+        location["physicalLocation"] = _locate(result.file)
+    if result.ref or result.path:
+        location["logicalLocations"] = [_locate_object(result.ref, result.path)]
+    if location:
+        described["locations"] = [location]
+    described["partialFingerprints"] = {"krmfnFinding/v1": print_}
+    extra = {key: value for key, value in result.tags.items() if key not in {"rule", "hint"}}
+    if extra:
+        described["properties"] = extra
+    return described
+
+
+def _locate(file: FileRef) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(file.path)}}
+    if file.line:
+        place["region"] = {"startLine": file.line} | ({"startColumn": file.column} if file.column else {})
+    return place
+
+
+def _locate_object(ref: ResourceRef | None, path: str) -> dict[str, Any]:
+    """The field, or the object itself: `fullyQualifiedName` is `Kind.group/namespace/name#path` (3.33.5)."""
+    if ref is None:
+        return {"fullyQualifiedName": path, "kind": "member"}
+    kind = f"{ref.kind}.{ref.group}" if ref.group else ref.kind
+    name = "/".join(part for part in (kind, ref.namespace, ref.name) if part)
+    return {
+        "name": path or ref.name,
+        "fullyQualifiedName": f"{name}#{path}" if path else name,
+        "kind": "member" if path else "object",
+    }
+
+
+def _uri(path: str) -> str:
+    """A relative reference for a relative path, `file://…` for an absolute one (3.4.3)."""
+    if path.startswith("/"):
+        return "file://" + quote(path)
+    # A colon in the first segment would read as a scheme.
+    return quote(path.removeprefix("./"), safe="/")

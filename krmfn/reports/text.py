@@ -1,0 +1,71 @@
+"""Results for people: one line each, the hint indented below it.
+
+The function prints its findings with this module, so it imports nothing that costs start-up time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krmfn.krm.results import FileRef, Result
+from krmfn.reports.ordering import order, summarize
+from krmfn.reports.report import Report, describe, rule_id
+
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+_FAINT = "\x1b[2m"
+_COLORS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m"}
+_RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+def render(report: Report) -> str:
+    """`file:line:column: severity: Kind namespace/name path: message [rule]`, then the hint on a line of its own."""
+    return "".join(_render_result(result, report.color) for result in report.results)
+
+
+def render_short(results: Iterable[Result], *, color: bool = False) -> str:
+    """The findings for the standard error stream of the function: the summary first, then the worst first.
+
+    kpt shows four lines of that stream and kustomize shows nothing else, hence the order. Empty when there is nothing
+    to say.
+    """
+    ordered = sorted(order(results), key=lambda result: _RANK[result.severity])
+    if not ordered:
+        return ""
+    return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, color) for result in ordered)
+
+
+def _render_result(result: Result, color: bool) -> str:
+    place, rule, hint = _place(result.file), rule_id(result), result.tags.get("hint", "")
+    severity: str = result.severity
+    if color:
+        place = f"{_BOLD}{place}{_RESET}" if place else ""
+        severity = f"{_COLORS[severity]}{severity}{_RESET}"
+    line = f"{place}: " if place else ""
+    line += f"{severity}: {_printable(describe(result))}"
+    if rule:
+        line += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
+    if hint:
+        line += f"\n    {_FAINT}{_printable(hint)}{_RESET}" if color else f"\n    {_printable(hint)}"
+    return line + "\n"
+
+
+def _place(file: FileRef | None) -> str:
+    if file is None or not file.path:
+        return ""
+    path = _printable(file.path)
+    if not file.line:
+        return path
+    return f"{path}:{file.line}:{file.column}" if file.column else f"{path}:{file.line}"
+
+
+def _printable(text: str) -> str:
+    """`text` on one line and without control characters: a manifest must not steer the terminal."""
+    if text.isprintable():
+        return text
+    line = " ".join(text.split("\n")) if "\n" in text else text
+    return "".join(char if char.isprintable() or char == "\t" else _escape(char) for char in line)
+
+
+def _escape(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}" if ord(char) < 0x10000 else char
