@@ -1,0 +1,119 @@
+"""Builds kube-apiserver of a release from Go modules into the cache folder.
+
+Kubernetes publishes its staging repositories as modules of their own (k8s.io/api v0.37.0 belongs to k8s.io/kubernetes v1.37.0), but
+its go.mod points at the staging folders, which module zips do not contain. So a main module is written here that replaces each
+of them by the published one; everything else is pinned by Kubernetes' own go.mod and checked by the Go checksum database.
+Must not know what the server is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from conformance.versions import HERE, Release
+
+PROGRAM = "kube-apiserver"
+
+
+class BuildFailed(RuntimeError):
+    """The Go toolchain refused; the message ends with its last lines."""
+
+
+def cache_folder() -> Path:
+    """`$KRMFN_CACHE`, else `krmfn` below `$XDG_CACHE_HOME` or `~/.cache`."""
+    given = os.environ.get("KRMFN_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "krmfn"
+
+
+def find_server(release: Release) -> Path | None:
+    """The built server: `$KRMFN_APISERVERS/<minor>/kube-apiserver` (binaries built elsewhere) or the one in the cache."""
+    places = [cache_folder() / "bin" / f"v{release.version}" / PROGRAM]
+    override = os.environ.get("KRMFN_APISERVERS")
+    if override:
+        places.insert(0, Path(override) / str(release.minor) / PROGRAM)
+    return next((place for place in places if os.access(place, os.X_OK)), None)
+
+
+def build_server(release: Release) -> Path:
+    """Builds unless it is there. Cold about five minutes on two cores, about one with a warm Go build cache."""
+    found = find_server(release)
+    return found if found else compile_server(release)
+
+
+def compile_server(release: Release) -> Path:
+    """Writes the main module, resolves it and compiles. Raises BuildFailed."""
+    folder = cache_folder() / "modules" / f"v{release.version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "go.mod").write_text(write_module(release))
+    (folder / "servers.go").write_text(
+        f'//go:build tools\n\npackage servers\n\nimport _ "k8s.io/kubernetes/cmd/{PROGRAM}/app"\n'
+    )
+    # -e: test-only dependencies of dependencies may be unavailable; what the program itself needs is found out below.
+    run_go(["mod", "tidy", "-e"], folder)
+    target = cache_folder() / "bin" / f"v{release.version}" / PROGRAM
+    target.parent.mkdir(parents=True, exist_ok=True)
+    run_go(
+        ["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), server_package()],
+        folder,
+    )
+    return target
+
+
+def server_package() -> str:
+    return f"k8s.io/kubernetes/cmd/{PROGRAM}"
+
+
+def write_module(release: Release) -> str:
+    """The text of a go.mod that requires this Kubernetes with its staging modules at the matching v0 versions."""
+    version = f"v{release.version}"
+    described = json.loads(run_go(["mod", "download", "-json", f"k8s.io/kubernetes@{version}"], HERE))
+    upstream = Path(described["GoMod"]).read_text()
+    language = re.search(r"^go (\S+)$", upstream, re.M)
+    if language is None:
+        raise BuildFailed(f"k8s.io/kubernetes {version}: no go directive in its go.mod")
+    staging = sorted(set(re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", upstream)))
+    replaces = "".join(f"\t{module} => {module} v0.{version.split('.', 1)[1]}\n" for module in staging)
+    return (
+        f"module servers\n\ngo {language[1]}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
+    )
+
+
+def link_flags(release: Release) -> str:
+    """The version stamp: without it the server calls itself v0.0.0 and its emulated version is wrong."""
+    flags = ["-s", "-w"]
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+        for name, value in {
+            "gitVersion": f"v{release.version}",
+            "gitMajor": "1",
+            "gitMinor": str(release.minor),
+            "gitTreeState": "clean",
+            "gitCommit": "0" * 40,
+            "buildDate": "2026-01-01T00:00:00Z",
+        }.items():
+            flags.append(f"-X {package}.{name}={value}")
+    return " ".join(flags)
+
+
+def run_go(arguments: list[str], folder: Path) -> str:
+    """Output of a go command. Raises BuildFailed when it fails or Go is not installed."""
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
+    try:
+        done = subprocess.run(["go", *arguments], cwd=folder, env=environment, text=True, capture_output=True)
+    except FileNotFoundError:
+        raise BuildFailed("go is not installed (https://go.dev/dl)") from None
+    if done.returncode:
+        lines = "\n".join((done.stderr or done.stdout).splitlines()[-20:])
+        raise BuildFailed(f"go {arguments[0]} {arguments[1]} failed in {folder}:\n{lines}")
+    return done.stdout
+
+
+def report_build(release: Release) -> None:
+    """Builds and says where, for the command line."""
+    print(f"{release.name}: {build_server(release)}", file=sys.stderr)
