@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize"]
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
 
-def render(
+def render(  # noqa: PLR0913  every argument but the first two is optional and named
     results: Iterable[Result],
     format: str = "text",
     *,

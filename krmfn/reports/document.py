@@ -16,7 +16,7 @@ from krmfn.reports.report import Report
 
 # Strings that every YAML reader of a Kubernetes pipeline takes for a string when they stand without quotes.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*\Z")
-_WORDS = frozenset("y n yes no on off true false null nan inf none".split())
+_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"])
 
 
 def render_json(report: Report) -> str:

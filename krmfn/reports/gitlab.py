@@ -16,7 +16,7 @@ _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 
 
 def render(report: Report) -> str:
-    """A JSON array; a finding without a place is listed at line 1 of the path `.`, because GitLab drops it otherwise."""
+    """A JSON array. A place is required there, so a finding without one is put at line 1 of the path `.`."""
     prints = fingerprint(report.results)
     issues = [_issue(result, print_) for result, print_ in zip(report.results, prints, strict=True)]
     return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
 """Results as JUnit XML: a suite per file, a case per object that was checked.
 
-There is no standard of the format. This output keeps to the schema of Jenkins' xUnit plugin (`junit-10.xsd`), and to one
-`failure` per case, because Jenkins and GitLab read the first one only.
+The format has no standard. This output keeps to the schema of Jenkins' xUnit plugin (`junit-10.xsd`) and to one
+`failure` per case, because readers show the first one only.
 """
 
 from __future__ import annotations

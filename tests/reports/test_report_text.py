@@ -1,0 +1,84 @@
+"""The text form of the contract, for people and for the function's standard error stream."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from krmfn.krm.results import FileRef, Result
+from krmfn.reports import FORMATS, render, summarize
+from krmfn.reports.text import render_short
+
+
+def test_form_of_the_contract(minimum: Result) -> None:
+    assert render([minimum]) == (
+        "base/podgroup.yaml:12:17: error: PodGroup ml/train spec.schedulingPolicy.gang.minCount: "
+        "Invalid value: -1: must be greater than or equal to 1 [minimum]\n"
+        "    Write the number of pods, 4.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        (None, ""),
+        (FileRef(""), ""),
+        (FileRef("a.yaml"), "a.yaml: "),
+        (FileRef("a.yaml", 2, 7), "a.yaml:7: "),
+        (FileRef("a.yaml", 2, 7, 1), "a.yaml:7:1: "),
+    ],
+)
+def test_only_the_known_part_of_a_place_is_written(file: FileRef | None, place: str) -> None:
+    assert render([Result("m", file=file)]) == f"{place}error: m\n"
+
+
+def test_one_line_each_and_no_control_characters(results: list[Result]) -> None:
+    lines = render(results).splitlines()
+    findings = [line for line in lines if not line.startswith("    ")]
+    assert len(findings) == len(results) - 1  # one of them is there twice
+    assert all(line.isprintable() for line in lines)
+    assert any("second line <&\"'> \\x1b[31m \U0001f600 \\x00" in line for line in lines)
+
+
+def test_colors_add_nothing_but_escapes(results: list[Result]) -> None:
+    colored = render(results, color=True)
+    assert "\x1b[1;31merror\x1b[0m" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == render(results)
+
+
+def test_short_form_starts_with_the_summary_and_the_errors(results: list[Result]) -> None:
+    summary, *lines = render_short(results).splitlines()
+    assert summary == "krmfn: 2 errors, 4 warnings, 1 info"
+    severities = [match[1] for line in lines if (match := re.search(r"(?:^|: )(error|warning|info): ", line))]
+    assert severities == ["error"] * 2 + ["warning"] * 4 + ["info"]
+
+
+def test_nothing_found_prints_nothing() -> None:
+    assert render([]) == ""
+    assert render_short([]) == ""
+    assert summarize([]) == "no findings"
+
+
+def test_unknown_format_names_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"'xml': use one of text, json, yaml, sarif, junit, github, gitlab"):
+        render([], "xml")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_halves_of_surrogate_pairs_can_be_printed(format: str) -> None:
+    render([Result("\ud83d", tags={"rule": "r"})], format).encode()
+
+
+def test_text_imports_no_other_format() -> None:
+    program = (
+        "import sys; from krmfn.krm.results import Result; before = set(sys.modules);"
+        "from krmfn.reports import render; render([Result('m')]);"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "krmfn.reports.text" in loaded
+    assert not {module for module in loaded if not module.startswith("krmfn.")}
