@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from conformance.versions import HERE, Release
 
 PROGRAM = "kube-apiserver"
+THREEWAY = "threeway"
 
 
 class BuildFailed(RuntimeError):
@@ -34,40 +35,52 @@ def cache_folder() -> Path:
 
 def find_server(release: Release) -> Path | None:
     """The built server: `$KRMFN_APISERVERS/<minor>/kube-apiserver` (binaries built elsewhere) or the one in the cache."""
-    places = [cache_folder() / "bin" / f"v{release.version}" / PROGRAM]
+    places = [binary_folder(release) / PROGRAM]
     override = os.environ.get("KRMFN_APISERVERS")
     if override:
         places.insert(0, Path(override) / str(release.minor) / PROGRAM)
     return next((place for place in places if os.access(place, os.X_OK)), None)
 
 
-def build_server(release: Release) -> Path:
-    """Builds unless it is there. Cold about five minutes on two cores, about one with a warm Go build cache."""
-    found = find_server(release)
-    return found if found else compile_server(release)
+def find_threeway(release: Release) -> Path | None:
+    """The built patch program of go/threeway, against the types of this release."""
+    place = binary_folder(release) / THREEWAY
+    return place if os.access(place, os.X_OK) else None
 
 
-def compile_server(release: Release) -> Path:
-    """Writes the main module, resolves it and compiles. Raises BuildFailed."""
+def binary_folder(release: Release) -> Path:
+    return cache_folder() / "bin" / f"v{release.version}"
+
+
+def build_programs(release: Release, again: bool = False) -> list[Path]:
+    """Builds the server and the patch program unless they are there (or anew). Raises BuildFailed.
+
+    Cold about five minutes on two cores, about one with a warm Go build cache.
+    """
+    programs = []
+    for found, name, package in (
+        (find_server(release), PROGRAM, f"k8s.io/kubernetes/cmd/{PROGRAM}"),
+        (find_threeway(release), THREEWAY, "./threeway"),
+    ):
+        programs.append(found if found and not again else compile_program(release, name, package))
+    return programs
+
+
+def compile_program(release: Release, name: str, package: str) -> Path:
+    """Writes the main module, resolves it and compiles one package of it. Raises BuildFailed."""
     folder = cache_folder() / "modules" / f"v{release.version}"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "go.mod").write_text(write_module(release))
     (folder / "servers.go").write_text(
         f'//go:build tools\n\npackage servers\n\nimport _ "k8s.io/kubernetes/cmd/{PROGRAM}/app"\n'
     )
+    shutil.copytree(HERE / "go" / THREEWAY, folder / THREEWAY, dirs_exist_ok=True)
+    (folder / "go.mod").write_text(write_module(release))
     # -e: test-only dependencies of dependencies may be unavailable; what the program itself needs is found out below.
     run_go(["mod", "tidy", "-e"], folder)
-    target = cache_folder() / "bin" / f"v{release.version}" / PROGRAM
+    target = binary_folder(release) / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    run_go(
-        ["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), server_package()],
-        folder,
-    )
+    run_go(["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), package], folder)
     return target
-
-
-def server_package() -> str:
-    return f"k8s.io/kubernetes/cmd/{PROGRAM}"
 
 
 def write_module(release: Release) -> str:
@@ -112,8 +125,3 @@ def run_go(arguments: list[str], folder: Path) -> str:
         lines = "\n".join((done.stderr or done.stdout).splitlines()[-20:])
         raise BuildFailed(f"go {arguments[0]} {arguments[1]} failed in {folder}:\n{lines}")
     return done.stdout
-
-
-def report_build(release: Release) -> None:
-    """Builds and says where, for the command line."""
-    print(f"{release.name}: {build_server(release)}", file=sys.stderr)

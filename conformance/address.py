@@ -1,0 +1,47 @@
+"""Where a request goes: resource paths of the kinds that are asked about.
+
+An address is taken from the body where the server could accept that, so that a mismatch shows as the server's own 400.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from conformance.versions import Profile
+
+GROUP = "scheduling.k8s.io"
+PLURALS = {
+    "Workload": "workloads",
+    "PodGroup": "podgroups",
+    "CompositePodGroup": "compositepodgroups",
+    "Job": "jobs",
+    "CronJob": "cronjobs",
+    "Pod": "pods",
+    "PriorityClass": "priorityclasses",
+}
+ROOTS = {"Job": "/apis/batch/v1", "CronJob": "/apis/batch/v1", "Pod": "/api/v1"}
+
+
+def collection(profile: Profile, kind: str, body: Any) -> str:
+    """The path of the collection that an object of this body is created in."""
+    return f"{root(profile, kind, body)}/namespaces/{quote(namespace_of(body), safe='')}/{PLURALS[kind]}"
+
+
+def root(profile: Profile, kind: str, body: Any) -> str:
+    """The group version of the body's apiVersion where this kind is served, else the first that the release has."""
+    if kind in ROOTS:
+        return ROOTS[kind]
+    versions = profile.served.get(kind) or profile.release.served[kind]
+    named = body.get("apiVersion") if isinstance(body, dict) else None
+    chosen = next((version for version in versions if named == f"{GROUP}/{version}"), versions[0])
+    return f"/apis/{GROUP}/{chosen}"
+
+
+def namespace_of(body: Any) -> str:
+    """metadata.namespace where it can stand in a path, else `default`."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    given = metadata.get("namespace") if isinstance(metadata, dict) else None
+    if isinstance(given, str) and given and not any(c in "/%" or ord(c) < 32 or ord(c) == 127 for c in given):
+        return given
+    return "default"

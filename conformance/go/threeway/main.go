@@ -1,0 +1,69 @@
+// Command threeway computes what kubectl apply would send: a strategic merge patch from the last applied manifest, the new
+// manifest and the live object, with the merge keys of the released Go types.
+//
+// Reads one JSON object a line {"original": {}, "modified": {}, "current": {}}, writes one a line {"patch": {}} or {"error": ""}.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+type request struct {
+	Original json.RawMessage `json:"original"`
+	Modified json.RawMessage `json:"modified"`
+	Current  json.RawMessage `json:"current"`
+}
+
+type answer struct {
+	Patch json.RawMessage `json:"patch,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
+func patch(line []byte) (json.RawMessage, error) {
+	var asked request
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return nil, err
+	}
+	// The type of the live object decides: a manifest of another type is refused before anything is computed.
+	live := &unstructured.Unstructured{}
+	if err := live.UnmarshalJSON(asked.Current); err != nil {
+		return nil, err
+	}
+	typed, err := scheme.Scheme.New(live.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.CreateThreeWayMergePatch(asked.Original, asked.Modified, asked.Current, meta, true)
+}
+
+func main() {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	out := json.NewEncoder(os.Stdout)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) == 0 && err != nil {
+			return
+		}
+		var given answer
+		if found, err := patch(line); err != nil {
+			given.Error = err.Error()
+		} else {
+			given.Patch = found
+		}
+		if err := out.Encode(given); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
