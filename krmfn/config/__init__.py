@@ -1,0 +1,24 @@
+"""What a run is told: the functionConfig or `krmfn.yaml`, and the annotations on resources.
+
+`schemas/krmfn/v1alpha1/gangscheduling.json` is the single source of keys, allowed values, defaults, descriptions and
+annotation names; the code here only interprets it. Must not know sources, targets or checks.
+"""
+
+from krmfn.config.problems import ConfigError, Problem
+from krmfn.config.reading import read_settings
+from krmfn.config.selection import Selection, known_annotations, options_for
+from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
+
+__all__ = [
+    "ConfigError",
+    "GangOptions",
+    "KubeRay",
+    "Override",
+    "Problem",
+    "Select",
+    "Selection",
+    "Settings",
+    "known_annotations",
+    "options_for",
+    "read_settings",
+]

@@ -1,0 +1,68 @@
+"""What can be wrong with a configuration, and the words for it. Knows no key of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from krmfn.krm.paths import Path, format_path
+
+
+class Problem(NamedTuple):
+    """One mistake in the configuration. `path` is in the object that was read, `hint` says what to do."""
+
+    path: Path
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        """One line: `spec.gang.granularity: unknown value "group": use Cluster or Group`."""
+        text = f"{format_path(self.path)}: {self.message}" if self.path else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used. Holds all its mistakes, in the order of the file."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def find_nearest(word: str, known: Iterable[str]) -> str:
+    """The word of `known` that `word` was probably meant to be, or empty.
+
+    Upper and lower case, dashes and underscores do not count, so `min-count` is near `minCount`.
+    """
+    spellings: dict[str, str] = {}
+    for candidate in known:
+        spellings.setdefault(_fold(candidate), candidate)
+    folded = _fold(word)
+    if folded in spellings:
+        return spellings[folded]
+    from difflib import get_close_matches  # only on mistakes: it costs start-up time
+
+    close = get_close_matches(folded, spellings, n=1, cutoff=0.6)
+    return spellings[close[0]] if close else ""
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """The hint for a word that is not in `known`: the nearest one, and all that are allowed while they are few."""
+    known = [candidate for candidate in known if candidate]
+    nearest = find_nearest(word, known)
+    listed = join_words(known) if len(known) <= 12 else ""
+    if nearest and len(known) > 1 and listed:
+        return f"did you mean {nearest}? Allowed: {listed}"
+    if nearest:
+        return f"did you mean {nearest}?"
+    return f"allowed: {listed}" if listed else ""
+
+
+def join_words(words: Iterable[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    words = list(words)
+    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _fold(word: str) -> str:
+    return word.casefold().replace("-", "").replace("_", "")

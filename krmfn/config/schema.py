@@ -1,0 +1,151 @@
+"""Reads plain values by the schema of the configuration: mistakes with their paths, and defaults filled in.
+
+Understands the part of JSON Schema that this schema uses, because a validator library would cost more start-up time
+than all the rest of a run. Holds no key of the configuration: they stand in schemas/krmfn/v1alpha1/gangscheduling.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn import schemastore
+from krmfn.config.problems import Problem, join_words, suggest
+from krmfn.krm.paths import Path
+
+SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
+
+Schema = Mapping[str, Any]
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list, tuple),
+    "string": (str,),
+    "integer": (int,),
+    "boolean": (bool,),
+}
+_ARTICLES: Mapping[str, str] = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a string",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+def load_schema() -> Schema:
+    """The published schema of the kind GangScheduling."""
+    return schemastore.load(SCHEMA_PATH)
+
+
+def resolve(schema: Schema) -> Schema:
+    """`schema` itself, or what its `$ref` names in the same file, with the keywords beside the `$ref` on top."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    target: Schema = load_schema()["$defs"][reference.rpartition("/")[2]]
+    return {**target, **schema}
+
+
+def descend(schema: Schema, *keys: str) -> Schema:
+    """The schema of the property at `keys` below `schema`. Raises KeyError when there is none."""
+    for key in keys:
+        schema = resolve(resolve(schema)["properties"][key])
+    return resolve(schema)
+
+
+def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
+    """Every mistake in `value` by `schema`, in the order of the value."""
+    schema = resolve(schema)
+    branches = schema.get("oneOf") or schema.get("anyOf")
+    if branches:
+        yield from _check_branches(value, [resolve(branch) for branch in branches], path)
+        return
+    wanted = schema.get("type")
+    if wanted and not is_type(value, wanted):
+        yield Problem(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _quote_hint(value, wanted))
+    elif wanted == "object":
+        yield from _check_object(value, schema, path)
+    elif wanted == "array":
+        for index, element in enumerate(value):
+            yield from find_problems(element, schema.get("items", {}), (*path, index))
+    elif "enum" in schema and value not in schema["enum"]:
+        yield Problem(path, f"unknown value {_describe(value)}", suggest(str(value), schema["enum"]))
+    elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        yield Problem(path, f"{value} is out of range", f"{schema['minimum']} to {schema['maximum']}")
+    elif "pattern" in schema:
+        import re  # few values have a pattern, and most runs have none of them
+
+        if not re.search(schema["pattern"], value):
+            yield Problem(path, f"{_describe(value)} does not have the form of this field", schema["description"])
+
+
+def is_type(value: Any, name: str) -> bool:
+    """Whether `value` has the JSON type `name`; true and false are no integers."""
+    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def fill_defaults(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The properties of `schema` with the values of `value`, else their defaults; objects within likewise.
+
+    `value` must be free of problems. A null counts as absent.
+    """
+    filled: dict[str, Any] = {}
+    for key, child in resolve(schema)["properties"].items():
+        child = resolve(child)
+        given = value.get(key)
+        if "properties" in child and "default" not in child:
+            filled[key] = fill_defaults(given or {}, child)
+        else:
+            filled[key] = child.get("default") if given is None else given
+    return filled
+
+
+def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
+    properties = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for key, child in value.items():
+        if key in properties:
+            if child is not None:
+                yield from find_problems(child, properties[key], (*path, key))
+        elif others is False:
+            yield Problem((*path, str(key)), f"unknown key {key!r}", suggest(str(key), properties))
+        elif isinstance(others, dict):
+            yield from find_problems(child, others, (*path, str(key)))
+    for key in schema.get("required", ()):
+        if value.get(key) is None:
+            allowed = resolve(properties[key]).get("enum")
+            yield Problem((*path, key), "is missing", f"write {key}: {join_words(allowed)}" if allowed else "")
+    if len(value) < schema.get("minProperties", 0):
+        yield Problem(path, "is empty", f"give one of {join_words(properties)}")
+
+
+def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Problem]:
+    """A value that may have several forms: the mistakes by the form whose type it has."""
+    for branch in branches:
+        if is_type(value, branch["type"]):
+            yield from find_problems(value, branch, path)
+            return
+    forms = [join_words(branch["enum"]) if "enum" in branch else _ARTICLES[branch["type"]] for branch in branches]
+    yield Problem(path, f"should not be {_describe(value)}", f"use {' or '.join(forms)}")
+
+
+def _quote_hint(value: Any, wanted: str) -> str:
+    """YAML reads 1.37 as a number and yes as a string: say how to write what was meant."""
+    if wanted == "string" and isinstance(value, int | float):
+        return f'write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}"'
+    if wanted in ("boolean", "integer") and isinstance(value, str):
+        return f"write it without quotes, as {_ARTICLES[wanted]}"
+    return ""
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)

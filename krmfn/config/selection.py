@@ -1,0 +1,161 @@
+"""Which resources become gangs, and with which options. Decides by the head of an item (kind, name, labels,
+annotations), so that nothing else is ever parsed for a resource that does not concern us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from krmfn.config.problems import find_nearest, suggest
+from krmfn.config.reading import snake
+from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
+from krmfn.config.settings import GangOptions, Settings
+from krmfn.findings import Note
+
+PREFIX = "krmfn.dev/"
+OPT_IN = "krmfn.dev/gang"
+
+#: The label that KubeRay's own batch schedulers read; KubernetesWAS compares it without regard to case.
+KUBERAY_LABEL = "ray.io/gang-scheduling-enabled"
+#: Annotations of KubeRay's proof of concept (ray-project/kuberay#4723), before and after its renaming.
+KUBERAY_ANNOTATIONS = ("ray.io/native-workload-scheduling", "ray.io/k8s-workload-scheduling")
+
+Why = Literal["selected", "not selected", "opted out", "invalid"]
+
+
+class Head(Protocol):
+    """What selection reads of an item."""
+
+    @property
+    def api_version(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+    @property
+    def annotations(self) -> Mapping[str, str]: ...
+
+
+class Selection(NamedTuple):
+    """The options of a selected resource, or None and why not. `notes` are mistakes in its annotations."""
+
+    options: GangOptions | None
+    why: Why
+    notes: tuple[Note, ...] = ()
+
+
+def options_for(settings: Settings, item: Head) -> Selection:
+    """Whether `item` becomes a gang, and with which options.
+
+    Defaults, then every override that matches, then the annotations of the resource. `krmfn.dev/gang` decides
+    alone; without it the settings' `select` does. Whether an operator makes the gang itself depends on the spec of
+    the resource and is told by its source.
+    """
+    annotations = item.annotations
+    ours = [key for key in annotations if key.startswith(PREFIX)]
+    notes: list[Note] = []
+    changes: dict[str, Any] = {}
+    if ours:
+        changes, notes = _read_annotations({key: annotations[key] for key in ours})
+    why, requested = _decide(settings, item)
+    if why != "selected":
+        return Selection(None, why, tuple(notes))
+    if notes:
+        return Selection(None, "invalid", tuple(notes))
+    options = settings.gang._replace(requested=requested)
+    for override in settings.overrides:
+        if override.selector.matches(*_head(item)):
+            options = options._replace(**override.changes)
+    if "group_topology_keys" in changes:
+        changes["group_topology_keys"] = {**options.group_topology_keys, **changes["group_topology_keys"]}
+    return Selection(options._replace(**changes), why)
+
+
+def known_annotations() -> dict[str, Schema]:
+    """Every annotation of ours by name, with the schema of its value. `<group>` in a name stands for a group's."""
+    gang = descend(load_schema(), "spec", "gang")["properties"]
+    settable = {child["x-krmfn-annotation"]: child for child in gang.values() if "x-krmfn-annotation" in child}
+    return {**load_schema()["x-krmfn-annotations"], **settable}
+
+
+def _decide(settings: Settings, item: Head) -> tuple[Why, bool]:
+    """Whether the item is selected, and whether somebody meant it in particular."""
+    opt_in = item.annotations.get(OPT_IN)
+    if opt_in == "false":
+        return "opted out", True
+    if opt_in == "true" or _has_kuberay_opt_in(item):
+        if opt_in == "true" or settings.select.mode != "Explicit":
+            return "selected", True
+    if settings.select.selector is not None:
+        selected = settings.select.selector.matches(*_head(item))
+        return ("selected" if selected else "not selected"), True
+    return ("selected" if settings.select.mode == "All" else "not selected"), False
+
+
+def _has_kuberay_opt_in(item: Head) -> bool:
+    if not item.api_version.startswith("ray.io/"):
+        return False
+    if str(item.labels.get(KUBERAY_LABEL, "")).lower() == "true":
+        return True
+    return any(item.annotations.get(key) == "true" for key in KUBERAY_ANNOTATIONS)
+
+
+def _head(item: Head) -> tuple[str, str, str, str, Mapping[str, str], Mapping[str, str]]:
+    group = item.api_version.rpartition("/")[0]
+    return group, item.kind, item.name, item.namespace, item.labels, item.annotations
+
+
+def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[Note]]:
+    """The options that annotations set, by field name, and a note for each one that is wrong."""
+    known = known_annotations()
+    fields = {
+        child["x-krmfn-annotation"]: snake(name)
+        for name, child in descend(load_schema(), "spec", "gang")["properties"].items()
+    }
+    changes: dict[str, Any] = {}
+    notes: list[Note] = []
+    for key, text in given.items():
+        pattern, group = _match_annotation(key, known)
+        if not pattern:
+            nearest = find_nearest(key, known).replace("<group>", "GROUP")
+            hint = f"did you mean {nearest}?" if nearest else suggest(key, known)
+            notes.append(Note("unknown-annotation", _path(key), f"unknown annotation {key}", text, hint=hint))
+            continue
+        schema = resolve(known[pattern])
+        value = _read_value(str(text), schema)
+        element = schema["additionalProperties"] if group else schema
+        problems = list(find_problems(value, element))
+        if problems:
+            message = f"annotation {key}: {problems[0].message}"
+            notes.append(Note("annotation-value", _path(key), message, text, hint=problems[0].hint))
+        elif group:
+            changes.setdefault(fields[pattern], {})[group] = value
+        elif pattern in fields:
+            changes[fields[pattern]] = value
+    return changes, notes
+
+
+def _match_annotation(key: str, known: Mapping[str, Schema]) -> tuple[str, str]:
+    """The known annotation that `key` is, and the group named in it; empty when there is none."""
+    if key in known and "<group>" not in key:
+        return key, ""
+    for pattern in known:
+        stem, found, _ = pattern.partition("<group>")
+        if found and key.startswith(stem) and len(key) > len(stem):
+            return pattern, key[len(stem) :]
+    return "", ""
+
+
+def _read_value(text: str, schema: Schema) -> Any:
+    """Annotations hold text: a number where the schema takes one."""
+    takes_integer = any(resolve(branch).get("type") == "integer" for branch in schema.get("anyOf", ()))
+    return int(text) if takes_integer and text.lstrip("-").isdigit() else text
+
+
+def _path(key: str) -> tuple[str, ...]:
+    return ("metadata", "annotations", key)

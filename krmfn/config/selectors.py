@@ -1,0 +1,150 @@
+"""Selectors over kind, namespace, name, labels and annotations. The text form of label selectors is that of
+kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configuration and no gang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+
+class SelectorError(ValueError):
+    """A label selector that cannot be read. The message says what was expected where."""
+
+
+class Requirement(NamedTuple):
+    """One term of a label selector: `operator` is one of in, notin, exists, !, > and <."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether `labels` satisfy the term. `!=` and `notin` hold for an absent key, as in kubectl."""
+        value = labels.get(self.key)
+        if self.operator == "exists":
+            return value is not None
+        if self.operator == "!":
+            return value is None
+        if self.operator == "notin":
+            return value not in self.values
+        if value is None:
+            return False
+        if self.operator == "in":
+            return value in self.values
+        try:
+            number, bound = int(value), int(self.values[0])
+        except ValueError:
+            return False
+        return number > bound if self.operator == ">" else number < bound
+
+
+class Selector(NamedTuple):
+    """All parts must match; an empty part matches everything."""
+
+    kinds: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    labels: tuple[Requirement, ...] = ()
+    annotations: tuple[Requirement, ...] = ()
+
+    def matches(
+        self,
+        group: str,
+        kind: str,
+        name: str,
+        namespace: str,
+        labels: Mapping[str, str],
+        annotations: Mapping[str, str],
+    ) -> bool:
+        """Whether a resource with this head is selected. An absent namespace counts as `default`, too."""
+        spaces = (namespace,) if namespace else ("", "default")
+        return (
+            _any_matches(self.kinds, (kind, f"{kind}.{group}"))
+            and _any_matches(self.namespaces, spaces)
+            and _any_matches(self.names, (name,))
+            and all(term.matches(labels) for term in self.labels)
+            and all(term.matches(annotations) for term in self.annotations)
+        )
+
+
+def parse_requirements(text: str) -> tuple[Requirement, ...]:
+    """Read a label selector such as `a=b,c!=d,e in (x,y),f,!g,h>1`. Blank text selects everything.
+
+    Raises SelectorError.
+    """
+    return tuple(_parse_term(term, text) for term in _split_terms(text)) if text.strip() else ()
+
+
+def match_glob(pattern: str, text: str) -> bool:
+    """Whether `text` as a whole matches `pattern`, in which `*` stands for any characters.
+
+    >>> match_glob("train-*", "train-7"), match_glob("train", "train-7")
+    (True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    if not text.startswith(first):
+        return False
+    place = len(first)
+    for part in rest[:-1]:
+        found = text.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return len(text) - place >= len(rest[-1]) and text.endswith(rest[-1])
+
+
+def _any_matches(patterns: tuple[str, ...], texts: tuple[str, ...]) -> bool:
+    return not patterns or any(match_glob(pattern, text) for pattern in patterns for text in texts)
+
+
+def _split_terms(text: str) -> Iterator[str]:
+    """The terms between commas that are not inside parentheses."""
+    start = depth = 0
+    for place, char in enumerate(text):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth == 0:
+            yield text[start:place]
+            start = place + 1
+    if depth:
+        raise SelectorError(f"unbalanced parentheses in {text!r}")
+    yield text[start:]
+
+
+def _parse_term(term: str, text: str) -> Requirement:
+    term = term.strip()
+    if term.startswith("!") and "=" not in term:
+        return Requirement(_check_key(term[1:].strip(), text), "!")
+    for sign, operator in (("!=", "notin"), ("==", "in"), ("=", "in"), (">", ">"), ("<", "<")):
+        key, found, value = term.partition(sign)
+        if found:
+            return Requirement(_check_key(key.strip(), text), operator, (_check_value(value.strip(), operator, text),))
+    if term.endswith(")"):
+        head, _, values = term[:-1].partition("(")
+        words = head.split()
+        if len(words) == 2 and words[1] in ("in", "notin"):
+            return Requirement(
+                _check_key(words[0], text), words[1], tuple(value.strip() for value in values.split(","))
+            )
+        raise SelectorError(f"{term!r} in {text!r} should read as: key in (a,b) or key notin (a,b)")
+    return Requirement(_check_key(term, text), "exists")
+
+
+def _check_key(key: str, text: str) -> str:
+    if key and all(char.isalnum() or char in "-_./" for char in key):
+        return key
+    raise SelectorError(f"{key!r} in {text!r} is no key of a label")
+
+
+def _check_value(value: str, operator: str, text: str) -> str:
+    if operator in "<>" and not value.lstrip("-").isdigit():
+        raise SelectorError(f"{operator} in {text!r} needs a whole number, not {value!r}")
+    # Annotation values may hold more than label values do; only what would read as another operator is refused.
+    if any(char in value for char in "=!()<>"):
+        raise SelectorError(f"{value!r} in {text!r} is no value of a label")
+    return value

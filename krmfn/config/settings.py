@@ -1,0 +1,69 @@
+"""The settings of a run as records. Holds no default: those stand in the schema of the configuration, and
+`read_settings(None)` gives them. Knows nothing about reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from krmfn.config.selectors import Selector
+
+Release = Literal["1.35", "1.36", "1.37"]
+Scheduler = Literal["Kubernetes", "Volcano"]
+Manager = Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]
+
+
+class GangOptions(NamedTuple):
+    """How the gang of one resource is formed (`spec.gang` of the configuration, overrides and annotations applied).
+
+    `requested` says that somebody meant this resource: it carries an opt-in, or a selector names it.
+    It is False when `select: All` swept it in; sources are then more careful.
+    """
+
+    granularity: Literal["Cluster", "Group"]
+    min_count: Literal["Replicas", "MinReplicas"] | int
+    autoscaling: Literal["Skip", "MinReplicas"]
+    topology_key: str
+    group_topology_keys: Mapping[str, str]
+    disruption_mode: Literal["", "Single", "All"]
+    naming: Literal["Stable", "Revisioned"]
+    gang_group: str
+    requested: bool = False
+
+
+class KubeRay(NamedTuple):
+    """The KubeRay installation: version of its CRDs as (major, minor), and what the operator itself creates."""
+
+    version: tuple[int, int]
+    manages: Manager
+
+
+class Select(NamedTuple):
+    """Which resources become gangs. `selector` is set with mode Explicit only."""
+
+    mode: Literal["OptIn", "All", "Explicit"]
+    selector: Selector | None = None
+
+
+class Override(NamedTuple):
+    """Gang options, by field name of GangOptions, for the resources that `selector` matches."""
+
+    selector: Selector
+    changes: Mapping[str, Any]
+
+
+class Settings(NamedTuple):
+    """Everything that the configuration says. `feature_gates` holds only those that were given."""
+
+    release: Release
+    feature_gates: Mapping[str, bool]
+    scheduler: Scheduler
+    kuberay: KubeRay
+    select: Select
+    gang: GangOptions
+    overrides: tuple[Override, ...]
+    mode: Literal["Generate", "Validate"]
+    emit_items: Literal["All", "None"]
+    fail_on: Literal["error", "warning"]
+    cluster: Mapping[str, Any]
