@@ -44,6 +44,19 @@ class Note(NamedTuple):
     type: str = ""
 
 
+class Member(NamedTuple):
+    """A pod template of an item and how many pods of it exist at once; None: the manifest does not say.
+
+    `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that a person
+    changes to change `pods`. What the pods link to is read from the item, not from here.
+    """
+
+    item: Item
+    path: Path
+    pods: int | None
+    count_path: Path
+
+
 class Finding(NamedTuple):
     """A note on an item. `severity` overrides the rule's where facts decide."""
 

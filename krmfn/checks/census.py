@@ -1,0 +1,223 @@
+"""The census: which pods link to which group, computed once and read by every rule.
+
+Names are resolved as kustomize does: a reference may spell a name that the object had before a prefix was put on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn.checks.facts import Facts, read_facts
+from krmfn.checks.groups import Group, Workload, read_composite, read_groups, read_workload
+from krmfn.checks.members import from_item
+from krmfn.checks.values import as_mapping, as_text, dig
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.findings import Member
+    from krmfn.krm.item import Item
+
+_NO_FACTS: Mapping[str, Any] = {}
+PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
+
+
+class Link(NamedTuple):
+    """What a pod template names as its group. `replica` is 1.35's podGroupReplicaKey; `path` leads to the name."""
+
+    group: str
+    replica: str
+    path: Path
+
+
+class Template(NamedTuple):
+    """A pod template of an object: `pods` of it exist at once (None: unknown)."""
+
+    item: Item
+    path: Path
+    pods: int | None
+    count_path: Path
+    metadata: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    link: Link | None
+
+    @property
+    def spec_path(self) -> Path:
+        """Where the pod's spec is in the object."""
+        return (*self.path, "spec")
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler, with the API server's default."""
+        return as_text(self.spec.get("schedulerName")) or "default-scheduler"
+
+    @property
+    def priority_class(self) -> str:
+        """The class the author named."""
+        return as_text(self.spec.get("priorityClassName"))
+
+
+class Gang(NamedTuple):
+    """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own."""
+
+    group: Group
+    templates: tuple[Template, ...]
+
+    @property
+    def pods(self) -> int | None:
+        """How many pods of the group exist at once; None when a template does not say."""
+        total = 0
+        for template in self.templates:
+            if template.pods is None:
+                return None
+            total += template.pods
+        return total
+
+    @property
+    def owners(self) -> tuple[Item, ...]:
+        """The objects whose templates link here, in order."""
+        seen: dict[int, Item] = {id(template.item): template.item for template in self.templates}
+        return tuple(seen.values())
+
+
+class Census(NamedTuple):
+    """The input, counted. `objects` is everything; `old` the earlier state, None when none was given."""
+
+    objects: Sequence[Item]
+    old: Sequence[Item] | None
+    templates: tuple[Template, ...]
+    gangs: tuple[Gang, ...]
+    dangling: tuple[Template, ...]
+    composites: Mapping[tuple[str, str], Group]
+    workloads: Mapping[tuple[str, str], Workload]
+    groups: Mapping[tuple[str, str], Group]
+    by_kind: Mapping[tuple[str, str], tuple[Item, ...]]
+    facts: Facts
+
+    def kind(self, group: str, kind: str) -> tuple[Item, ...]:
+        """The objects of one kind, in order."""
+        return self.by_kind.get((group, kind), ())
+
+    def chain(self, group: Group) -> tuple[list[Group], str]:
+        """The composites above `group`, nearest first, and what ends the chain: "", "missing" or "cycle"."""
+        above: list[Group] = []
+        seen = {id(group.item)} if group.composite else set[int]()
+        parent = group.parent
+        while parent:
+            composite = self.composites.get((group.namespace, parent))
+            if composite is None:
+                return above, "missing"
+            if id(composite.item) in seen:
+                return above, "cycle"
+            seen.add(id(composite.item))
+            above.append(composite)
+            parent = composite.parent
+        return above, ""
+
+    def root(self, group: Group) -> Group:
+        """The topmost group that can be reached from `group`."""
+        above, _ = self.chain(group)
+        return above[-1] if above else group
+
+    def templates_of(self, item: Item) -> tuple[Template, ...]:
+        """The pod templates of one object, in order."""
+        return tuple(template for template in self.templates if template.item is item)
+
+
+def take_census(
+    objects: Sequence[Item],
+    members: Iterable[Member],
+    old: Sequence[Item] | None = None,
+    cluster: Mapping[str, Any] = _NO_FACTS,
+) -> Census:
+    """Count. `members` come from the sources; other kinds with pod templates are counted here."""
+    known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
+    by_kind: dict[tuple[str, str], list[Item]] = {}
+    templates: list[Template] = []
+    groups: list[Group] = []
+    composites: dict[tuple[str, str], Group] = {}
+    workloads: dict[tuple[str, str], Workload] = {}
+    for item in objects:
+        by_kind.setdefault((item.ref.group, item.kind), []).append(item)
+        for member in from_item(item):
+            templates.append(_template(known.pop((id(item), member.path), member)))
+        groups.extend(read_groups(item))
+        composite = read_composite(item)
+        if composite:
+            composites.setdefault((item.namespace, item.name), composite)
+        workload = read_workload(item)
+        if workload:
+            workloads.setdefault((item.namespace, item.name), workload)
+    templates.extend(_template(member) for member in known.values())
+    index: dict[tuple[str, str], Group] = {}
+    for group in groups:
+        index.setdefault((group.namespace, group.name), group)
+    _add_previous_names(index, composites, workloads)
+    gangs, dangling = _muster(groups, index, templates)
+    frozen = {key: tuple(items) for key, items in by_kind.items()}
+    facts = read_facts(cluster, frozen)
+    return Census(objects, old, tuple(templates), gangs, dangling, composites, workloads, index, frozen, facts)
+
+
+def _template(member: Member) -> Template:
+    value = dig(member.item.value, *member.path) if member.path else member.item.value
+    spec = as_mapping(dig(value, "spec"))
+    metadata = as_mapping(dig(value, "metadata"))
+    return Template(
+        member.item, member.path, member.pods, member.count_path, metadata, spec, _link(spec, (*member.path, "spec"))
+    )
+
+
+def _link(spec: Mapping[str, Any], path: Path) -> Link | None:
+    name = as_text(dig(spec, "schedulingGroup", "podGroupName"))
+    if name:
+        return Link(name, "", (*path, "schedulingGroup", "podGroupName"))
+    workload, group = as_text(dig(spec, "workloadRef", "name")), as_text(dig(spec, "workloadRef", "podGroup"))
+    if workload and group:
+        key = as_text(dig(spec, "workloadRef", "podGroupReplicaKey"))
+        return Link(f"{workload}/{group}", key, (*path, "workloadRef", "podGroup"))
+    return None
+
+
+def _add_previous_names(
+    groups: dict[tuple[str, str], Group],
+    composites: dict[tuple[str, str], Group],
+    workloads: dict[tuple[str, str], Workload],
+) -> None:
+    for group in tuple(groups.values()):
+        _, slash, entry = group.name.partition("/")
+        for name in _previous_names(group.item):
+            groups.setdefault((group.namespace, f"{name}/{entry}" if slash else name), group)
+    for composite in tuple(composites.values()):
+        for name in _previous_names(composite.item):
+            composites.setdefault((composite.namespace, name), composite)
+    for workload in tuple(workloads.values()):
+        for name in _previous_names(workload.item):
+            workloads.setdefault((workload.namespace, name), workload)
+
+
+def _previous_names(item: Item) -> list[str]:
+    return [name for name in item.annotations.get(PREVIOUS_NAMES, "").split(",") if name]
+
+
+def _muster(
+    groups: Sequence[Group], index: Mapping[tuple[str, str], Group], templates: Iterable[Template]
+) -> tuple[tuple[Gang, ...], tuple[Template, ...]]:
+    linked: dict[int, dict[str, list[Template]]] = {}
+    dangling: list[Template] = []
+    places = {(id(group.item), group.path): number for number, group in enumerate(groups)}
+    for template in templates:
+        if template.link is None:
+            continue
+        group = index.get((template.item.namespace, template.link.group))
+        if group is None:
+            dangling.append(template)
+        else:
+            number = places[(id(group.item), group.path)]
+            linked.setdefault(number, {}).setdefault(template.link.replica, []).append(template)
+    gangs = [
+        Gang(group, tuple(found))
+        for number, group in enumerate(groups)
+        for found in linked.get(number, {"": []}).values()
+    ]
+    return tuple(gangs), tuple(dangling)

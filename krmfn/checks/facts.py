@@ -1,0 +1,170 @@
+"""Facts outside Git: what the configuration's `cluster:` says about the cluster, and what the input itself holds.
+
+Two spellings: what `kubectl get … -o yaml` prints (`items:`), and a short one (`priorityClasses: {high: 1000}`).
+A topic that nobody gave is None or empty, and rules that need it say so once. Reads values only, never a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from krmfn.checks.quantity import parse_quantity
+from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+
+Resources = Mapping[str, int]
+
+#: The commands that collect the facts, for the CLI to print. They only read; what they print goes below `cluster:`.
+COMMANDS: Final = (
+    "kubectl get priorityclasses,nodes,resourcequotas --all-namespaces -o yaml",
+    "kubectl get podgroups.scheduling.k8s.io --all-namespaces -o yaml",
+    "kubectl get queues.scheduling.volcano.sh -o yaml",
+    "kubectl get customresourcedefinitions rayclusters.ray.io rayjobs.ray.io rayservices.ray.io -o yaml",
+)
+
+#: Classes that every cluster has (pkg/apis/scheduling).
+_BUILT_IN: Final[Mapping[str, tuple[int, str, bool]]] = {
+    "system-cluster-critical": (2_000_000_000, "PreemptLowerPriority", False),
+    "system-node-critical": (2_000_001_000, "PreemptLowerPriority", False),
+}
+#: Where each topic's short spelling lies, and the kind it stands for.
+_TOPICS: Final[Mapping[str, tuple[str, str]]] = {
+    "priorityClasses": ("scheduling.k8s.io", "PriorityClass"),
+    "nodes": ("", "Node"),
+    "resourceQuotas": ("", "ResourceQuota"),
+    "queues": ("scheduling.volcano.sh", "Queue"),
+    "customResourceDefinitions": ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    "podGroups": ("scheduling.k8s.io", "PodGroup"),
+}
+
+
+class PriorityClass(NamedTuple):
+    """A class as the cluster has it."""
+
+    value: int
+    preemption_policy: str
+    default: bool
+
+
+class Node(NamedTuple):
+    """A node with what it can give to pods."""
+
+    name: str
+    labels: Mapping[str, Any]
+    allocatable: Resources
+
+
+class Quota(NamedTuple):
+    """A ResourceQuota's hard limits."""
+
+    namespace: str
+    name: str
+    hard: Resources
+
+
+class Facts(NamedTuple):
+    """What is known. `nodes`, `queues`, `schedulers` are None when nobody gave them.
+
+    `complete_classes`: the list of priority classes is the cluster's whole list, not only what the input holds.
+    `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates.
+    """
+
+    priority_classes: Mapping[str, PriorityClass]
+    complete_classes: bool
+    nodes: tuple[Node, ...] | None
+    quotas: tuple[Quota, ...]
+    queues: Mapping[str, Mapping[str, Any]] | None
+    schemas: Mapping[str, Mapping[str, Any]]
+    kept_fields: Mapping[str, Sequence[Any]]
+    groups: frozenset[tuple[str, str]]
+    schedulers: frozenset[str] | None
+    gates: Mapping[str, Mapping[str, Any]]
+
+    def priority(self, name: str) -> int | None:
+        """The value that a pod or group of this class gets; of no class: the global default's. None: unknown."""
+        if name:
+            found = self.priority_classes.get(name)
+            return found.value if found else None
+        if not self.complete_classes:
+            return None
+        return next((entry.value for entry in self.priority_classes.values() if entry.default), 0)
+
+
+def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
+    """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
+    given = _gather(cluster)
+    own = {kind: [item.value for item in objects.get(kind, ())] for kind in _TOPICS.values()}
+
+    def all_of(topic: str) -> list[Mapping[str, Any]]:
+        return [*given.get(_TOPICS[topic], ()), *own[_TOPICS[topic]]]
+
+    classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
+    for value in all_of("priorityClasses"):
+        policy = as_text(value.get("preemptionPolicy")) or "PreemptLowerPriority"
+        classes[_name(value)] = PriorityClass(
+            as_int(value.get("value")) or 0, policy, value.get("globalDefault") is True
+        )
+    nodes = given.get(_TOPICS["nodes"])
+    queues = all_of("queues")
+    schedulers = cluster.get("schedulers")
+    crds = all_of("customResourceDefinitions")
+    return Facts(
+        priority_classes=classes,
+        complete_classes=_TOPICS["priorityClasses"] in given,
+        nodes=None if nodes is None else tuple(_node(value) for value in nodes),
+        quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
+        queues={_name(value): value for value in queues} if queues or _TOPICS["queues"] in given else None,
+        schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
+        kept_fields={_name(value): as_list(value["keeps"]) for value in crds if "keeps" in value},
+        groups=frozenset((_namespace(value), _name(value)) for value in given.get(_TOPICS["podGroups"], ())),
+        schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
+        gates={component: as_mapping(gates) for component, gates in as_mapping(cluster.get("featureGates")).items()},
+    )
+
+
+def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for value in as_list(cluster.get("items")):
+        api_version = as_text(dig(value, "apiVersion"))
+        key = (api_version.rpartition("/")[0], as_text(dig(value, "kind")))
+        found.setdefault(key, []).append(as_mapping(value))
+    for topic, kind in _TOPICS.items():
+        if topic in cluster:
+            found.setdefault(kind, []).extend(_spread(topic, cluster[topic]))
+    return found
+
+
+def _spread(topic: str, value: object) -> Iterator[Mapping[str, Any]]:
+    """A short spelling: names in a list, objects in a list, or a mapping from name to what there is to say."""
+    short = {"priorityClasses": "value", "customResourceDefinitions": "keeps"}.get(topic, "spec")
+    for entry in as_list(value):
+        yield entry if isinstance(entry, Mapping) else {"name": str(entry)}
+    for name, entry in as_mapping(value).items():
+        yield {"name": name, **entry} if isinstance(entry, Mapping) else {"name": name, short: entry}
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    return as_text(dig(value, "metadata", "name")) or as_text(value.get("name")).rpartition("/")[2]
+
+
+def _namespace(value: Mapping[str, Any]) -> str:
+    space = as_text(dig(value, "metadata", "namespace")) or as_text(value.get("namespace"))
+    return space or as_text(value.get("name")).rpartition("/")[0]
+
+
+def _node(value: Mapping[str, Any]) -> Node:
+    labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
+    return Node(_name(value), labels, read_resources(dig(value, "status", "allocatable") or value.get("allocatable")))
+
+
+def _quota(value: Mapping[str, Any]) -> Quota:
+    return Quota(_namespace(value), _name(value), read_resources(dig(value, "spec", "hard") or value.get("hard")))
+
+
+def read_resources(value: object) -> Resources:
+    """A resource map in billionths; what is no quantity is left out."""
+    parsed = {str(name): parse_quantity(amount) for name, amount in as_mapping(value).items()}
+    return {name: amount for name, amount in parsed.items() if amount is not None}

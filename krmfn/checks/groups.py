@@ -1,0 +1,155 @@
+"""Groups as the scheduler sees them, read from the objects of any release into one shape.
+
+1.35 has no PodGroup object: there every entry of a Workload's `podGroups` is one. Must not judge: a field of the wrong
+type reads as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+
+API_GROUP = "scheduling.k8s.io"
+Policy = Literal["gang", "basic", ""]
+Mode = Literal["single", "all", ""]
+
+
+class Group(NamedTuple):
+    """A PodGroup or, when `composite`, a CompositePodGroup.
+
+    `path` is where its fields are: `spec`, or an entry of `spec.podGroups` in 1.35. `quorum` is minCount or
+    minGroupCount, None when the policy is no gang or the value is unreadable. `workload` and `template` are what it
+    refers to.
+    """
+
+    item: Item
+    namespace: str
+    name: str
+    path: Path
+    policy: Policy
+    quorum: int | None
+    quorum_path: Path
+    parent: str
+    workload: str
+    template: str
+    spec: Mapping[str, Any]
+    composite: bool = False
+
+    @property
+    def topology_key(self) -> str:
+        """The label whose value all pods' nodes share, empty without a constraint."""
+        return topology_key(self.spec)
+
+    @property
+    def priority_class(self) -> str:
+        """The class the author named; admission may fill in a default later."""
+        return as_text(self.spec.get("priorityClassName"))
+
+
+class Workload(NamedTuple):
+    """A Workload: its templates by name (leaves and composites alike), each with its path."""
+
+    item: Item
+    namespace: str
+    name: str
+    controller: tuple[str, str, str]
+    templates: Mapping[str, tuple[Path, Mapping[str, Any]]]
+
+
+def topology_key(spec: Mapping[str, Any]) -> str:
+    """The key of the only topology constraint."""
+    return as_text(dig(spec, "schedulingConstraints", "topology", 0, "key"))
+
+
+def disruption_mode(spec: Mapping[str, Any]) -> Mode:
+    """The disruption mode that is written: `Pod`/`PodGroup` of 1.36 read as single and all."""
+    mode = spec.get("disruptionMode")
+    if mode == "PodGroup" or "all" in as_mapping(mode):
+        return "all"
+    return "single" if mode == "Pod" or "single" in as_mapping(mode) else ""
+
+
+def read_groups(item: Item) -> Iterator[Group]:
+    """The PodGroups that `item` is or holds."""
+    if item.ref.group != API_GROUP:
+        return
+    if item.kind == "PodGroup":
+        yield _read_object(item, "minCount")
+    elif item.kind == "Workload" and item.api_version == f"{API_GROUP}/v1alpha1":
+        for index, entry in enumerate(as_list(dig(item.value, "spec", "podGroups"))):
+            name = as_text(dig(entry, "name"))
+            path: Path = ("spec", "podGroups", index)
+            policy, quorum = _policy(dig(entry, "policy"), "minCount")
+            quorum_path = (*path, "policy", "gang", "minCount")
+            spec = as_mapping(entry)
+            full = f"{item.name}/{name}"
+            yield Group(item, item.namespace, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
+
+
+def read_composite(item: Item) -> Group | None:
+    """`item` as a CompositePodGroup, None when it is none."""
+    if item.kind != "CompositePodGroup" or item.ref.group != API_GROUP:
+        return None
+    return _read_object(item, "minGroupCount")
+
+
+def _read_object(item: Item, field: str) -> Group:
+    spec = as_mapping(item.value.get("spec"))
+    policy, quorum = _policy(spec.get("schedulingPolicy"), field)
+    return Group(
+        item=item,
+        namespace=item.namespace,
+        name=item.name,
+        path=("spec",),
+        policy=policy,
+        quorum=quorum,
+        quorum_path=("spec", "schedulingPolicy", "gang", field),
+        parent=as_text(spec.get("parentCompositePodGroupName")),
+        workload=_reference(spec)[0],
+        template=_reference(spec)[1],
+        spec=spec,
+        composite=field == "minGroupCount",
+    )
+
+
+def read_workload(item: Item) -> Workload | None:
+    """`item` as a Workload of the native API, None when it is none (Kueue has a kind of that name, too)."""
+    if item.kind != "Workload" or item.ref.group != API_GROUP:
+        return None
+    reference = as_mapping(dig(item.value, "spec", "controllerRef"))
+    controller = (as_text(reference.get("apiGroup")), as_text(reference.get("kind")), as_text(reference.get("name")))
+    return Workload(item, item.namespace, item.name, controller, dict(_templates(item.value)))
+
+
+def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, Mapping[str, Any]]]]:
+    open_lists: list[tuple[Path, Any]] = [(("spec",), manifest.get("spec"))]
+    while open_lists:
+        base, node = open_lists.pop(0)
+        for field in ("podGroups", "podGroupTemplates", "compositePodGroupTemplates"):
+            for index, entry in enumerate(as_list(dig(node, field))):
+                path = (*base, field, index)
+                yield as_text(dig(entry, "name")), (path, as_mapping(entry))
+                if field == "compositePodGroupTemplates":
+                    open_lists.append((path, entry))
+
+
+def _policy(value: object, field: str) -> tuple[Policy, int | None]:
+    policy = as_mapping(value)
+    if "gang" in policy and policy["gang"] is not None:
+        quorum = as_int(dig(policy, "gang", field))
+        return "gang", quorum
+    return ("basic", None) if policy.get("basic") is not None else ("", None)
+
+
+def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:
+    old = as_mapping(dig(spec, "podGroupTemplateRef", "workload"))
+    if old:
+        return as_text(old.get("workloadName")), as_text(old.get("podGroupTemplateName"))
+    new = as_mapping(spec.get("workloadRef"))
+    return as_text(new.get("workloadName")), as_text(new.get("templateName"))

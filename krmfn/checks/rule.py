@@ -1,0 +1,28 @@
+"""A rule as a row with its function, and how a stage runs its rows. Knows no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.findings import Finding, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+
+Find = Callable[["Census", "Settings"], Iterable[Finding]]
+
+
+class Check(NamedTuple):
+    """A row of the catalogue and the pure function that finds it."""
+
+    rule: Rule
+    find: Find
+
+
+def run(checks: Iterable[Check], census: Census, settings: Settings) -> Iterator[Finding]:
+    """The findings of every rule that holds for the settings' release."""
+    for rule, find in checks:
+        if not rule.releases or settings.release in rule.releases:
+            yield from find(census, settings)

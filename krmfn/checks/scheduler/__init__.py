@@ -1,0 +1,32 @@
+"""Stage scheduler: what the API server stores and the scheduler never binds, or binds in parts.
+
+Most of it is silent in the cluster: pods held back before the scheduling queue get no condition and no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check, run
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.findings import Finding, Member
+    from krmfn.krm.item import Item
+
+
+def list_checks() -> tuple[Check, ...]:
+    """Every rule of this stage, topic by topic."""
+    from krmfn.checks.scheduler import atomicity, links, quorum, sharing, trees
+
+    return tuple(check for topic in (quorum, links, sharing, trees, atomicity) for check in topic.CHECKS)
+
+
+def check(
+    objects: Sequence[Item], members: Sequence[Member], old: Sequence[Item] | None, settings: Settings
+) -> Iterator[Finding]:
+    """The findings of this stage on `objects`; `old` is not needed here."""
+    from krmfn.checks.census import take_census
+
+    yield from run(list_checks(), take_census(objects, members, old, settings.cluster), settings)

@@ -1,0 +1,194 @@
+"""Whether what is named exists: groups, Workloads, templates; and whether all pods of an object link alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.groups import topology_key
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, as_mapping, dig
+from krmfn.checks.wording import join, suggest
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Template
+    from krmfn.config import Settings
+
+
+def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """A link to a group that is neither in the input nor among the facts."""
+    for template, elsewhere in _lost(census):
+        link = template.link
+        if elsewhere or link is None:
+            continue
+        known = {name for namespace, name in census.groups if namespace == template.item.namespace}
+        message = (
+            f'links to the group "{link.group}", which the input does not hold{suggest(link.group, known)}: the pods '
+            "wait for ever"
+        )
+        hint = (
+            f'Add the group "{link.group}", or list it under cluster.podGroups when it exists in the cluster already.'
+        )
+        note = Note("group-missing", link.path, message, link.group, hint=hint)
+        yield Finding(template.item, note, None if census.groups else "warning")
+
+
+def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]:
+    """A link to a name that is a group of another namespace."""
+    for template, elsewhere in _lost(census):
+        link = template.link
+        if not elsewhere or link is None:
+            continue
+        here = template.item.namespace or "the namespace of the apply"
+        there = join([f"{space or 'no namespace given'}" for space in elsewhere])
+        message = (
+            f'the group "{link.group}" is in another namespace ({there}) than the pods ({here}): they wait for ever'
+        )
+        hint = "Put both into one namespace: a pod names a group of its own namespace only."
+        unsure = not template.item.namespace or "" in elsewhere
+        note = Note("group-other-namespace", link.path, message, link.group, hint=hint)
+        yield Finding(template.item, note, "warning" if unsure else None)
+
+
+def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
+    """workloadRef names a Workload or a template that the input does not hold."""
+    groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
+    for group in (*groups, *census.composites.values()):
+        if not group.workload:
+            continue
+        workload = census.workloads.get((group.namespace, group.workload))
+        if workload is not None and group.template in workload.templates:
+            continue
+        old = settings.release == "1.36"
+        effect = (
+            "the API server refuses the group"
+            if old
+            else "nothing stops the group, but its tree is not the one described"
+        )
+        reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
+        path = (*group.path, *reference)
+        if workload is None:
+            known = {name for namespace, name in census.workloads if namespace == group.namespace}
+            near = suggest(group.workload, known)
+            message = f'names the Workload "{group.workload}", which the input does not hold{near}: {effect}'
+            note = Note("template-missing", (*path, "workloadName"), message, group.workload)
+            yield Finding(
+                group.item, note._replace(hint="Add the Workload, or correct its name."), None if old else "warning"
+            )
+        else:
+            near = suggest(group.template, workload.templates)
+            message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
+            field = "podGroupTemplateName" if old else "templateName"
+            hint = f"Name one of: {', '.join(sorted(workload.templates))}."
+            yield Finding(group.item, Note("template-missing", (*path, field), message, group.template, hint=hint))
+
+
+def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A group whose policy, topology or priority is not its template's."""
+    if settings.release == "1.35":
+        return
+    groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
+    for group in (*groups, *census.composites.values()):
+        workload = census.workloads.get((group.namespace, group.workload))
+        if workload is None or group.template not in workload.templates:
+            continue
+        template = workload.templates[group.template][1]
+        field = str(group.quorum_path[-1])
+        policy = as_mapping(template.get("schedulingPolicy"))
+        pairs: tuple[tuple[str, object, object], ...] = (
+            ("policy", group.policy, "gang" if "gang" in policy else "basic"),
+            (field, group.quorum, as_int(dig(policy, "gang", field))),
+            ("topology key", group.topology_key, topology_key(template)),
+            ("priorityClassName", group.priority_class, template.get("priorityClassName") or ""),
+        )
+        for name, own, declared in pairs:
+            if own != declared:
+                message = (
+                    f"{name} is {own or 'unset'}, but template {group.template} of Workload {workload.name} says "
+                    f"{declared or 'unset'}"
+                )
+                hint = "Copy the template: the scheduler obeys the group, people read the Workload."
+                where = group.quorum_path if name in (field, "policy") else group.path
+                yield Finding(group.item, Note("template-differs", where, message, own, declared, hint))
+                break
+
+
+def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
+    """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
+    renamed = {name for _, name in census.groups}
+    for template in census.dangling:
+        link = template.link
+        if link is None or (template.item.namespace, link.group) in census.facts.groups:
+            continue
+        elsewhere = (
+            tuple(sorted(space for space, name in census.groups if name == link.group)) if link.group in renamed else ()
+        )
+        yield template, elsewhere
+
+
+_NO_GROUP = (
+    "A pod may name a group that does not exist: the API server accepts it, and the scheduler holds the pod back until "
+    "the group "
+    "appears in the pod's namespace. The pod gets no condition and no event."
+)
+
+CHECKS = (
+    Check(
+        Rule(
+            "group-missing",
+            "scheduler",
+            "error",
+            "A pod template links to a group that the input does not hold.",
+            _NO_GROUP
+            + " When the input holds no group at all, it is probably a part of a larger set, and this is a warning.",
+            "Correct the name, add the group, or list it under `cluster.podGroups` when something else creates it.",
+            (),
+            ("G05", "R1", "R2", "R10", "R20", "live: PodGroup missing"),
+        ),
+        find_group_missing,
+    ),
+    Check(
+        Rule(
+            "group-other-namespace",
+            "scheduler",
+            "error",
+            "The group that a pod template links to is in another namespace.",
+            _NO_GROUP + " A warning where one of the two has no namespace in the manifest: the apply decides then.",
+            "Give the group the namespace of the pods.",
+            (),
+            ("G07", "R20"),
+        ),
+        find_group_other_namespace,
+    ),
+    Check(
+        Rule(
+            "template-missing",
+            "scheduler",
+            "error",
+            "A group refers to a Workload, or to a template of it, that does not exist.",
+            "Kubernetes 1.36 refuses such a group at admission (PodGroupWorkloadExists). 1.37 stores and schedules it "
+            "without a "
+            "look at the Workload; comparing the tree with the Workload is planned.",
+            "Name an existing Workload and template. The Workload must be applied first on 1.36.",
+            ("1.36", "1.37"),
+            ("G06", "R29", "API reference 8.2"),
+        ),
+        find_template_missing,
+    ),
+    Check(
+        Rule(
+            "template-differs",
+            "scheduler",
+            "warning",
+            "A group does not say what its template in the Workload says.",
+            "The scheduler reads the group only. A Workload that says something else misleads everybody who reads it, "
+            "and later "
+            "releases are going to compare the two.",
+            "Copy policy, topology and priority from the template, or run `krmfn generate`.",
+            ("1.36", "1.37"),
+            ("R29", "API reference 9.4"),
+        ),
+        find_template_differs,
+    ),
+)

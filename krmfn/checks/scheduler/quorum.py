@@ -1,0 +1,215 @@
+"""minCount against the pods that can exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, as_text, dig
+from krmfn.checks.wording import count, sum_up
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
+
+
+def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """minCount is greater than the sum of all linked templates' pods."""
+    for gang in census.gangs:
+        group, pods = gang.group, gang.pods
+        if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
+            message = (
+                f"minCount is {group.quorum}, but only {count(pods, 'pod')} can exist ({sum_up(gang.templates)}): "
+                "none of them is ever scheduled"
+            )
+            hint = (
+                f"Set minCount to {pods}, or raise the number of pods."
+                if pods
+                else "Leave the group out, or give it pods."
+            )
+            note = Note("min-count-above-pods", group.quorum_path, message, group.quorum, pods or None, hint)
+            yield Finding(group.item, note if pods else note._replace(proposed=Note._field_defaults["proposed"]))
+
+
+def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Finding]:
+    """1 < minCount < pods, and nobody asked for it."""
+    for gang in census.gangs:
+        group, pods = gang.group, gang.pods
+        if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
+            continue
+        message = (
+            f"minCount is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): "
+            f"{pods - group.quorum} of them can be missing when the rest starts"
+        )
+        hint = f"Set minCount to {pods} when the workload cannot run with fewer."
+        yield Finding(group.item, Note("min-count-below-pods", group.quorum_path, message, group.quorum, pods, hint))
+
+
+def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A gang of several pods that is content with one."""
+    for gang in census.gangs:
+        group, pods = gang.group, gang.pods
+        if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
+            message = f"minCount is 1 of {pods} pods: they are grouped, but each starts on its own"
+            hint = f"Set minCount to {pods} to start them together."
+            yield Finding(group.item, Note("min-count-one", group.quorum_path, message, 1, pods, hint))
+
+
+def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
+    """An autoscaler may leave fewer pods than minCount."""
+    floors = dict(_scaler_floors(census))
+    for gang in census.gangs:
+        group = gang.group
+        if group.quorum is None:
+            continue
+        rest = [template for template in gang.templates if id(template.item) not in floors]
+        scaled = {id(t.item): floors[id(t.item)] for t in gang.templates if id(t.item) in floors}
+        if not scaled or any(template.pods is None for template in rest):
+            continue
+        lowest = sum(template.pods or 0 for template in rest) + sum(floor for _, floor in scaled.values())
+        if lowest < group.quorum:
+            scaler = next(iter(scaled.values()))[0]
+            message = (
+                f"minCount is {group.quorum}, but {scaler.kind} {scaler.name} may scale down to "
+                f"{count(lowest, 'pod')}: "
+                "a pod that is replaced then waits for ever"
+            )
+            hint = f"Set minCount to at most {lowest}, or raise the lower bound of the {scaler.kind}."
+            yield Finding(
+                group.item, Note("min-count-above-scaler", group.quorum_path, message, group.quorum, lowest, hint)
+            )
+
+
+def find_group_without_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """A PodGroup that no template names."""
+    for gang in census.gangs:
+        group = gang.group
+        if gang.templates or (group.path[-1] != "spec" and not census.templates):
+            continue
+        message = f'no pod template of the input links to "{group.name}"'
+        hint = f"Set schedulingGroup.podGroupName: {group.name} in the pod template, or remove the group."
+        if group.path[-1] != "spec":
+            hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
+        yield Finding(group.item, Note("group-without-pods", group.path, message, hint=hint))
+
+
+def _is_wanted(gang: Gang, settings: Settings) -> bool:
+    if settings.gang.min_count != "Replicas":
+        return True
+    return any(MIN_COUNT_ANNOTATION in owner.annotations for owner in gang.owners)
+
+
+def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
+    """Objects (by identity) that a scaler changes: the scaler and the number of pods it may leave."""
+    targets = {(t.item.namespace, t.item.ref.group, t.item.kind, t.item.name): t for t in census.templates}
+    scalers = [(item, "minReplicas", 1) for item in census.kind("autoscaling", "HorizontalPodAutoscaler")]
+    scalers += [(item, "minReplicaCount", 0) for item in census.kind("keda.sh", "ScaledObject")]
+    for scaler, field, default in scalers:
+        target = dig(scaler.value, "spec", "scaleTargetRef")
+        group = as_text(dig(target, "apiVersion")).rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")
+        kind = as_text(dig(target, "kind")) or "Deployment"
+        template = targets.get((scaler.namespace, group, kind, as_text(dig(target, "name"))))
+        if template is not None:
+            floor = as_int(dig(scaler.value, "spec", field))
+            yield id(template.item), (scaler, default if floor is None else floor)
+    for item in census.kind("kubeflow.org", "PyTorchJob"):
+        workers = as_int(dig(item.value, "spec", "elasticPolicy", "minReplicas"))
+        if workers is not None:
+            master = as_int(dig(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas"))
+            yield id(item), (item, workers + (1 if master is None else master))
+
+
+_STUCK = (
+    "The scheduler holds every pod of a gang back until minCount of them exist. Succeeded and failed pods do not "
+    "count. "
+    "Held back before the scheduling queue, a pod gets neither a condition nor an event, so nothing in the cluster "
+    "says why."
+)
+
+CHECKS = (
+    Check(
+        Rule(
+            "min-count-above-pods",
+            "scheduler",
+            "error",
+            "minCount is greater than the number of pods that can exist, so no pod of the group is ever scheduled.",
+            _STUCK,
+            "Keep minCount equal to the pods that the linked templates make (replicas times hosts for Ray, "
+            "min(parallelism, "
+            "completions) for a Job), in the same commit as the replicas. `krmfn generate` recomputes it.",
+            (),
+            ("G01", "R3", "R11", "R21", "live: minCount 6, 5 pods"),
+        ),
+        find_min_count_above_pods,
+    ),
+    Check(
+        Rule(
+            "min-count-below-pods",
+            "scheduler",
+            "warning",
+            "minCount is smaller than the number of pods, so only a part of the gang starts together.",
+            "Pods beyond minCount are scheduled when there is room. That is right for workloads that can run smaller, "
+            "and a "
+            "forgotten edit for all others. Pods of a group with a topology constraint that come later must fit into "
+            "the domain "
+            "that was chosen first.",
+            "Set minCount to the number of pods. Where fewer are enough on purpose, say so with `gang.minCount: "
+            "MinReplicas` or "
+            "the annotation `krmfn.dev/min-count`.",
+            (),
+            ("G02", "R34"),
+        ),
+        find_min_count_below_pods,
+    ),
+    Check(
+        Rule(
+            "min-count-one",
+            "scheduler",
+            "info",
+            "A gang of several pods has minCount 1, which starts each pod on its own.",
+            "With minCount 1 the group still shares its topology domain and its disruption mode, but nothing waits for "
+            "anything.",
+            "Raise minCount, or use the policy `basic`, which says the same plainly.",
+            (),
+            ("G04",),
+        ),
+        find_min_count_one,
+    ),
+    Check(
+        Rule(
+            "min-count-above-scaler",
+            "scheduler",
+            "warning",
+            "An autoscaler may leave fewer pods than minCount.",
+            "Running pods are not touched when a gang shrinks below minCount, but every replacement waits until "
+            "minCount pods "
+            "exist again. A restart of the whole group then never comes back.",
+            "Keep minCount at or below the lower bound of the scaler (HorizontalPodAutoscaler minReplicas, KEDA "
+            "minReplicaCount, "
+            "elasticPolicy.minReplicas).",
+            (),
+            ("G03", "pitfall 4"),
+        ),
+        find_min_count_above_scaler,
+    ),
+    Check(
+        Rule(
+            "group-without-pods",
+            "scheduler",
+            "warning",
+            "No pod template of the input links to this group.",
+            "A group without pods does nothing by itself. Under a parent that counts it, the whole tree waits for it. "
+            "The usual "
+            "cause is a link that was dropped: a function that did not run, a CRD that does not know the field.",
+            "Link the pod template, or remove the group.",
+            (),
+            ("G08", "live: child without pods"),
+        ),
+        find_group_without_pods,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Whether the pods that belong together, and only they, are in one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check
+from krmfn.checks.wording import count, name_all
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Template
+    from krmfn.checks.groups import Group
+    from krmfn.config import Settings
+
+#: Kinds where a template stays out of the gang on purpose: a launcher, a driver, a leader that must be ready first.
+_PARTLY_ON_PURPOSE = (
+    "kubeflow.org",
+    "sparkoperator.k8s.io",
+    "leaderworkerset.x-k8s.io",
+    "jobset.x-k8s.io",
+    "trainer.kubeflow.org",
+)
+
+
+def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
+    """Some templates of an object link to a group and others, which make pods too, do not."""
+    by_item: dict[int, list[Template]] = {}
+    for template in census.templates:
+        if template.pods != 0:
+            by_item.setdefault(id(template.item), []).append(template)
+    for templates in by_item.values():
+        linked = [template for template in templates if template.link]
+        if not linked or len(linked) == len(templates) or templates[0].item.ref.group in _PARTLY_ON_PURPOSE:
+            continue
+        for template in templates:
+            if template.link is None:
+                pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
+                message = (
+                    f"{pods} belong to no group, while {count(len(linked), 'other template')} of {template.item.kind} "
+                    f"{template.item.name} link to one"
+                )
+                hint = "Link every template of the object, so that the pods start together."
+                yield Finding(template.item, Note("partly-linked", template.spec_path, message, hint=hint))
+
+
+def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
+    """Several objects use one group, and nobody counted them together."""
+    for gang in census.gangs:
+        owners = [owner for owner in gang.owners if owner.kind != "Pod"]
+        declared = {owner.annotations.get("krmfn.dev/gang-group", "") for owner in owners}
+        meant = len(declared) == 1 and "" not in declared
+        if len(owners) < 2 or meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
+            continue
+        message = (
+            f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: pods of one count for the "
+            "other, "
+            "so neither starts as a whole"
+        )
+        hint = "Give each object a group of its own, or set minCount to the pods of all of them."
+        yield Finding(
+            gang.group.item, Note("group-shared", gang.group.quorum_path, message, gang.group.quorum, gang.pods, hint)
+        )
+
+
+def find_gang_group_split(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Resources that declare one gang but link to groups without a common root."""
+    declared: dict[tuple[str, str], list[Template]] = {}
+    for template in census.templates:
+        name = template.item.annotations.get("krmfn.dev/gang-group")
+        if name and template.link:
+            declared.setdefault((template.item.namespace, name), []).append(template)
+    for (namespace, name), templates in declared.items():
+        roots: dict[int, Template] = {}
+        for template in templates:
+            group: Group | None = census.groups.get((namespace, template.link.group)) if template.link else None
+            if group is not None:
+                root = census.root(group)
+                key = id(root.item) if settings.release != "1.35" else hash(root.name)
+                roots.setdefault(key, template)
+        for template in list(roots.values())[1:]:
+            first = next(iter(roots.values()))
+            message = (
+                f'declares the gang "{name}", but its group has no root in common with that of {first.item.kind} '
+                f"{first.item.name}"
+            )
+            hint = "Run krmfn generate for all resources of the gang together, or link them to one group."
+            path = template.link.path if template.link else template.path
+            yield Finding(template.item, Note("gang-group-split", path, message, hint=hint))
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "partly-linked",
+            "scheduler",
+            "warning",
+            "Some pod templates of an object link to a group and others do not.",
+            "Pods without a link are scheduled at once and hold their nodes while the gang waits, for example the head "
+            "of a "
+            "RayCluster whose workers do not fit.",
+            "Link all templates to one group, or to groups under one root. Where a pod must start first (a submitter, "
+            "a driver), "
+            "leaving it out is right.",
+            (),
+            ("G09", "R43", "live: K4"),
+        ),
+        find_partly_linked,
+    ),
+    Check(
+        Rule(
+            "group-shared",
+            "scheduler",
+            "warning",
+            "Several objects link to one group whose minCount does not count them together.",
+            "All pods with the group's name are members. Running pods of one object fill the quorum of the other, "
+            "which then "
+            "starts in parts; and one object alone may never reach it.",
+            "Use one group per object. For a gang over several objects set `krmfn.dev/gang-group` on each and run "
+            "`krmfn generate`.",
+            (),
+            ("A03", "pitfall 19"),
+        ),
+        find_group_shared,
+    ),
+    Check(
+        Rule(
+            "gang-group-split",
+            "scheduler",
+            "error",
+            "Resources that declare one gang link to groups without a common root.",
+            "`krmfn.dev/gang-group` says that the resources start together. Groups without a common root are scheduled "
+            "one by one.",
+            "Run `krmfn generate` on all resources of the gang at once.",
+            (),
+            ("G09",),
+        ),
+        find_gang_group_split,
+    ),
+)

@@ -1,0 +1,170 @@
+"""Groups of groups: parents, quorums of groups, depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.groups import Group
+from krmfn.checks.rule import Check
+from krmfn.checks.wording import count, join, suggest
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang
+    from krmfn.config import Settings
+
+#: Composite levels above a PodGroup that the 1.37.0 scheduler follows (observed; a Workload describes one less).
+MAX_LEVELS = 4
+_PARENT = "parentCompositePodGroupName"
+
+
+def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """A parent that the input does not hold."""
+    for group in list_groups(census):
+        if group.parent and (group.namespace, group.parent) not in census.composites:
+            known = {name for namespace, name in census.composites if namespace == group.namespace}
+            message = (
+                f'the parent "{group.parent}" is not in the input{suggest(group.parent, known)}: '
+                "everything below it waits for ever"
+            )
+            hint = f'Add the CompositePodGroup "{group.parent}", or correct the name.'
+            path = (*group.path, _PARENT)
+            yield Finding(group.item, Note("parent-missing", path, message, group.parent, hint=hint))
+
+
+def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
+    """A composite that is its own ancestor."""
+    for composite in list_composites(census):
+        above, end = census.chain(composite)
+        if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
+            names = " -> ".join([composite.name, *(entry.name for entry in above), composite.name])
+            message = f"the groups are each other's parents ({names}): no pod below them is ever scheduled"
+            hint = f"Remove {_PARENT} from the group that is to be the root."
+            path = (*composite.path, _PARENT)
+            yield Finding(composite.item, Note("parent-cycle", path, message, composite.parent, hint=hint))
+
+
+def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
+    """More composite levels above a PodGroup than the scheduler follows."""
+    for gang in census.gangs:
+        above, end = census.chain(gang.group)
+        if not end and len(above) > MAX_LEVELS:
+            message = (
+                f"{len(above)} composite levels are above this group, the scheduler follows {MAX_LEVELS}: "
+                "its pods wait for ever"
+            )
+            hint = "Remove a level; a list holds 8 groups."
+            path = (*gang.group.path, _PARENT)
+            yield Finding(gang.group.item, Note("tree-too-deep", path, message, gang.group.parent, hint=hint))
+
+
+def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
+    """minGroupCount is greater than the number of children."""
+    for composite, children in list_families(census):
+        if composite.quorum is not None and composite.quorum > len(children):
+            message = (
+                f"minGroupCount is {composite.quorum}, but the input holds {count(len(children), 'child group')}"
+                f"{' (' + join([child.name for child in children]) + ')' if children else ''}: nothing below is ever "
+                "scheduled"
+            )
+            hint = (
+                f"Set minGroupCount to {len(children)}, or add the missing groups."
+                if children
+                else "Add the child groups."
+            )
+            note = Note("min-group-count-above-children", composite.quorum_path, message, composite.quorum, hint=hint)
+            yield Finding(composite.item, note._replace(proposed=len(children)) if children else note)
+
+
+def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Finding]:
+    """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
+    gangs: dict[int, Gang] = {id(gang.group.item): gang for gang in census.gangs}
+    for composite, children in list_families(census):
+        if composite.quorum is None or composite.quorum > len(children):
+            continue
+        empty = [child for child in children if _is_empty(child, gangs)]
+        ready = len(children) - len(empty)
+        if empty and ready < composite.quorum:
+            message = (
+                f"minGroupCount is {composite.quorum} of {count(len(children), 'child group')}, but "
+                f"{join([child.name for child in empty])} {'has' if len(empty) == 1 else 'have'} no pods: "
+                "the whole tree waits for ever"
+            )
+            hint = f"Set minGroupCount to {ready} and remove the empty groups, or link pods to them."
+            note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
+            yield Finding(composite.item, note._replace(proposed=ready) if ready else note)
+
+
+def list_composites(census: Census) -> list[Group]:
+    """Every CompositePodGroup, once."""
+    return list({id(entry.item): entry for entry in census.composites.values()}.values())
+
+
+def list_groups(census: Census) -> list[Group]:
+    """Every PodGroup and CompositePodGroup, once."""
+    groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
+    return [*groups.values(), *list_composites(census)]
+
+
+def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:
+    """Every CompositePodGroup with its children."""
+    children: dict[int, list[Group]] = {}
+    for group in list_groups(census):
+        parent = census.composites.get((group.namespace, group.parent)) if group.parent else None
+        if parent is not None:
+            children.setdefault(id(parent.item), []).append(group)
+    for composite in list_composites(census):
+        yield composite, children.get(id(composite.item), [])
+
+
+def _is_empty(group: Group, gangs: dict[int, Gang]) -> bool:
+    if group.composite:
+        return False
+    gang = gangs.get(id(group.item))
+    return gang is not None and gang.pods == 0
+
+
+_TREE = ("1.37",)
+_WAITS = (
+    "The scheduler starts a tree only from its root. As long as the root, a group on the way, or the quorum of groups "
+    "is missing, "
+    "every pod below is held back without a condition or an event."
+)
+
+CHECKS = (
+    Check(
+        Rule("parent-missing", "scheduler", "error", "The parent of a group does not exist.", _WAITS,
+             "Name a CompositePodGroup of the same namespace.", _TREE, ("R20", "R27", "live: parent missing")),
+        find_parent_missing,
+    ),
+    Check(
+        Rule("parent-cycle", "scheduler", "error", "Groups are each other's parents.",
+             "The API server accepts a cycle. The scheduler logs `cycle detected in the hierarchy` and schedules none "
+             "of the pods.",
+             "Make one of the groups the root.", _TREE, ("R27", "C01", "live: cycle, self-cycle")),
+        find_parent_cycle,
+    ),
+    Check(
+        Rule("tree-too-deep", "scheduler", "error", "More than four composite levels are above a PodGroup.",
+             "Four levels are scheduled, with five the root is never reached and the pods wait without a condition. (A "
+             "Workload can "
+             "describe one level less.)",
+             "Flatten the tree.", _TREE, ("R27", "C01", "live: 5 CPG levels")),
+        find_tree_too_deep,
+    ),
+    Check(
+        Rule("min-group-count-above-children", "scheduler", "error",
+             "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.", _WAITS,
+             "Set minGroupCount to the number of children. It cannot be changed in a stored CompositePodGroup.",
+             _TREE, ("R22", "C01", "live: minGroupCount 3, 2 children")),
+        find_min_group_count_above_children,
+    ),
+    Check(
+        Rule("min-group-count-above-ready", "scheduler", "error",
+             "Child groups without pods make minGroupCount unreachable.", _WAITS,
+             "Leave groups without pods out of the tree and lower minGroupCount.",
+             _TREE, ("R22", "live: child without pods")),
+        find_min_group_count_above_ready,
+    ),
+)  # fmt: skip

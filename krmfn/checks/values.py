@@ -1,0 +1,45 @@
+"""Reading manifests that may be wrong: a value of another type counts as absent.
+
+Wrong types are findings of the server stage; every other check looks past them. Knows no field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """`value` when it is a mapping, an empty one otherwise."""
+    return value if isinstance(value, Mapping) else _NOTHING
+
+
+def as_list(value: object) -> Sequence[Any]:
+    """`value` when it is a list, an empty one otherwise."""
+    return value if isinstance(value, list) else ()
+
+
+def as_text(value: object) -> str:
+    """`value` when it is a string, "" otherwise."""
+    return value if isinstance(value, str) else ""
+
+
+def as_int(value: object) -> int | None:
+    """`value` when it is a whole number, None otherwise (a bool is none)."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def dig(value: object, *path: str | int) -> Any:
+    """The value below `value` at `path`; None where something on the way is absent or of another type."""
+    for part in path:
+        if isinstance(part, int):
+            if not isinstance(value, list) or part >= len(value):
+                return None
+            value = value[part]
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is None:
+            return None
+    return value

@@ -1,0 +1,42 @@
+"""Phrases that several rules use, so that they read alike. Knows no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Template
+    from krmfn.krm.item import Item
+
+
+def count(number: int, noun: str) -> str:
+    """`1 pod`, `3 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def name_all(items: Iterable[Item]) -> str:
+    """`Job a and RayCluster b`; more than three are cut."""
+    names = [f"{item.kind} {item.name}" for item in items]
+    return join([*names[:3], count(len(names) - 3, "more object")] if len(names) > 3 else names)
+
+
+def join(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def sum_up(templates: Iterable[Template]) -> str:
+    """Where a number of pods comes from: `Job a 5, RayCluster b 3`."""
+    totals: dict[str, int] = {}
+    for template in templates:
+        name = f"{template.item.kind} {template.item.name}"
+        totals[name] = totals.get(name, 0) + (template.pods or 0)
+    return ", ".join(f"{name} {pods}" for name, pods in totals.items())
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean "x"?)`, empty without a near name."""
+    near = get_close_matches(name, known, 1)
+    return f' (did you mean "{near[0]}"?)' if near else ""
