@@ -71,8 +71,7 @@ def _convert(text: Any, schema: Schema) -> Any:
             return json.loads(text)
         except ValueError as mistake:
             raise ValueError(f"this is no JSON: {mistake}") from None
-    for branch in schema.get("oneOf") or schema.get("anyOf") or (schema,):
-        branch = resolve(branch)
+    for branch in map(resolve, schema.get("oneOf") or schema.get("anyOf") or (schema,)):
         value = _convert_to(text, branch)
         if is_type(value, branch.get("type", "string")) and value in branch.get("enum", (value,)):
             return value

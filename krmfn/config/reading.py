@@ -58,10 +58,10 @@ def _check_object(value: Mapping[str, Any]) -> list[Problem]:
     """The mistakes in an object that should be a GangScheduling. A foreign kind is one mistake, not fifty."""
     properties = load_schema()["properties"]
     kind = value.get("kind")
-    if isinstance(kind, str) and kind not in properties["kind"]["enum"]:
-        if not find_nearest(kind, properties["kind"]["enum"]):
-            wanted = f"{properties['apiVersion']['enum'][0]} {properties['kind']['enum'][0]}"
-            return [Problem(("kind",), f'this is a "{kind}"', f"the configuration is a {wanted}, or a ConfigMap")]
+    kinds = properties["kind"]["enum"]
+    if isinstance(kind, str) and not find_nearest(kind, kinds):
+        wanted = f"{properties['apiVersion']['enum'][0]} {kinds[0]}"
+        return [Problem(("kind",), f'this is a "{kind}"', f"the configuration is a {wanted}, or a ConfigMap")]
     return list(find_problems(value, load_schema()))
 
 

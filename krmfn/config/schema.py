@@ -91,8 +91,8 @@ def fill_defaults(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     `value` must be free of problems. A null counts as absent.
     """
     filled: dict[str, Any] = {}
-    for key, child in resolve(schema)["properties"].items():
-        child = resolve(child)
+    for key, unresolved in resolve(schema)["properties"].items():
+        child = resolve(unresolved)
         given = value.get(key)
         if "properties" in child and "default" not in child:
             filled[key] = fill_defaults(given or {}, child)

@@ -5,11 +5,12 @@ annotations), so that nothing else is ever parsed for a resource that does not c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
+from krmfn.config.selectors import Head
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.findings import Note
 
@@ -22,23 +23,6 @@ KUBERAY_LABEL = "ray.io/gang-scheduling-enabled"
 KUBERAY_ANNOTATIONS = ("ray.io/native-workload-scheduling", "ray.io/k8s-workload-scheduling")
 
 Why = Literal["selected", "not selected", "opted out", "invalid"]
-
-
-class Head(Protocol):
-    """What selection reads of an item."""
-
-    @property
-    def api_version(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-    @property
-    def annotations(self) -> Mapping[str, str]: ...
 
 
 class Selection(NamedTuple):
@@ -69,7 +53,7 @@ def options_for(settings: Settings, item: Head) -> Selection:
         return Selection(None, "invalid", tuple(notes))
     options = settings.gang._replace(requested=requested)
     for override in settings.overrides:
-        if override.selector.matches(*_head(item)):
+        if override.selector.matches(item):
             options = options._replace(**override.changes)
     if "group_topology_keys" in changes:
         changes["group_topology_keys"] = {**options.group_topology_keys, **changes["group_topology_keys"]}
@@ -88,11 +72,10 @@ def _decide(settings: Settings, item: Head) -> tuple[Why, bool]:
     opt_in = item.annotations.get(OPT_IN)
     if opt_in == "false":
         return "opted out", True
-    if opt_in == "true" or _has_kuberay_opt_in(item):
-        if opt_in == "true" or settings.select.mode != "Explicit":
-            return "selected", True
+    if opt_in == "true" or (settings.select.mode != "Explicit" and _has_kuberay_opt_in(item)):
+        return "selected", True
     if settings.select.selector is not None:
-        selected = settings.select.selector.matches(*_head(item))
+        selected = settings.select.selector.matches(item)
         return ("selected" if selected else "not selected"), True
     return ("selected" if settings.select.mode == "All" else "not selected"), False
 
@@ -103,11 +86,6 @@ def _has_kuberay_opt_in(item: Head) -> bool:
     if str(item.labels.get(KUBERAY_LABEL, "")).lower() == "true":
         return True
     return any(item.annotations.get(key) == "true" for key in KUBERAY_ANNOTATIONS)
-
-
-def _head(item: Head) -> tuple[str, str, str, str, Mapping[str, str], Mapping[str, str]]:
-    group = item.api_version.rpartition("/")[0]
-    return group, item.kind, item.name, item.namespace, item.labels, item.annotations
 
 
 def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[Note]]:

@@ -5,7 +5,24 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+
+class Head(Protocol):
+    """What selection reads of an item: nothing that would need the item to be parsed."""
+
+    @property
+    def api_version(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+    @property
+    def annotations(self) -> Mapping[str, str]: ...
 
 
 class SelectorError(ValueError):
@@ -22,18 +39,12 @@ class Requirement(NamedTuple):
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether `labels` satisfy the term. `!=` and `notin` hold for an absent key, as in kubectl."""
         value = labels.get(self.key)
-        if self.operator == "exists":
-            return value is not None
-        if self.operator == "!":
-            return value is None
-        if self.operator == "notin":
-            return value not in self.values
-        if value is None:
-            return False
-        if self.operator == "in":
-            return value in self.values
+        if self.operator in ("in", "notin"):
+            return (value in self.values) == (self.operator == "in")
+        if self.operator in ("exists", "!"):
+            return (value is None) == (self.operator == "!")
         try:
-            number, bound = int(value), int(self.values[0])
+            number, bound = int(value or ""), int(self.values[0])
         except ValueError:
             return False
         return number > bound if self.operator == ">" else number < bound
@@ -48,23 +59,15 @@ class Selector(NamedTuple):
     labels: tuple[Requirement, ...] = ()
     annotations: tuple[Requirement, ...] = ()
 
-    def matches(
-        self,
-        group: str,
-        kind: str,
-        name: str,
-        namespace: str,
-        labels: Mapping[str, str],
-        annotations: Mapping[str, str],
-    ) -> bool:
-        """Whether a resource with this head is selected. An absent namespace counts as `default`, too."""
-        spaces = (namespace,) if namespace else ("", "default")
+    def matches(self, item: Head) -> bool:
+        """Whether `item` is selected. An absent namespace counts as `default`, too."""
+        group = item.api_version.rpartition("/")[0]
         return (
-            _any_matches(self.kinds, (kind, f"{kind}.{group}"))
-            and _any_matches(self.namespaces, spaces)
-            and _any_matches(self.names, (name,))
-            and all(term.matches(labels) for term in self.labels)
-            and all(term.matches(annotations) for term in self.annotations)
+            _any_matches(self.kinds, (item.kind, f"{item.kind}.{group}"))
+            and _any_matches(self.namespaces, (item.namespace,) if item.namespace else ("", "default"))
+            and _any_matches(self.names, (item.name,))
+            and all(term.matches(item.labels) for term in self.labels)
+            and all(term.matches(item.annotations) for term in self.annotations)
         )
 
 

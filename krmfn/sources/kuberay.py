@@ -1,0 +1,154 @@
+"""What the KubeRay operator does with any Ray kind: which names it accepts, which link fields its CRDs keep, and what
+it creates by itself when it is set up to.
+
+Source: kuberay v1.7.0 `controllers/ray/utils/validation.go`, `controllers/ray/batchscheduler/`, and the CRDs of
+v1.3.0 to v1.7.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from krmfn.config.selection import KUBERAY_LABEL
+from krmfn.krm.paths import Path, format_path
+from krmfn.sources.manifest import Manifest
+from krmfn.sources.raygroups import WorkerGroup
+
+OPERATOR = "ray.io/kuberay-operator"
+
+
+def check_name(manifest: Manifest, limit: int) -> None:
+    """KubeRay accepts DNS-1035 labels of at most `limit` characters; below them it builds names of its own."""
+    name = manifest.ref.name
+    if not name:
+        return
+    path: Path = ("metadata", "name")
+    if len(name) > limit:
+        message = f"{manifest.ref.kind} name of {len(name)} characters: KubeRay refuses more than {limit}"
+        manifest.note("ray-name", path, message, f"shorten it to {limit} characters")
+    elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
+        message = f'"{name}" is no DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
+        manifest.note("ray-name", path, message, "use lower case letters, digits and -, with a letter in front")
+
+
+def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
+    """Whether `managedBy` gives the resource to another controller, which makes no pods in this cluster."""
+    if manifest.ref.api_version == "ray.io/v1alpha1":
+        return False  # the field is pruned there
+    for path in {("spec", "managedBy"), (*spec, "managedBy")}:
+        owner = manifest.text(path)
+        if owner and owner != OPERATOR:
+            message = f"{format_path(path)} gives this {manifest.ref.kind} to {owner}: it makes no pods here"
+            manifest.note("managed-elsewhere", path, message)
+            return True
+    return False
+
+
+def check_pruned_link(manifest: Manifest, template: Path) -> None:
+    """Leave a note when the installed CRDs drop the field that links a pod template to its group."""
+    settings = manifest.settings
+    if settings.scheduler != "Kubernetes":
+        return  # Volcano's link is an annotation, which every version keeps
+    major, minor = settings.kuberay.version
+    if settings.release == "1.35":
+        field, kept, keepers = "workloadRef", (major, minor) == (1, 6), "1.6"
+    else:
+        field, kept, keepers = "schedulingGroup", (major, minor) >= (1, 7), "1.7 or later"
+    if not kept:
+        message = (
+            f"the CRDs of KubeRay {major}.{minor} drop spec.{field} of pod templates: the pods will not be in the gang"
+        )
+        hint = f"install the CRDs of KubeRay {keepers}, and say so with kuberay.version"
+        manifest.note("link-pruned", (*template, "spec"), message, hint)
+
+
+def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    """Whether the operator creates the gang of this resource itself, or sends its pods to another scheduler.
+
+    Then a note predicts what it will create, and nothing is generated.
+    """
+    predict = _PREDICTIONS.get(manifest.settings.kuberay.manages)
+    return predict is not None and predict(manifest, spec, groups, autoscaling)
+
+
+def _predict_kubernetes_was(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    """Gate KubernetesWAS: labelled clusters without autoscaling. RayJob and RayService hand their labels down."""
+    opted_in = (manifest.label(KUBERAY_LABEL) or "").lower() == "true"
+    if not opted_in or autoscaling or manifest.ref.kind == "RayCronJob":
+        return False
+    name = _cluster_name(manifest)
+    message = f"KubeRay creates Workload {name} and PodGroup {name}-cluster with minCount {_count_desired(groups)}"
+    manifest.note("operator-manages", ("metadata", "labels", KUBERAY_LABEL), f"{message} itself: nothing is generated")
+    return True
+
+
+def _predict_volcano(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    owner = manifest.ref.name if manifest.ref.kind == "RayJob" else _cluster_name(manifest)
+    members = 1 + sum(group.min_pods for group in groups) if autoscaling else _count_desired(groups)
+    message = f"KubeRay creates Volcano's PodGroup ray-{owner}-pg with minMember {members} itself: nothing is generated"
+    manifest.note("operator-manages", spec, message)
+    return True
+
+
+def _predict_yunikorn(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    if manifest.label(KUBERAY_LABEL) is None:
+        return _note_foreign_scheduler(manifest, "yunikorn")
+    parts = ["headgroup 1", *(f"{group.name} {group.minimum * group.hosts}" for group in groups)]
+    message = f"KubeRay writes YuniKorn's task groups ({', '.join(parts)}) itself: nothing is generated"
+    manifest.note("operator-manages", spec, message)
+    return True
+
+
+def _predict_scheduler_plugins(
+    manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool
+) -> bool:
+    if manifest.ref.kind == "RayJob":
+        message = "KubeRay has no RayJobs with scheduler-plugins: this one stays Initializing"
+        manifest.note("operator-refuses", spec, message, "use a RayCluster, or another batch scheduler")
+        return True
+    if manifest.label(KUBERAY_LABEL) is None:
+        return _note_foreign_scheduler(manifest, "scheduler-plugins-scheduler")
+    message = f"KubeRay creates PodGroup {_cluster_name(manifest)} of scheduling.x-k8s.io with minMember "
+    manifest.note("operator-manages", spec, f"{message}{_count_desired(groups)} itself: nothing is generated")
+    return True
+
+
+def _predict_kai(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    submission = ("spec", "submissionMode")
+    if manifest.ref.kind == "RayJob" and manifest.text(submission, "K8sJobMode") == "K8sJobMode":
+        message = "KubeRay has no RayJobs of K8sJobMode with KAI: this one stays Initializing"
+        manifest.note("operator-refuses", submission, message, "set submissionMode: HTTPMode")
+        return True
+    members = 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups)
+    message = f"KAI makes a pod group with minAvailable {members} itself: nothing is generated"
+    manifest.note("operator-manages", spec, message)
+    return True
+
+
+def _note_foreign_scheduler(manifest: Manifest, scheduler: str) -> bool:
+    message = (
+        f"KubeRay gives all Ray pods to {scheduler}, which does not read the groups of Kubernetes: nothing is generated"
+    )
+    hint = f'label the {manifest.ref.kind} {KUBERAY_LABEL}: "true" for a gang made by the operator'
+    manifest.note("operator-schedules", ("metadata", "labels", KUBERAY_LABEL), message, hint)
+    return True
+
+
+def _count_desired(groups: Sequence[WorkerGroup]) -> int:
+    return 1 + sum(group.pods for group in groups)
+
+
+def _cluster_name(manifest: Manifest) -> str:
+    """The name of the RayCluster; those of RayJob and RayService end in five random characters."""
+    return manifest.ref.name if manifest.ref.kind == "RayCluster" else f"{manifest.ref.name}-<random>"
+
+
+_Prediction = Callable[[Manifest, Path, Sequence[WorkerGroup], bool], bool]
+
+_PREDICTIONS: Mapping[str, _Prediction] = {
+    "KubernetesWAS": _predict_kubernetes_was,
+    "Volcano": _predict_volcano,
+    "YuniKorn": _predict_yunikorn,
+    "SchedulerPlugins": _predict_scheduler_plugins,
+    "KAI": _predict_kai,
+}

@@ -1,0 +1,157 @@
+"""A manifest as its source reads it: typed access by path, with the API server's idea of an absent field, and the
+notes that are left on the way. Knows no kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from krmfn.config import GangOptions, Settings
+from krmfn.findings import Note
+from krmfn.krm.paths import Path, format_path
+from krmfn.krm.results import ABSENT, ResourceRef
+from krmfn.sources.rules import SEVERITIES
+from krmfn.tree import Group, Leaf, PodTemplate
+
+MAX_INT32 = 2**31 - 1
+
+
+class Reading(NamedTuple):
+    """What a source made of a manifest: its tree, or None where there is nothing to schedule as a group, and why."""
+
+    group: Group | None
+    notes: tuple[Note, ...] = ()
+
+
+class Manifest:
+    """One manifest with what is asked of it. A value that cannot be read leaves a note and counts as absent."""
+
+    def __init__(self, value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> None:
+        self.value = value
+        self.ref = ref
+        self.options = options
+        self.settings = settings
+        self.notes: list[Note] = []
+
+    @property
+    def refused(self) -> bool:
+        """Whether a note of severity error was left: then there is no tree."""
+        return any(SEVERITIES[note.rule] == "error" for note in self.notes)
+
+    def note(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> None:
+        """Leave a note at `path`, with the value that stands there when it is a scalar."""
+        found = self.get(path, ABSENT)
+        current = ABSENT if isinstance(found, dict | list) else found
+        self.notes.append(Note(rule, path, message, current, proposed, hint))
+
+    def get(self, path: Path, default: Any = None) -> Any:
+        """The value at `path`, or `default` when there is none."""
+        value: Any = self.value
+        for part in path:
+            if isinstance(part, int):
+                if not isinstance(value, list) or part >= len(value):
+                    return default
+                value = value[part]
+            elif isinstance(value, dict) and part in value:
+                value = value[part]
+            else:
+                return default
+        return value
+
+    def count(self, path: Path, default: int) -> int:
+        """The int32 at `path`. Absent and null are `default`, as after the API server's defaulting."""
+        value = self.get(path)
+        if value is None:
+            return default
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # 4.0 in YAML is 4 in the JSON that the API server reads
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.note("count-type", path, f"{format_path(path)} should be a whole number", "write a whole number")
+            return default
+        return value if self.fits(value, path) else default
+
+    def fits(self, value: int, path: Path) -> bool:
+        """Whether `value`, read at or computed for `path`, is an int32; otherwise a note says so."""
+        if -MAX_INT32 - 1 <= value <= MAX_INT32:
+            return True
+        message = f"{value} pods do not fit into an int32" if value != self.get(path) else f"{value} is no int32"
+        self.note("count-overflow", path, message, f"use at most {MAX_INT32} pods")
+        return False
+
+    def text(self, path: Path, default: str = "") -> str:
+        """The string at `path`; absent and null are `default`."""
+        value = self.get(path)
+        if value is None:
+            return default
+        if isinstance(value, str):
+            return value
+        self.note("field-type", path, f"{format_path(path)} should be a string", f'write it in quotes: "{value}"')
+        return default
+
+    def flag(self, path: Path) -> bool:
+        """The boolean at `path`; absent and null are False."""
+        value = self.get(path)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self.note("field-type", path, f"{format_path(path)} should be true or false", "write true or false")
+        return False
+
+    def list_paths(self, path: Path) -> list[Path]:
+        """The paths of the mappings in the list at `path`; absent and null are an empty list."""
+        value = self.get(path)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self.note("field-type", path, f"{format_path(path)} should be a list", "write a list")
+            return []
+        found = []
+        for index, element in enumerate(value):
+            if isinstance(element, dict):
+                found.append((*path, index))
+            else:
+                self.note("field-type", (*path, index), f"{format_path((*path, index))} should be a mapping")
+        return found
+
+    def require(self, path: Path) -> bool:
+        """Whether there is a mapping at `path`; otherwise a note says that it is missing."""
+        value = self.get(path)
+        if isinstance(value, dict):
+            return True
+        if value is None:
+            self.note("field-missing", path, f"{format_path(path)} is required")
+        else:
+            self.note("field-type", path, f"{format_path(path)} should be a mapping")
+        return False
+
+    def label(self, key: str) -> str | None:
+        """The label `key` of the resource."""
+        value = self.get(("metadata", "labels", key))
+        return value if isinstance(value, str) else None
+
+    def annotation(self, key: str) -> str | None:
+        """The annotation `key` of the resource."""
+        value = self.get(("metadata", "annotations", key))
+        return value if isinstance(value, str) else None
+
+    def template(self, path: Path, pods: int, count_path: Path) -> PodTemplate | None:
+        """The pod template at `path`, with what all pods of a group must agree on. None when there is none."""
+        if not self.require(path) or not self.require((*path, "spec")):
+            return None
+        containers = (*path, "spec", "containers")
+        if not self.list_paths(containers) and self.get(containers) in (None, []):
+            self.note("field-missing", containers, f"{format_path(containers)} needs at least one container")
+        return PodTemplate(
+            owner=0,
+            path=path,
+            pods=pods,
+            count_path=count_path,
+            priority_class=self.text((*path, "spec", "priorityClassName")),
+            scheduler=self.text((*path, "spec", "schedulerName")),
+            preemption_policy=self.text((*path, "spec", "preemptionPolicy")),
+        )
+
+    def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:
+        """The leaf of one template. `minimum` is the lower bound of its pods, the quorum where that is asked for."""
+        quorum = minimum if self.options.min_count == "MinReplicas" else template.pods
+        return Leaf(name, (template,), quorum)

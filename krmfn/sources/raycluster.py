@@ -1,0 +1,68 @@
+"""RayCluster (ray.io/v1, v1alpha1): a composite of the head and the worker groups.
+
+Also reads the RayClusterSpec inside the other Ray kinds. The arithmetic is in `raygroups`.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.kuberay import check_name, check_pruned_link, is_elsewhere, is_operator_job
+from krmfn.sources.manifest import Manifest
+from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
+from krmfn.tree import Composite, Group, Leaf
+
+SPEC: Path = ("spec",)
+#: The longest name that KubeRay accepts for a RayCluster of its own (utils/validation.go).
+NAME_LIMIT = 53
+
+
+def read_raycluster(manifest: Manifest) -> Group | None:
+    """The tree of a RayCluster."""
+    check_name(manifest, NAME_LIMIT)
+    return read_cluster_spec(manifest, SPEC)
+
+
+def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
+    """The tree of the RayClusterSpec at `spec`: leaf `head`, then a leaf per worker group that has pods.
+
+    A suspended cluster is read as if it ran, because its groups must exist when it resumes.
+    """
+    if not manifest.require(spec) or not manifest.require((*spec, "headGroupSpec")) or is_elsewhere(manifest, spec):
+        return None
+    autoscaling = manifest.flag((*spec, "enableInTreeAutoscaling"))
+    groups = read_worker_groups(manifest, spec, autoscaling)
+    if manifest.refused or is_operator_job(manifest, spec, groups, autoscaling):
+        return None
+    if autoscaling and manifest.options.autoscaling == "Skip":
+        message = "no gang for a cluster that autoscales: its number of pods changes at run time"
+        hint = "set autoscaling: MinReplicas for a gang of the head and minReplicas of every group"
+        manifest.note("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint)
+        return None
+    head_path = (*spec, "headGroupSpec")
+    head = manifest.template((*head_path, "template"), 1, head_path)
+    if head is None:
+        return None
+    leaves = [Leaf("head", (head,), 1)]
+    for group in groups:
+        leaf = _read_leaf(manifest, group, autoscaling)
+        if leaf:
+            leaves.append(leaf)
+    check_pruned_link(manifest, head.path)
+    return Composite("cluster", tuple(leaves), len(leaves))
+
+
+def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Leaf | None:
+    """The leaf of a worker group, or None with an info when it has no pods."""
+    count_path = (*group.path, "replicas")
+    template = manifest.template((*group.path, "template"), group.pods, count_path)
+    if template is None:
+        return None
+    if group.pods == 0:
+        reason = "is suspended" if group.suspended else "has numOfHosts 0" if group.hosts == 0 else "asks for none"
+        message = f"worker group {group.name} has no pods ({reason}): it is left out of the gang"
+        where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else "replicas"
+        manifest.note("group-without-pods", (*group.path, where), message)
+        return None
+    if autoscaling:
+        return Leaf(group.name, (template,), group.min_pods)
+    return manifest.leaf(group.name, template, group.min_pods)

@@ -1,0 +1,131 @@
+"""The worker groups of a RayCluster and KubeRay's arithmetic over them, after the API server's defaulting.
+
+Source: kuberay `controllers/ray/utils/util.go` (GetWorkerGroupDesiredReplicas, CalculateDesiredReplicas,
+CalculateMinReplicas) and `utils/validation.go`, v1.7.0. Knows no gang.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from krmfn.krm.paths import Path
+from krmfn.sources.manifest import MAX_INT32, Manifest
+
+#: KubeRay's own value of the label ray.io/group on head pods.
+HEAD_GROUP = "headgroup"
+
+
+class WorkerGroup(NamedTuple):
+    """One entry of workerGroupSpecs. A replica is `hosts` pods."""
+
+    path: Path
+    name: str
+    replicas: int
+    minimum: int
+    maximum: int
+    hosts: int
+    suspended: bool
+
+    @property
+    def pods(self) -> int:
+        """How many pods the operator creates (GetWorkerGroupDesiredReplicas; the lower clamp is tested first)."""
+        if self.suspended:
+            return 0
+        if self.replicas < self.minimum:
+            return self.minimum * self.hosts
+        return min(self.replicas, self.maximum) * self.hosts
+
+    @property
+    def min_pods(self) -> int:
+        """How many pods the lower bound guarantees (the group's part of CalculateMinReplicas)."""
+        return 0 if self.suspended else self.minimum * self.hosts
+
+
+def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> list[WorkerGroup]:
+    """The worker groups of the RayClusterSpec at `spec`, with a note on everything that KubeRay refuses."""
+    groups = [_read_group(manifest, path) for path in manifest.list_paths((*spec, "workerGroupSpecs"))]
+    for group in groups:
+        _check_bounds(manifest, group, autoscaling)
+    _check_names(manifest, groups)
+    total = 0
+    for group in groups:
+        total += group.pods
+        if manifest.fits(group.pods, _count_path(group)) and not manifest.fits(total + 1, _count_path(group)):
+            break
+    return groups
+
+
+def _count_path(group: WorkerGroup) -> Path:
+    return (*group.path, "replicas")
+
+
+def _read_group(manifest: Manifest, path: Path) -> WorkerGroup:
+    hosts, suspended = 1, False
+    if manifest.ref.api_version == "ray.io/v1alpha1":
+        _check_pruned(manifest, path)
+    else:
+        hosts = manifest.count((*path, "numOfHosts"), 1)
+        suspended = manifest.flag((*path, "suspend"))
+    return WorkerGroup(
+        path=path,
+        name=manifest.text((*path, "groupName")),
+        replicas=manifest.count((*path, "replicas"), 0),
+        minimum=manifest.count((*path, "minReplicas"), 0),
+        maximum=manifest.count((*path, "maxReplicas"), MAX_INT32),
+        hosts=hosts,
+        suspended=suspended,
+    )
+
+
+def _check_pruned(manifest: Manifest, path: Path) -> None:
+    """The schema of v1alpha1 lacks fields that the one of v1 has; conversion strategy None prunes them."""
+    for key in ("numOfHosts", "suspend"):
+        if manifest.get((*path, key)) is not None:
+            message = f"ray.io/v1alpha1 has no field {key}: the API server drops it"
+            manifest.note("field-pruned", (*path, key), message, "use apiVersion: ray.io/v1")
+
+
+def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
+    for key, value in (("minReplicas", group.minimum), ("maxReplicas", group.maximum), ("numOfHosts", group.hosts)):
+        if value < 0:
+            manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "use 0 or more")
+    if group.minimum > group.maximum:
+        message = (
+            f"minReplicas {group.minimum} is greater than maxReplicas {group.maximum}: KubeRay refuses the cluster"
+        )
+        hint = f"lower minReplicas to {group.maximum} or raise maxReplicas to {group.minimum}"
+        manifest.note("min-above-max", (*group.path, "minReplicas"), message, hint)
+    if group.suspended and autoscaling:
+        message = f"worker group {group.name} is suspended in a cluster with autoscaling: KubeRay refuses the cluster"
+        hint = "use replicas, minReplicas and maxReplicas 0, or switch enableInTreeAutoscaling off"
+        manifest.note("suspend-with-autoscaling", (*group.path, "suspend"), message, hint)
+
+
+def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
+    first: dict[str, int] = {}
+    for index, group in enumerate(groups):
+        path = (*group.path, "groupName")
+        if not group.name:
+            if not manifest.refused:
+                manifest.note("field-missing", path, "a worker group needs a groupName")
+        elif group.name == HEAD_GROUP:
+            message = f"a worker group must not be called {HEAD_GROUP}: KubeRay counts the head as its first worker"
+            manifest.note("group-name-reserved", path, message, "choose another groupName")
+        elif group.name in first:
+            other = first[group.name]
+            message = f"groupName {group.name} is that of worker group {other}, too: only one of both gets its pods"
+            manifest.note("group-name-duplicate", path, message, "give every worker group its own groupName")
+        elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
+            message = f'groupName "{group.name}" is no label value: the API server refuses its pods'
+            hint = "use at most 63 letters, digits, - _ and . with a letter or digit at both ends"
+            hint += " (57 with numOfHosts above 1)" if group.hosts > 1 else ""
+            manifest.note("group-name-invalid", path, message, hint)
+        first.setdefault(group.name, index)
+
+
+def is_label_value(text: str, limit: int = 63) -> bool:
+    """Whether `text` can be the value of a label, at most `limit` characters long (and is not empty)."""
+    if not text.isascii() or not 0 < len(text) <= limit:
+        return False
+    inner = text.replace("-", "").replace("_", "").replace(".", "")
+    return text[0].isalnum() and text[-1].isalnum() and inner.isalnum()
