@@ -19,7 +19,7 @@ STATUSES = {"Healthy", "Progressing", "Degraded", "Suspended"}
 
 def judge(kind: str, status: dict[str, Any] | None, generation: int = 1) -> tuple[str, str]:
     """The health of an object as (status, message)."""
-    lua = lupa.lua51.LuaRuntime(register_eval=False)
+    lua = lupa.lua51.LuaRuntime(unpack_returned_tuples=False)
     for library in ("string", "math", "io", "debug", "coroutine", "jit"):
         lua.globals()[library] = None
     lua.execute("local meta = getmetatable('') if meta then meta.__index = nil end")

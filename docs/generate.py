@@ -1,0 +1,181 @@
+"""Writes the reference pages that are made from the code: configuration, annotations, command line.
+
+`python docs/generate.py` writes them, `python docs/generate.py --check` only says which ones are out of date. The pages
+of the rules are made by the rule catalogue itself. Knows the shape of its sources, no fact of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+SCHEMA = DOCS.parent / "schemas" / "krmfn" / "v1alpha1" / "gangscheduling.json"
+NOTE = "<!-- Made by docs/generate.py from {}. -->\n\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` compare them; 1 when one differs."""
+    stale = 0
+    for name, text in render_pages().items():
+        path = DOCS / name
+        if path.exists() and path.read_text() == text:
+            continue
+        stale += 1
+        print(f"{'out of date' if '--check' in arguments else 'written'}: docs/{name}")
+        if "--check" not in arguments:
+            path.write_text(text)
+    return 1 if stale and "--check" in arguments else 0
+
+
+def render_pages() -> dict[str, str]:
+    """The pages by their path below docs/."""
+    schema = json.loads(SCHEMA.read_text())
+    return {
+        "reference/configuration.md": render_configuration(schema),
+        "reference/annotations.md": render_annotations(schema),
+        "reference/cli.md": render_cli(),
+    }
+
+
+def render_configuration(schema: Mapping[str, Any]) -> str:
+    """A section per block of the configuration, a table of its keys in each."""
+    spec = schema["properties"]["spec"]
+    lines = [
+        "# Configuration\n",
+        NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
+        f"{schema['description']} {spec['description']}\n",
+        "A `ConfigMap` with the same keys in `data` is read too; nested keys are joined with dots: "
+        '`kubernetes.version: "1.36"`.\nAn unknown key is an error that names the nearest known one. '
+        "The schema itself: `krmfn schema GangScheduling`.\n",
+        '```yaml title="krmfn.yaml"\n' + (DOCS.parent / "examples/configuration/krmfn.yaml").read_text() + "```\n",
+        "| key | values | default |\n|---|---|---|",
+    ]
+    sections: list[str] = []
+    for name, value in spec["properties"].items():
+        lines.append(_row(f"spec.{name}", value, schema, link=bool(_fields(value, schema))))
+        fields = _fields(value, schema)
+        if fields:
+            sections.append(_section(f"spec.{name}", value, fields, schema))
+    return "\n".join(lines) + "\n\n" + _descriptions(spec, schema) + "\n" + "\n".join(sections)
+
+
+def _descriptions(spec: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    plain = {name: value for name, value in spec["properties"].items() if not _fields(value, schema)}
+    return "".join(f"**`spec.{name}`** {value['description']}\n\n" for name, value in plain.items())
+
+
+def _section(path: str, value: Mapping[str, Any], fields: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    rows = "\n".join(_row(name, field, schema, described=True) for name, field in fields.items())
+    text = f"## {path}\n\n{value['description']}\n\n| key | values | default | meaning |\n|---|---|---|---|\n{rows}\n"
+    for name, field in fields.items():
+        inner = _fields(field, schema)
+        if inner and field.get("$ref") != "#/$defs/gang":
+            rows = "\n".join(_row(key, deeper, schema, described=True) for key, deeper in inner.items())
+            text += f"\n### {path}.{name}\n\n| key | values | default | meaning |\n|---|---|---|---|\n{rows}\n"
+    return text
+
+
+def _fields(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of an object, of the object form of a union, or of a list's elements."""
+    for form in [value, value.get("items", {}), *value.get("oneOf", ())]:
+        resolved = _resolve(form, schema)
+        if resolved.get("properties"):
+            found: Mapping[str, Any] = resolved["properties"]
+            return found
+    return {}
+
+
+def _resolve(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in value:
+        return value
+    target: Any = schema
+    for part in value["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return {**target, **value}
+
+
+def _row(name: str, value: Mapping[str, Any], schema: Mapping[str, Any], link: bool = False, described: bool = False) -> str:
+    shown = f"[`{name}`](#{name.replace('.', '').lower()})" if link else f"`{name}`"
+    default = _resolve(value, schema).get("default")
+    cells = [shown, _values(value, schema), "" if default is None else f"`{json.dumps(default)}`"]
+    if described:
+        cells.append(_cell(value.get("description", "")))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _values(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    value = _resolve(value, schema)
+    if "enum" in value:
+        return ", ".join(f"`{json.dumps(each)}`" if each == "" else f"`{each}`" for each in value["enum"])
+    forms = value.get("oneOf") or value.get("anyOf")
+    if forms:
+        return " or ".join(_values(form, schema) for form in forms)
+    kind = str(value.get("type", "any"))
+    return {"object": "a map", "array": "a list", "boolean": "`true`, `false`"}.get(kind, f"{kind}")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def render_annotations(schema: Mapping[str, Any]) -> str:
+    """What may stand on a resource, what this program writes, and what it reads of others."""
+    lines = [
+        "# Annotations\n",
+        NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
+        "On a resource, `metadata.annotations`. All are optional; they win over the configuration. Values are strings: "
+        'quote `"true"` and numbers.\nAn unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n',
+        "| annotation | values | meaning |\n|---|---|---|",
+    ]
+    own = schema["x-krmfn-annotations"]
+    rows = {name: value for name, value in own.items() if "Written by" not in value["description"]}
+    for option in schema["$defs"]["gang"]["properties"].values():
+        if "x-krmfn-annotation" in option:
+            rows[option["x-krmfn-annotation"]] = option
+    for name, value in rows.items():
+        values = "a node label key" if name.endswith("<group>") else _values(value, schema)
+        lines.append(f"| `{name}` | {values} | {_cell(value['description'])} |")
+    lines.append("\n## Marks on generated objects\n\n| mark | meaning |\n|---|---|")
+    for name, value in own.items():
+        if name not in rows:
+            lines.append(f"| annotation `{name}` | {_cell(value['description'])} |")
+    return "\n".join(lines) + "\n" + (DOCS / "reference" / "_annotations_others.md").read_text()
+
+
+def render_cli() -> str:
+    """A section per command, from the tables that the command line itself is built from."""
+    from krmfn.cli import COMMANDS
+
+    text = "# Command line\n\n" + NOTE.format("the command tables in krmfn/cli")
+    text += (DOCS / "reference" / "_cli_introduction.md").read_text()
+    return text + "\n".join(_command(name) for name in COMMANDS)
+
+
+def _command(name: str) -> str:
+    module = importlib.import_module(f"krmfn.cli.{name}")
+    usage = " ".join(part for part in ("krmfn", name, "[OPTIONS]", module.ARGUMENTS.metavar) if part)
+    text = f"## krmfn {name}\n\n{module.SUMMARY}\n\n```text\n{usage}\n```\n\n"
+    if module.ARGUMENTS.help:
+        text += f"`{module.ARGUMENTS.metavar}`: {module.ARGUMENTS.help}\n\n"
+    if not module.OPTIONS:
+        return text
+    return text + "| option | values | meaning |\n|---|---|---|\n" + "".join(_option_rows(module)) + "\n"
+
+
+def _option_rows(module: Any) -> Iterator[str]:
+    for option in module.OPTIONS:
+        values = ", ".join(f"`{choice}`" for choice in option.choices)
+        if not values and not option.flag:
+            values = f"`{_cell(option.metavar)}`"
+        default = f" [default: {option.default}]" if option.default not in (None, False) else ""
+        names = ", ".join(f"`{name}`" for name in option.names)
+        yield f"| {names} | {values} | {_cell(option.help)}{default} |\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
