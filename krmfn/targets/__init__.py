@@ -1,0 +1,42 @@
+"""Targets: from a tree of groups to the objects of one Kubernetes release or scheduler, and the links to them.
+
+One file per target. To add one:
+
+1. Write `krmfn/targets/<name>.py` with `emit(gang, settings) -> Emission` and `TARGET = Target(<key>, emit, <gates>)`.
+   `layout.lay_out` gives the tree with all names, `flat.flatten` the list of groups where there are no trees,
+   `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
+   note; refuse with a note of severity error that says the way out (`workload.blame` then drops the objects).
+2. Name it in TARGETS below. The key is the release, or the scheduler's name in the configuration.
+3. Add its gates to `gates.py`, its rules to `rules.py`, its paths to `krmfn/kustomize_names.py`, the fields that it
+   writes to `OWNED` in `krmfn/reconcile.py`.
+4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets in the table.
+
+A target knows no source and no check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from krmfn.targets import kubernetes_1_35, kubernetes_1_36, kubernetes_1_37
+from krmfn.targets.emission import Emission, Gang, Link, Target
+
+if TYPE_CHECKING:
+    from krmfn.config.settings import Settings
+
+__all__ = ["TARGETS", "Emission", "Gang", "Link", "Target", "choose_target", "emit"]
+
+TARGETS: Final[Mapping[str, Target]] = {
+    target.name: target for target in (kubernetes_1_35.TARGET, kubernetes_1_36.TARGET, kubernetes_1_37.TARGET)
+}
+
+
+def choose_target(settings: Settings) -> Target:
+    """The target that the settings ask for: a scheduler other than Kubernetes' own goes before the release."""
+    return TARGETS[settings.scheduler if settings.scheduler in TARGETS else settings.release]
+
+
+def emit(gang: Gang, settings: Settings) -> Emission:
+    """The objects and links of `gang` for the release and scheduler of `settings`."""
+    return choose_target(settings).emit(gang, settings)

@@ -1,0 +1,69 @@
+"""What the pods of one gang have to agree on: priority class, scheduler, preemption policy. Knows no release.
+
+Source: rules R23, R24, R25 of the API reference (kube-scheduler 1.37), C22 (one priority configuration per Workload).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from krmfn.findings import Note
+from krmfn.krm.paths import Path, format_path
+from krmfn.targets.emission import Gang
+from krmfn.tree import PodTemplate, leaves
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+_FIELDS: Final[Mapping[str, Path]] = {
+    "priority_class": ("spec", "priorityClassName"),
+    "scheduler": ("spec", "schedulerName"),
+    "preemption_policy": ("spec", "preemptionPolicy"),
+}
+
+
+class Agreement(NamedTuple):
+    """What all pod templates say; empty where they say nothing, or do not agree (then there is a note)."""
+
+    priority_class: str
+    scheduler: str
+    preemption_policy: str
+    notes: tuple[Note, ...]
+
+
+def agree(gang: Gang, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
+    """What the pods of the gang have in common; a note for each of the three in which two of them differ."""
+    templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
+    priority, priority_notes = _common(gang, templates, "priority_class", "", "priority-not-shared")
+    scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
+    policy, policy_notes = _common(gang, templates, "preemption_policy", "", "preemption-policy-not-shared")
+    return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
+
+
+def _common(
+    gang: Gang, templates: Iterable[PodTemplate], what: str, default: str, rule: str
+) -> tuple[str, tuple[Note, ...]]:
+    """The value that all share. "" stands for `default`."""
+    first: PodTemplate | None = None
+    for template in templates:
+        if first is None:
+            first = template
+        mine, other = (getattr(entry, what) or default for entry in (template, first))
+        if mine != other:
+            field = _FIELDS[what]
+            path = (*template.path, *field)
+            message = (
+                f"{_place(gang, template, field)} is {_quote(mine)}, and {_place(gang, first, field)} is "
+                f"{_quote(other)}: all pods of a gang need the same"
+            )
+            hint = f"Give every pod template of the gang the same {field[-1]}, or keep them out of one gang."
+            return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
+    return (getattr(first, what) if first else "") or "", ()
+
+
+def _quote(value: str) -> str:
+    return f'"{value}"' if value else "not set"
+
+
+def _place(gang: Gang, template: PodTemplate, field: Path) -> str:
+    path = format_path((*template.path, *field))
+    return f"{path} of {gang.owners[template.owner]}" if len(gang.owners) > 1 else path

@@ -1,0 +1,60 @@
+"""What goes into a target and what comes out of it. Knows no release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn.findings import Note
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ResourceRef
+from krmfn.tree import Group
+
+if TYPE_CHECKING:
+    from krmfn.config.settings import Settings
+
+
+class Gang(NamedTuple):
+    """Pods that start together, and the resources they come from.
+
+    `name` is the name of the Workload and of the root group: `names.name_gang(kind, name)`, or the name that the
+    members of a gang across resources share. `owners` are in the order that `PodTemplate.owner` counts. `naming` is
+    "Stable" or "Revisioned". `values` are the owners' manifests, in the same order; only Volcano's target reads them
+    (requests and queues), and revisions of kinds that replace their pods by a second set.
+    """
+
+    name: str
+    namespace: str
+    owners: tuple[ResourceRef, ...]
+    root: Group
+    naming: str = "Stable"
+    values: tuple[Mapping[str, Any], ...] = ()
+
+
+class Link(NamedTuple):
+    """A field to set in a pod template of an owner, so that its pods join their group."""
+
+    owner: int
+    path: Path
+    value: str
+
+
+class Emission(NamedTuple):
+    """The objects of one gang in the order of creation, the links to them, and what there is to say.
+
+    Without objects there are no links: the gang cannot be expressed (a note of severity error says why) or has no pods.
+    The paths of notes are in the manifest of the first owner; empty when they concern another one or several.
+    """
+
+    objects: tuple[dict[str, Any], ...]
+    links: tuple[Link, ...]
+    notes: tuple[Note, ...]
+
+
+class Target(NamedTuple):
+    """A release of Kubernetes or a scheduler: what it is called, how a gang is written for it, and which feature gates
+    the objects of an emission need (in the order in which a person would turn them on)."""
+
+    name: str
+    emit: Callable[[Gang, Settings], Emission]
+    gates: Callable[[Emission], tuple[str, ...]]

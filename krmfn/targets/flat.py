@@ -1,0 +1,106 @@
+"""A tree where there are no trees (Kubernetes before 1.37): a list of groups, or one group for all pods.
+
+Knows what gets lost on the way; knows no spelling.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from krmfn.findings import Note
+from krmfn.targets.emission import Gang
+from krmfn.targets.layout import LIST_LIMIT, Node, assign_names, lay_out_flat, prune
+from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves
+
+
+class Flat(NamedTuple):
+    """The groups with their names, all of them leaves, and what there is to say."""
+
+    nodes: tuple[Node, ...]
+    notes: tuple[Note, ...]
+
+
+def flatten(gang: Gang, release: str) -> Flat:
+    """The groups of `gang` side by side.
+
+    A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
+    a composite (its first group, where that is a single pod: Ray's head) gets policy basic, as KubeRay's own first
+    design had it: on its own it waits for nobody.
+    """
+    root = prune(gang.root)
+    if root is None:
+        return Flat((), ())
+    if isinstance(root, Leaf):
+        return Flat((assign_names(gang.name, Node(root, ())),), ())
+    if len(gang.owners) > 1:
+        merged, notes = _merge(root)
+        return Flat((assign_names(gang.name, Node(merged, ())),), notes)
+    nodes = lay_out_flat(gang.name, _push_down(root))
+    if len(nodes) > LIST_LIMIT:
+        message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {LIST_LIMIT}"
+        hint = "Use granularity Cluster (one group for all pods), or Kubernetes 1.37, where groups can be nested."
+        return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), LIST_LIMIT, hint),))
+    notes = (_note_apart(root, release), *_note_topology(root)) if len(nodes) > 1 else ()
+    first = nodes[0].group
+    if isinstance(first, Leaf) and first.pods == 1 and len(nodes) > 1:
+        if first.disruption_mode == "All":
+            first = first._replace(disruption_mode="")
+        nodes = (nodes[0]._replace(group=first._replace(min_count=None)), *nodes[1:])
+    return Flat(nodes, notes)
+
+
+def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:
+    """All pods of the tree as one group. A topology key survives if it is the root's, or the same for all."""
+    every = leaves(root)
+    quorums = [leaf.min_count for leaf in every if leaf.min_count is not None]
+    keys, modes = ({getattr(leaf, field) for leaf in every} for field in ("topology_key", "disruption_mode"))
+    key = root.topology_key or (keys.pop() if len(keys) == 1 else "")
+    mode = root.disruption_mode or (modes.pop() if len(modes) == 1 else "")
+    lost = sorted(({leaf.topology_key for leaf in every} | _composite_keys(root)) - {key, ""})
+    notes: tuple[Note, ...] = ()
+    if lost:
+        message = f"one group for all pods cannot keep parts of them in domains of {', '.join(lost)}"
+        notes = (
+            Note("topology-lost", (), message, lost[0], key or None, "Use Kubernetes 1.37 with granularity Group."),
+        )
+    templates = tuple(template for leaf in every for template in leaf.templates)
+    return Leaf(root.name, templates, sum(quorums) if quorums else None, key, mode), notes
+
+
+def _composite_keys(group: Group) -> set[str]:
+    if isinstance(group, Leaf):
+        return set()
+    return {group.topology_key}.union(*(_composite_keys(child) for child in group.children))
+
+
+def _push_down(root: Composite) -> Group:
+    """Give the topology key and the mode of a composite to the groups below that have none of their own."""
+
+    def give(group: Group, key: str, mode: DisruptionMode) -> Group:
+        key, mode = group.topology_key or key, group.disruption_mode or mode
+        if isinstance(group, Leaf):
+            return group._replace(topology_key=key, disruption_mode=mode)
+        return group._replace(children=tuple(give(child, key, mode) for child in group.children))
+
+    return give(root, "", "")
+
+
+def _note_apart(root: Composite, release: str) -> Note:
+    names = ", ".join(leaf.name for leaf in leaves(root))
+    message = (
+        f"on Kubernetes {release} the groups {names} are scheduled one by one: "
+        "what starts keeps its nodes while the rest waits"
+    )
+    return Note(
+        "groups-apart", (), message, hint="Use granularity Cluster, or Kubernetes 1.37, where the groups form one tree."
+    )
+
+
+def _note_topology(root: Composite) -> tuple[Note, ...]:
+    keys = sorted(_composite_keys(root) - {""})
+    if not keys:
+        return ()
+    message = (
+        f"each group is kept in one domain of {', '.join(keys)} by itself; together they may be spread over several"
+    )
+    return (Note("topology-loosened", (), message, hint="Use granularity Cluster, or Kubernetes 1.37."),)

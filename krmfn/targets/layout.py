@@ -1,0 +1,152 @@
+"""From a tree to named groups that fit into the lists of a Workload. Knows the limits, but no release's spelling.
+
+Source of the limits: at most 8 templates in a list, at most 3 levels of composites above the leaves (rules C2, C21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from krmfn.names import LABEL_LIMIT, digest, name_group, shorten, slug
+from krmfn.tree import Composite, Group, Leaf
+
+LIST_LIMIT: Final = 8
+_COMPOSITE_LEVELS: Final = 3
+
+
+class Node(NamedTuple):
+    """A group with its place. `path` holds the users' names from below the root to here; a *part* is a composite that
+    exists only because a list was full, so it is in no path and the names below do not change when one appears."""
+
+    group: Group
+    path: tuple[str, ...]
+    children: tuple[Node, ...] = ()
+    part: bool = False
+    template: str = ""
+    name: str = ""
+
+
+class TooLarge(Exception):
+    """The tree cannot be described by one Workload; the message says which limit is in the way."""
+
+
+def prune(group: Group) -> Group | None:
+    """The tree without the leaves that have no pods, and without composites that have nothing left."""
+    if isinstance(group, Leaf):
+        return group if group.pods > 0 else None
+    children = tuple(child for child in map(prune, group.children) if child)
+    if not children:
+        return None
+    quorum = group.min_group_count
+    if quorum is not None:
+        quorum = len(children) if quorum >= len(group.children) else min(quorum, len(children))
+    return group._replace(children=children, min_group_count=quorum)
+
+
+def lay_out(gang_name: str, root: Group) -> Node:
+    """The nested layout, with names. Raises TooLarge."""
+    return assign_names(gang_name, _fit(root, (), 1))
+
+
+def lay_out_flat(gang_name: str, root: Group) -> tuple[Node, ...]:
+    """The leaves alone, under the names that they have in the nested layout."""
+    return tuple(node for node in walk(assign_names(gang_name, _place(root, ()))) if isinstance(node.group, Leaf))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and everything below it, parents first."""
+    yield node
+    for child in node.children:
+        yield from walk(child)
+
+
+def _place(group: Group, path: tuple[str, ...]) -> Node:
+    if isinstance(group, Leaf):
+        return Node(group, path)
+    return Node(group, path, tuple(_place(child, (*path, child.name)) for child in group.children))
+
+
+def _fit(group: Group, path: tuple[str, ...], level: int) -> Node:
+    """`group` as a node whose lists hold at most 8: the first 8 groups stay where they are, so that adding a ninth
+    changes the parent of none of them (a parent is immutable)."""
+    if isinstance(group, Leaf):
+        return Node(group, path)
+    if level > _COMPOSITE_LEVELS:
+        raise TooLarge(f"composite {group.name!r} would be on level {level}, and a Workload has {_COMPOSITE_LEVELS}")
+    leaf_nodes = [Node(child, (*path, child.name)) for child in group.children if isinstance(child, Leaf)]
+    composites = [child for child in group.children if isinstance(child, Composite)]
+    direct, spare = leaf_nodes[:LIST_LIMIT], leaf_nodes[LIST_LIMIT:]
+    nested: list[Node] = []
+    if len(composites) > LIST_LIMIT:
+        chunks = [composites[start : start + LIST_LIMIT] for start in range(0, len(composites), LIST_LIMIT)]
+        for chunk in chunks:
+            below = [_fit(child, (*path, child.name), level + 2) for child in chunk]
+            nested.append(_part(group, path, len(nested), below))
+    else:
+        nested = [_fit(child, (*path, child.name), level + 1) for child in composites]
+    nested += _share_out(group, path, spare, level, len(nested))
+    if len(nested) > LIST_LIMIT:
+        raise TooLarge(f"{group.name!r} has {len(group.children)} groups")
+    if len(direct) + len(nested) != len(group.children):
+        if group.min_group_count != len(group.children):
+            raise TooLarge(
+                f"{group.name!r} has {len(group.children)} groups of which {group.min_group_count} have to start"
+            )
+        group = group._replace(min_group_count=len(direct) + len(nested))
+    return Node(group, path, (*direct, *nested))
+
+
+def _share_out(group: Composite, path: tuple[str, ...], spare: list[Node], level: int, first: int) -> list[Node]:
+    """Parts for the leaves that did not fit, beside the `first` composites that are there already: 8 leaves in each
+    part, then 8 parts of 8 below each of them."""
+    if not spare:
+        return []
+    slots = LIST_LIMIT - first
+    width = LIST_LIMIT
+    room = slots * width * (1 + (width if level + 2 <= _COMPOSITE_LEVELS else 0)) if level < _COMPOSITE_LEVELS else 0
+    if len(spare) > room:
+        raise TooLarge(f"{group.name!r} has {len(group.children)} groups, and there is room for {width + room}")
+    parts = []
+    for index in range(min(slots, -(-len(spare) // width))):
+        members = spare[index * width : (index + 1) * width]
+        start = slots * width + index * width * width
+        deeper = spare[start : start + width * width]
+        chunks = [deeper[place : place + width] for place in range(0, len(deeper), width)]
+        below = [_part(group, path, place, chunk, f"part-{first + index + 1}") for place, chunk in enumerate(chunks)]
+        parts.append(_part(group, path, first + index, [*members, *below]))
+    return parts
+
+
+def _part(group: Composite, path: tuple[str, ...], index: int, children: list[Node], above: str = "") -> Node:
+    name = f"{above or 'part'}-{index + 1}"
+    made = Composite(name, tuple(child.group for child in children), len(children))
+    return Node(made, (*path, name), tuple(children), part=True)
+
+
+def assign_names(gang_name: str, root: Node) -> Node:
+    """Give every node the name of its template, unique in the tree, and of its object.
+
+    The users' groups come first, so a part never takes the name of one; of two groups that want the same name the
+    later one gets a digest of its path behind it.
+    """
+    order = sorted(enumerate(walk(root)), key=lambda entry: entry[1].part)
+    taken: dict[str, int] = {}
+    templates: dict[int, str] = {}
+    for index, node in order:
+        wanted = shorten("-".join(slug(part) for part in node.path) or slug(root.group.name), LABEL_LIMIT)
+        name = wanted
+        while name in taken:
+            taken[wanted] += 1
+            name = shorten(f"{wanted}-{digest('/'.join(node.path) + f'#{taken[wanted]}')}", LABEL_LIMIT)
+        taken[name] = 0
+        templates[index] = name
+    numbers = iter(range(len(order)))
+
+    def rename(node: Node) -> Node:
+        index = next(numbers)
+        template = templates[index]
+        name = name_group(gang_name, template) if index else gang_name
+        return node._replace(template=template, name=name, children=tuple(map(rename, node.children)))
+
+    return rename(root)

@@ -1,0 +1,78 @@
+"""What targets say about a layout: quorums out of bounds, names that had to change, lists that were too short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from krmfn.findings import Note
+from krmfn.names import slug
+from krmfn.targets.emission import Gang
+from krmfn.targets.layout import Node, walk
+from krmfn.tree import Leaf
+
+
+def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:
+    """An error for every quorum that can never be met, or is none."""
+    for node in (node for layout in layouts for node in walk(layout)):
+        group = node.group
+        if isinstance(group, Leaf):
+            quorum, bound, what = group.min_count, group.pods, f"the {group.pods} pods of group {group.name!r}"
+            template = group.templates[0]
+            path = template.count_path if template.owner == 0 else ()
+        else:
+            quorum, bound, what = (
+                group.min_group_count,
+                len(node.children),
+                f"the {len(node.children)} groups below {group.name!r}",
+            )
+            path = ()
+        if quorum is not None and not 1 <= quorum <= bound:
+            message = f"{quorum} of {what} would have to start together"
+            yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Ask for a number from 1 to {bound}.")
+
+
+def note_layout(*layouts: Node) -> Iterator[Note]:
+    """Names that are not the users', and groups that moved into parts."""
+    for layout in layouts:
+        nodes = list(walk(layout))
+        for node in nodes:
+            if node.part:
+                continue
+            bad = next((part for part in node.path if slug(part) != part), None)
+            taken = node.path and node.template != "-".join(node.path)
+            if bad is not None:
+                yield _note_name(node, f"{bad!r} is no DNS label")
+            elif taken:
+                long = len("-".join(node.path)) > 63
+                yield _note_name(node, "the name is too long" if long else "another group has that name")
+        parts = [node.name for node in nodes if node.part]
+        if parts:
+            message = f"a list of a Workload holds 8 groups, so the groups beyond are nested in {', '.join(parts)}"
+            yield Note(
+                "groups-nested",
+                (),
+                message,
+                hint="Nothing to do; with granularity Cluster there is one group for all pods.",
+            )
+
+
+def _note_name(node: Node, reason: str) -> Note:
+    group = node.group
+    path = group.templates[0].path if isinstance(group, Leaf) and group.templates[0].owner == 0 else ()
+    return Note("group-renamed", path, f"group {group.name!r} is called {node.template!r} in the Workload: {reason}")
+
+
+def note_too_large(gang: Gang, reason: str) -> Note:
+    """The tree does not fit into a Workload of this release."""
+    sources = ", ".join(str(owner) for owner in gang.owners)
+    message = f"the groups of {sources} do not fit into one Workload: {reason}"
+    return Note(
+        "groups-do-not-fit", (), message, hint="Use granularity Cluster: one group for all pods has no such limit."
+    )
+
+
+def is_error(notes: Iterable[Note]) -> bool:
+    """Whether one of `notes` has a rule of severity error."""
+    from krmfn.targets.rules import RULES
+
+    return any(RULES[note.rule].severity == "error" for note in notes)

@@ -1,0 +1,67 @@
+"""The revision of a PodGroup: a digest of what cannot change once it exists, for names of their own after a change.
+
+A PodGroup with running pods cannot be deleted (its finalizer holds it back), so a change of an immutable field needs a
+group with a new name beside the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from krmfn.krm.paths import Path
+from krmfn.names import digest
+from krmfn.targets.emission import Gang
+from krmfn.targets.layout import Node
+from krmfn.tree import Leaf
+
+#: Kinds whose controllers build the new pods beside the old ones after a change of the template, so that two
+#: generations would meet in one group.
+_TWO_GENERATIONS: Final = frozenset({"RayService", "Deployment"})
+_LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
+
+
+def revise(gang: Gang, node: Node, spec: Mapping[str, Any], mutable: Path) -> str:
+    """The revision of the group of `node`, or "" when names are stable.
+
+    `mutable` is the path of the one field of `spec` that may change. Names of other objects are left out: a prefix that
+    kustomize puts before them later must not look like a change.
+    """
+    if gang.naming != "Revisioned":
+        return ""
+    facts: dict[str, Any] = {key: value for key, value in spec.items() if not key.endswith(("Ref", "GroupName"))}
+    facts = _without(facts, mutable)
+    facts["template"] = node.template
+    if isinstance(node.group, Leaf):
+        facts["pods"] = [
+            _without_links(_at(gang.values[template.owner], template.path))
+            for template in node.group.templates
+            if template.owner < len(gang.values) and gang.owners[template.owner].kind in _TWO_GENERATIONS
+        ]
+    import json
+
+    return digest(json.dumps(facts, sort_keys=True, default=str))
+
+
+def _without(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    if not path:
+        return dict(value)
+    head, rest = str(path[0]), path[1:]
+    if head not in value:
+        return dict(value)
+    if not rest:
+        return {key: entry for key, entry in value.items() if key != head}
+    return {**value, head: _without(value[head], rest)}
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _without_links(template: Any) -> Any:
+    spec = template.get("spec") if isinstance(template, Mapping) else None
+    if not isinstance(spec, Mapping):
+        return template
+    return {**template, "spec": {key: value for key, value in spec.items() if key not in _LINKS}}
