@@ -99,7 +99,9 @@ def _resolve(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
     return {**target, **value}
 
 
-def _row(name: str, value: Mapping[str, Any], schema: Mapping[str, Any], link: bool = False, described: bool = False) -> str:
+def _row(
+    name: str, value: Mapping[str, Any], schema: Mapping[str, Any], link: bool = False, described: bool = False
+) -> str:
     shown = f"[`{name}`](#{name.replace('.', '').lower()})" if link else f"`{name}`"
     default = _resolve(value, schema).get("default")
     cells = [shown, _values(value, schema), "" if default is None else f"`{json.dumps(default)}`"]
@@ -128,8 +130,8 @@ def render_annotations(schema: Mapping[str, Any]) -> str:
     lines = [
         "# Annotations\n",
         NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
-        "On a resource, `metadata.annotations`. All are optional; they win over the configuration. Values are strings: "
-        'quote `"true"` and numbers.\nAn unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n',
+        "On a resource, `metadata.annotations`. All are optional; they win over the configuration. Values are "
+        'strings: quote `"true"` and numbers.\nAn unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n',
         "| annotation | values | meaning |\n|---|---|---|",
     ]
     own = schema["x-krmfn-annotations"]

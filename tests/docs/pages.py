@@ -1,0 +1,80 @@
+"""Reads the fenced blocks of a page: files, which are compared, and console sessions, which are run.
+
+A page says in a comment what its sessions start from: `<!-- sessions start in: examples/kustomize -->` copies that
+folder, `<!-- sessions start in: empty -->` begins with nothing, and every titled block writes its file. A block whose
+title starts with `examples/` shows that file of the repository. `... ` alone on a line of console output, or `...`
+inside one, stands for any text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+FENCE = re.compile(r"^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+START = re.compile(r"<!-- sessions start in: (\S+)(?:, needs: ([\w ,-]+))? -->")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, title (may be empty), text without the fences, and line in the page."""
+
+    language: str
+    title: str
+    text: str
+    line: int
+
+
+class Step(NamedTuple):
+    """A command of a console block and what it prints."""
+
+    command: str
+    output: str
+    line: int
+
+
+class Page(NamedTuple):
+    """A page's blocks, the folder that its sessions start from (empty: none given) and the programs they need."""
+
+    blocks: tuple[Block, ...]
+    start: str
+    needs: tuple[str, ...]
+
+
+def read_page(path: Path) -> Page:
+    """The blocks of a Markdown file, in order."""
+    text = path.read_text()
+    blocks = []
+    for match in FENCE.finditer(text):
+        indent, language, title, body = match.groups()
+        lines = [line.removeprefix(indent) for line in body.splitlines(keepends=True)]
+        blocks.append(Block(language, title or "", "".join(lines), text.count("\n", 0, match.start()) + 1))
+    start = START.search(text)
+    needs = tuple(start[2].replace(" ", "").split(",")) if start and start[2] else ()
+    return Page(tuple(blocks), start[1] if start else "", needs)
+
+
+def read_steps(block: Block) -> list[Step]:
+    """The commands of a console block; a line that ends in a backslash goes on, and `> ` starts its next line."""
+    steps: list[Step] = []
+    lines = block.text.splitlines(keepends=True)
+    number = 0
+    while number < len(lines):
+        assert lines[number].startswith("$ "), f"line {block.line + 1 + number}: a session starts with a command"
+        first, command = number, lines[number][2:]
+        while command.endswith("\\\n"):
+            number += 1
+            command += lines[number].removeprefix("> ")
+        number += 1
+        output = ""
+        while number < len(lines) and not lines[number].startswith("$ "):
+            output += lines[number]
+            number += 1
+        steps.append(Step(command.rstrip("\n"), output, block.line + 1 + first))
+    return steps
+
+
+def matches(wanted: str, got: str) -> bool:
+    """Whether `got` is `wanted`, in which `...` stands for any text and `...` alone on a line for any lines."""
+    pattern = re.escape(wanted).replace(re.escape("...\n"), "@LINES@").replace(re.escape("..."), ".*")
+    return re.fullmatch(pattern.replace("@LINES@", r"(?s:.*\n)?"), got) is not None

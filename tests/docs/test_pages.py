@@ -1,0 +1,127 @@
+"""Every page: its files are the examples' files, its console sessions print what it says, its links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import Block, Page, Step, matches, read_page, read_steps
+from tests.docs.shell import Outcome, run_commands
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "rules" not in path.parts[-2:-1])
+READMES = sorted((ROOT / "examples").glob("*/README.md"))
+HOW_TO_INSTALL = {
+    "kustomize": "go install sigs.k8s.io/kustomize/kustomize/v5@latest",
+    "kpt": "https://kpt.dev/installation/",
+    "kubectl": "https://kubernetes.io/docs/tasks/tools/",
+    "pre-commit": "pip install pre-commit",
+    "git": "apt-get install git",
+}
+CONFIG_LANGUAGES = {"yaml", "json", "lua", "dockerfile", "python", "toml"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def home(path: Path, page: Page) -> Path:
+    """The folder whose files the page shows."""
+    if path in READMES:
+        return path.parent
+    return ROOT / "examples" / path.stem if page.start == "empty" else ROOT / page.start
+
+
+def source(path: Path, page: Page, block: Block) -> Path:
+    """The file of the repository that a titled block shows."""
+    return ROOT / block.title if block.title.startswith("examples/") else home(path, page) / block.title
+
+
+@pytest.mark.parametrize("path", PAGES + READMES, ids=name)
+def test_files_on_the_page_are_files_of_the_repository(path: Path) -> None:
+    page = read_page(path)
+    for block in page.blocks:
+        if block.language not in CONFIG_LANGUAGES:
+            continue
+        assert block.title, f"{name(path)}:{block.line}: a file without a title is tested by nobody"
+        file = source(path, page, block)
+        assert file.is_file(), f"{name(path)}:{block.line}: there is no {file}"
+        assert block.text == file.read_text(), f"{name(path)}:{block.line} differs from {name(file)}"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES + READMES if "```console" in path.read_text()], ids=name)
+def test_sessions_print_what_the_page_says(path: Path, tmp_path: Path) -> None:
+    page = read_page(path)
+    for program in page.needs:
+        if not shutil.which(program):
+            assert not os.environ.get("CI"), f"{program} is missing: {HOW_TO_INSTALL[program]}"
+            pytest.skip(f"{program} is missing: {HOW_TO_INSTALL[program]}")
+    folder = tmp_path / "work"
+    if page.start == "empty":
+        folder.mkdir()
+    else:
+        shutil.copytree(home(path, page), folder)
+    steps: list[Step] = []
+    for block in page.blocks:
+        if block.language == "console":
+            steps += read_steps(block)
+        elif page.start == "empty" and block.title and not block.title.startswith("examples/"):
+            target = shlex.quote(block.title)
+            copy = f"mkdir -p $(dirname {target}); cp {shlex.quote(str(source(path, page, block)))} {target}"
+            steps.append(Step(copy, "", block.line))
+    outcomes = run_commands([step.command for step in steps], folder)
+    problems = "\n".join(compare(steps, outcomes))
+    assert not problems, f"{name(path)}: {problems}"
+    assert len(outcomes) == len(steps), f"{name(path)}: the shell ended after {len(outcomes)} of {len(steps)} commands"
+
+
+def compare(steps: list[Step], outcomes: list[Outcome]) -> Iterator[str]:
+    """What is wrong: other output than shown, or a failure that the page does not show with `echo $?`."""
+    for number, (step, outcome) in enumerate(zip(steps, outcomes, strict=False)):
+        if not matches(step.output, outcome.output):
+            yield f"line {step.line}: {step.command}\n--- shown\n{step.output}--- printed\n{outcome.output}"
+        shown = number + 1 < len(steps) and steps[number + 1].command == "echo $?"
+        if outcome.status and not shown:
+            yield f"line {step.line}: {step.command}: exit status {outcome.status}, printed:\n{outcome.output}"
+
+
+def test_the_reader_of_pages_sees_files_sessions_and_languages(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(
+        "<!-- sessions start in: examples/x, needs: git, kpt -->\n"
+        '1. a\n\n    ```yaml title="a/b.yaml"\n    a:\n      b: 1\n    ```\n\n'
+        "```console\n$ echo a \\\n>   b\na b\n$ true\n```\n```\nx\n```\n"
+    )
+    page = read_page(path)
+    assert page.start == "examples/x"
+    assert page.needs == ("git", "kpt")
+    assert [block[:3] for block in page.blocks] == [
+        ("yaml", "a/b.yaml", "a:\n  b: 1\n"),
+        ("console", "", "$ echo a \\\n>   b\na b\n$ true\n"),
+        ("", "", "x\n"),
+    ]
+    assert read_steps(page.blocks[1]) == [Step("echo a \\\n  b", "a b\n", 10), Step("true", "", 13)]
+
+
+def test_a_session_that_differs_or_fails_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    steps = [Step("x=1; echo $x", "1\n", 1), Step("echo $x", "2\n", 2), Step("false", "", 3), Step("printf a", "a", 4)]
+    problems = list(compare(steps, run_commands([step.command for step in steps], folder)))
+    assert len(problems) == 2
+    assert "line 2: echo $x" in problems[0]
+    assert "line 3: false: exit status 1" in problems[1]
+    shown = [Step("false", "", 1), Step("echo $?", "1\n", 2)]
+    assert not list(compare(shown, run_commands([step.command for step in shown], folder)))
+
+
+def test_dots_stand_for_any_text() -> None:
+    assert matches("a ... c\n...\nd\n", "a b c\nx\ny\nd\n")
+    assert matches("a\n...\n", "a\n")
+    assert not matches("a ... c\n", "a b\nc\n")
+    assert not matches("a\n", "a\nb\n")
