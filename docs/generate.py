@@ -131,7 +131,8 @@ def render_annotations(schema: Mapping[str, Any]) -> str:
         "# Annotations\n",
         NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
         "On a resource, `metadata.annotations`. All are optional; they win over the configuration. Values are "
-        'strings: quote `"true"` and numbers.\nAn unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n',
+        'strings: quote `"true"` and numbers.\n'
+        "An unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n",
         "| annotation | values | meaning |\n|---|---|---|",
     ]
     own = schema["x-krmfn-annotations"]
