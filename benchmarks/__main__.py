@@ -1,0 +1,44 @@
+"""`python -m benchmarks [NAME…]`: measures the rows of that name (all) and prints the table.
+
+Exit 1 when a bound is not kept.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.clock import Failed
+from benchmarks.programs import describe_machine
+from benchmarks.rows import ROWS, Row
+
+
+def bound(row: Row) -> str:
+    if row.at_most is not None:
+        return f"≤ {row.at_most:g}"
+    return f"≥ {row.at_least:g}" if row.at_least else ""
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        print(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}", file=sys.stderr)
+        return 2
+    missed = 0
+    print("| measured | ratio | wanted | krmfn | other |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or ROWS:
+            try:
+                row = ROWS[name](Path(folder))
+            except Failed as reason:
+                print(f"{name}: {reason}", file=sys.stderr)
+                missed += 1
+                continue
+            missed += not row.kept
+            mark = "" if row.kept else " (missed)"
+            print(f"| {row.name} | {row.ratio:.2f}{mark} | {bound(row)} | {row.ours} | {row.theirs} |", flush=True)
+    print(f"\n{describe_machine()}")
+    return min(missed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

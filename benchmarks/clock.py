@@ -1,0 +1,61 @@
+"""Runs programs and says how long they took and how much memory they held at most. Must not know what they are."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A command, and the file it reads from stdin (nothing when None)."""
+
+    command: Sequence[str]
+    stdin: Path | None = None
+
+
+class Run(NamedTuple):
+    """Wall time in seconds, peak resident memory in bytes."""
+
+    seconds: float
+    memory: int
+
+
+class Failed(Exception):
+    """A measured program did not succeed: its numbers would mean nothing."""
+
+
+def run_once(program: Program) -> Run:
+    """One run, its output thrown away. Raises Failed with the program's stderr when it exits with anything but 0."""
+    with open(program.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:
+        begin = time.perf_counter()
+        child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE)
+        assert child.stderr is not None
+        complaint = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+    code = child.returncode = os.waitstatus_to_exitcode(status)
+    if code:
+        raise Failed(f"{' '.join(program.command)}: exit {code}\n{complaint.decode(errors='replace')[:2000]}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Run(seconds, usage.ru_maxrss * unit)
+
+
+def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]:
+    """The median time and memory of each program over `rounds` rounds, in each of which every program runs once.
+
+    One more round goes before, which only warms the file caches.
+    """
+    runs: dict[str, list[Run]] = {name: [] for name in programs}
+    for count in range(rounds + 1):
+        for name, program in programs.items():
+            run = run_once(program)
+            if count:
+                runs[name].append(run)
+    return {
+        name: Run(statistics.median(r.seconds for r in taken), int(statistics.median(r.memory for r in taken)))
+        for name, taken in runs.items()
+    }

@@ -1,0 +1,63 @@
+"""The programs that are compared: ours, Python itself, the Go functions of `benchmarks/go`, kubeconform, jsonschema.
+
+Builds what has to be built, into `.cache/benchmarks` of the checkout. Must not know what a row claims.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.clock import Failed
+
+ROOT = Path(__file__).parent.parent
+CACHE = ROOT / ".cache" / "benchmarks"
+
+
+def python() -> list[str]:
+    return [sys.executable]
+
+
+def krmfn(*arguments: str) -> list[str]:
+    """Our console script, as pip installed it beside this interpreter."""
+    return [str(Path(sys.executable).parent / "krmfn"), *arguments]
+
+
+def go_function(name: str) -> list[str]:
+    """A KRM function of `benchmarks/go`, built when its source is newer. Raises Failed when Go is missing."""
+    if shutil.which("go") is None:
+        raise Failed("needs Go 1.24 or newer on the PATH")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["go", "build", "-o", str(CACHE / name), f"./{name}"], cwd=ROOT / "benchmarks" / "go", check=True)
+    return [str(CACHE / name)]
+
+
+def kubeconform(schemas: Path, document: Path) -> list[str]:
+    """kubeconform with our own schemas from disk, on one processor as ours is. Raises Failed when it is missing."""
+    program = shutil.which("kubeconform")
+    if program is None:
+        raise Failed("needs kubeconform on the PATH (./dev bench builds it)")
+    location = f"{schemas}/{{{{ .ResourceKind }}}}.json"
+    command = [program, "-n", "1", "-schema-location", location, "-strict", "-summary", str(document)]
+    return ["env", "GOMAXPROCS=1", *command]
+
+
+def jsonschema(schemas: Path, document: Path) -> list[str]:
+    """The jsonschema package behind PyYAML's C reader: what a script that validates manifests usually is."""
+    return [sys.executable, str(Path(__file__).parent / "jsonschema_script.py"), str(schemas), str(document)]
+
+
+def describe_machine() -> str:
+    """Processor, number of cores, Python and Go: one line for under the table."""
+    model = "unknown processor"
+    if os.path.exists("/proc/cpuinfo"):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    go = ""
+    if shutil.which("go"):
+        go = subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
+    version = ".".join(map(str, sys.version_info[:3]))
+    return f"{model}, {os.cpu_count()} cores, Python {version}, {go or 'no Go'}"

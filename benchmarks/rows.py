@@ -1,0 +1,150 @@
+"""What is claimed and how each claim is measured: one function per row of the table."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import inputs, programs
+from benchmarks.clock import Program, Run, run_in_turns
+
+SCHEMAS = programs.ROOT / "schemas" / "kubernetes" / "1.37"
+ONE_OBJECT = """apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata:
+  name: train
+spec:
+  schedulingPolicy:
+    gang:
+      minCount: 4
+"""
+
+
+class Row(NamedTuple):
+    """What was compared, the ratio, its bound (`at most`/`at least`), and the two sides in words."""
+
+    name: str
+    ratio: float
+    at_most: float | None
+    at_least: float | None
+    ours: str
+    theirs: str
+
+    @property
+    def kept(self) -> bool:
+        return (self.at_most is None or self.ratio <= self.at_most) and (
+            self.at_least is None or self.ratio >= self.at_least
+        )
+
+
+def seconds(value: float) -> str:
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def both(run: Run) -> str:
+    return f"{seconds(run.seconds)}, {run.memory / 1e6:.0f} MB"
+
+
+def write(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def start_up(folder: Path) -> Row:
+    empty = write(folder, "empty.yaml", inputs.EMPTY.encode())
+    runs = run_in_turns(
+        {
+            "ours": Program(programs.krmfn(), empty),
+            "theirs": Program([*programs.python(), "-c", "pass"]),
+        },
+        rounds=25,
+    )
+    ours, theirs = runs["ours"].seconds, runs["theirs"].seconds
+    return Row(
+        "start-up: empty ResourceList / `python3 -c pass`", ours / theirs, 3, None, seconds(ours), seconds(theirs)
+    )
+
+
+def validate_one(folder: Path) -> Row:
+    one = write(folder, "one.yaml", ONE_OBJECT.encode())
+    runs = run_in_turns(
+        {
+            "ours": Program(programs.krmfn("validate", str(one))),
+            "theirs": Program([*programs.python(), "-c", "pass"]),
+        },
+        rounds=25,
+    )
+    ours, theirs = runs["ours"].seconds, runs["theirs"].seconds
+    return Row(
+        "`krmfn validate` of one object / `python3 -c pass`", ours / theirs, 5, None, seconds(ours), seconds(theirs)
+    )
+
+
+def few_of_many(folder: Path) -> Row:
+    big = write(folder, "few.yaml", inputs.resource_list(10_000, 100))
+    runs = run_in_turns(
+        {"ours": Program(programs.krmfn(), big), "theirs": Program(programs.go_function("identity"), big)}, rounds=5
+    )
+    ours, theirs = runs["ours"], runs["theirs"]
+    name = "10,000 items, 100 RayClusters: Go function that does nothing / krmfn"
+    return Row(name, theirs.seconds / ours.seconds, None, 10, both(ours), both(theirs))
+
+
+def many_of_many(folder: Path) -> Row:
+    big = write(folder, "many.yaml", inputs.resource_list(10_000, 5_000))
+    runs = run_in_turns(
+        {"ours": Program(programs.krmfn(), big), "theirs": Program(programs.go_function("naive"), big)}, rounds=3
+    )
+    ours, theirs = runs["ours"], runs["theirs"]
+    name = "10,000 items, 5,000 RayClusters: Go function with a naive version of the job / krmfn"
+    return Row(name, theirs.seconds / ours.seconds, None, 2, both(ours), both(theirs))
+
+
+def growth(folder: Path) -> Row:
+    """Time per item above the start-up at 100,000 items, against that at 1,000."""
+    small = Program(programs.krmfn(), write(folder, "1000.yaml", inputs.resource_list(1_000, 10)))
+    large = Program(programs.krmfn(), write(folder, "100000.yaml", inputs.resource_list(100_000, 1_000)))
+    none = Program(programs.krmfn(), write(folder, "1.yaml", inputs.resource_list(1, 1)))
+    little = run_in_turns({"none": none, "small": small}, rounds=25)
+    much = run_in_turns({"large": large}, rounds=3)
+    start = little["none"].seconds
+    ours = (much["large"].seconds - start) / 100_000
+    theirs = (little["small"].seconds - start) / 1_000
+    name = "growth: time per item at 100,000 items / at 1,000"
+    return Row(name, ours / theirs, 1.1, None, f"{ours * 1e6:.1f} µs", f"{theirs * 1e6:.1f} µs")
+
+
+def peak_memory(folder: Path) -> Row:
+    data = inputs.resource_list(100_000, 1_000)
+    large = Program(programs.krmfn(), write(folder, "100000.yaml", data))
+    none = Program(programs.krmfn(), write(folder, "1.yaml", inputs.resource_list(1, 1)))
+    runs = run_in_turns({"large": large, "none": none}, rounds=1)
+    ours = runs["large"].memory - runs["none"].memory
+    name = "peak memory above the interpreter's / size of the input (100,000 items)"
+    return Row(name, ours / len(data), 3, None, f"{ours / 1e6:.0f} MB", f"{len(data) / 1e6:.0f} MB")
+
+
+def validate_many(folder: Path, other: Callable[[Path, Path], list[str]], label: str, at_least: float) -> Row:
+    stream = write(folder, "stream.yaml", inputs.scheduling_stream(10_000))
+    runs = run_in_turns(
+        {
+            "ours": Program(programs.krmfn("validate", "--stage", "server", str(stream))),
+            "theirs": Program(other(SCHEMAS, stream)),
+        },
+        rounds=3,
+    )
+    ours, theirs = runs["ours"], runs["theirs"]
+    name = f"validate 10,000 documents, one processor: {label} / krmfn"
+    return Row(name, theirs.seconds / ours.seconds, None, at_least, both(ours), both(theirs))
+
+
+ROWS: Mapping[str, Callable[[Path], Row]] = {
+    "start-up": start_up,
+    "validate-one": validate_one,
+    "few-of-many": few_of_many,
+    "many-of-many": many_of_many,
+    "growth": growth,
+    "memory": peak_memory,
+    "kubeconform": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 0),
+    "jsonschema": lambda folder: validate_many(folder, programs.jsonschema, "PyYAML (C) and jsonschema", 0),
+}
