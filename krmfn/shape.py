@@ -1,0 +1,177 @@
+"""From the tree of a resource to the tree of its gang: how fine it is, its quorums, topology keys and disruption modes;
+and several such trees as one. Knows the options and the tree, no manifest and no release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from krmfn.config import GangOptions
+from krmfn.findings import Note
+from krmfn.krm.results import ResourceRef
+from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves
+
+
+class Shaped(NamedTuple):
+    """The tree of a gang and what there is to say. The paths of notes are in the resource's manifest."""
+
+    group: Group
+    notes: tuple[Note, ...] = ()
+
+
+class Member(NamedTuple):
+    """A resource that shares a gang: its shaped tree and its options."""
+
+    ref: ResourceRef
+    group: Group
+    options: GangOptions
+
+
+class Joined(NamedTuple):
+    """The tree over several resources. Every note stands with the index of the resource that it is about."""
+
+    group: Group
+    naming: str
+    notes: tuple[tuple[int, Note], ...] = ()
+
+
+def shape(group: Group, options: GangOptions) -> Shaped:
+    """Apply `options` to the tree of one resource.
+
+    Granularity Cluster makes one leaf of all, named like the root. With Group the leaves stay, and the root waits for
+    all of them. A quorum that is more than the pods is left to the target, which refuses it.
+    """
+    merged = _merge(group) if options.granularity == "Cluster" else group
+    if isinstance(merged, Leaf):
+        if isinstance(options.min_count, int):
+            merged = merged._replace(min_count=options.min_count)
+        key, unused = options.topology_key, options.group_topology_keys
+        if group is merged and merged.name in unused:
+            key, unused = unused[merged.name], {}
+        notes = [_note_unused(group, name, key, options) for name, key in unused.items()]
+        return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
+    notes = [*_check_number(merged, options), *_note_optional(merged)]
+    known = {leaf.name for leaf in leaves(merged)}
+    keys = options.group_topology_keys
+    notes += [_note_unused(group, name, key, options) for name, key in keys.items() if name not in known]
+    refined = _refine(merged, options)
+    return Shaped(refined._replace(topology_key=options.topology_key), tuple(notes))
+
+
+def join(name: str, members: Sequence[Member]) -> Joined:
+    """One gang called `name` over the trees of `members`, in their order; pod templates get the index as owner.
+
+    When no member wants granularity Group, all pods are one leaf. Otherwise the trees become the children of one root
+    that waits for all of them, called after their resources.
+    """
+    notes: list[tuple[int, Note]] = []
+    naming = "Revisioned" if any(member.options.naming == "Revisioned" for member in members) else "Stable"
+    groups = [_own(member.group, index) for index, member in enumerate(members)]
+    apart = any(member.options.granularity == "Group" for member in members)
+    keys = [group.topology_key for group in groups]
+    modes = [group.disruption_mode for group in groups]
+    if apart:
+        children = tuple(
+            group._replace(name=f"{member.ref.kind.lower()}-{member.ref.name}")
+            for group, member in zip(groups, members, strict=True)
+        )
+        root = Composite(name, children, len(children))
+        return Joined(_lift(root, keys, modes), naming, tuple(notes))
+    key = _agree(keys, "topology-key", notes)
+    mode: Any = _agree(modes, "disruption-mode", notes)
+    leaf = _merge(Composite(name, tuple(groups), None))
+    return Joined(leaf._replace(topology_key=key, disruption_mode=mode), naming, tuple(notes))
+
+
+def _merge(group: Group) -> Leaf:
+    """All pods of the tree as one leaf that keeps the root's name and counts what the leaves count together."""
+    if isinstance(group, Leaf):
+        return group
+    every = leaves(group)
+    quorums = [leaf.min_count for leaf in every if leaf.min_count is not None]
+    templates = tuple(template for leaf in every for template in leaf.templates)
+    return Leaf(group.name, templates, max(sum(quorums), 1) if quorums else None)
+
+
+def _refine(group: Group, options: GangOptions) -> Group:
+    """The tree with the options of its leaves, without those that guarantee no pod.
+
+    A composite that is disrupted as a whole needs children that are, so the mode goes everywhere.
+    """
+    if isinstance(group, Leaf):
+        key = options.group_topology_keys.get(group.name, "")
+        key = "" if key == options.topology_key else key  # the root's key holds for its leaves already
+        return group._replace(topology_key=key, disruption_mode=options.disruption_mode)
+    children = tuple(_refine(child, options) for child in group.children if _is_guaranteed(child))
+    return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
+
+
+def _is_guaranteed(group: Group) -> bool:
+    return any(leaf.min_count != 0 for leaf in leaves(group))
+
+
+def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
+    if isinstance(options.min_count, int):
+        count = len(leaves(group))
+        message = f"minCount {options.min_count} is one number for {count} groups"
+        hint = "use Replicas or MinReplicas, or granularity Cluster"
+        yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)
+
+
+def _note_optional(group: Composite) -> Iterator[Note]:
+    for leaf in leaves(group):
+        if leaf.min_count == 0:
+            message = f"group {leaf.name} guarantees no pods: it stays outside the gang"
+            yield Note("group-not-guaranteed", leaf.templates[0].count_path, message)
+
+
+def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Note:
+    from krmfn.config.problems import find_nearest, join_words
+
+    known = [leaf.name for leaf in leaves(group)]
+    path = leaves(group)[0].templates[0].count_path
+    if name in known:
+        message = f"topology key {key} of group {name} is not used: the gang is one group"
+        return Note("group-topology-unused", path, message, key, hint="set granularity: Group")
+    nearest = find_nearest(name, known)
+    hint = f"did you mean {nearest}?" if nearest else f"its groups are {join_words(known).replace(' or ', ' and ')}"
+    return Note(
+        "group-topology-unused",
+        path,
+        f"topology key {key} is for group {name}, and there is no such group with pods",
+        key,
+        hint=hint,
+    )
+
+
+def _own(group: Group, owner: int) -> Group:
+    """The tree with `owner` in all of its pod templates."""
+    if isinstance(group, Leaf):
+        return group._replace(templates=tuple(template._replace(owner=owner) for template in group.templates))
+    return group._replace(children=tuple(_own(child, owner) for child in group.children))
+
+
+def _lift(root: Composite, keys: Sequence[str], modes: Sequence[DisruptionMode]) -> Composite:
+    """Give the root what all of its children ask for; a topology key then holds for all of them together."""
+    if len(set(keys)) == 1:
+        children = tuple(child._replace(topology_key="") for child in root.children)
+        root = root._replace(topology_key=keys[0], children=children)
+    if len(set(modes)) == 1:
+        root = root._replace(disruption_mode=modes[0])
+    return root
+
+
+def _agree(values: Sequence[str], what: str, notes: list[tuple[int, Note]]) -> str:
+    """The one value that is not empty; a note for the first resource that wants another."""
+    chosen = ""
+    for index, value in enumerate(values):
+        if not chosen:
+            chosen = value
+        elif value and value != chosen:
+            path = ("metadata", "annotations", f"krmfn.dev/{what}")
+            message = f"{what} {value} differs from {chosen} of another resource of the same gang"
+            hint = "give all resources of the gang the same value"
+            notes.append((index, Note("gang-group-conflict", path, message, value, chosen, hint)))
+            break
+    return chosen
