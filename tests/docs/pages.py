@@ -26,11 +26,12 @@ class Block(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A command of a console block and what it prints."""
+    """A command of a console block and what it prints; `line_of_output` is 0 for what the page does not show."""
 
     command: str
     output: str
     line: int
+    line_of_output: int = 0
 
 
 class Page(NamedTuple):
@@ -66,11 +67,11 @@ def read_steps(block: Block) -> list[Step]:
             number += 1
             command += lines[number].removeprefix("> ")
         number += 1
-        output = ""
+        output, output_line = "", block.line + 1 + number
         while number < len(lines) and not lines[number].startswith("$ "):
             output += lines[number]
             number += 1
-        steps.append(Step(command.rstrip("\n"), output, block.line + 1 + first))
+        steps.append(Step(command.rstrip("\n"), output, block.line + 1 + first, output_line))
     return steps
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import Block, Page, Step, matches, read_page, read_steps
-from tests.docs.shell import Outcome, run_commands
+from tests.docs.pages import Step, matches, read_page, read_steps
+from tests.docs.sessions import ROOT, Outcome, run_commands, run_page, source
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "rules" not in path.parts[-2:-1])
 READMES = sorted((ROOT / "examples").glob("*/README.md"))
 HOW_TO_INSTALL = {
@@ -28,18 +26,6 @@ CONFIG_LANGUAGES = {"yaml", "json", "lua", "dockerfile", "python", "toml"}
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
-
-
-def home(path: Path, page: Page) -> Path:
-    """The folder whose files the page shows."""
-    if path in READMES:
-        return path.parent
-    return ROOT / "examples" / path.stem if page.start == "empty" else ROOT / page.start
-
-
-def source(path: Path, page: Page, block: Block) -> Path:
-    """The file of the repository that a titled block shows."""
-    return ROOT / block.title if block.title.startswith("examples/") else home(path, page) / block.title
 
 
 @pytest.mark.parametrize("path", PAGES + READMES, ids=name)
@@ -61,31 +47,16 @@ def test_sessions_print_what_the_page_says(path: Path, tmp_path: Path) -> None:
         if not shutil.which(program):
             assert not os.environ.get("CI"), f"{program} is missing: {HOW_TO_INSTALL[program]}"
             pytest.skip(f"{program} is missing: {HOW_TO_INSTALL[program]}")
-    folder = tmp_path / "work"
-    if page.start == "empty":
-        folder.mkdir()
-    else:
-        shutil.copytree(home(path, page), folder)
-    steps: list[Step] = []
-    for block in page.blocks:
-        if block.language == "console":
-            steps += read_steps(block)
-        elif page.start == "empty" and block.title and not block.title.startswith("examples/"):
-            target = shlex.quote(block.title)
-            copy = f"mkdir -p $(dirname {target}); cp {shlex.quote(str(source(path, page, block)))} {target}"
-            steps.append(Step(copy, "", block.line))
-    outcomes = run_commands([step.command for step in steps], folder)
-    problems = "\n".join(compare(steps, outcomes))
+    problems = "\n".join(compare(run_page(path, page, tmp_path)))
     assert not problems, f"{name(path)}: {problems}"
-    assert len(outcomes) == len(steps), f"{name(path)}: the shell ended after {len(outcomes)} of {len(steps)} commands"
 
 
-def compare(steps: list[Step], outcomes: list[Outcome]) -> Iterator[str]:
+def compare(runs: list[tuple[Step, Outcome]]) -> Iterator[str]:
     """What is wrong: other output than shown, or a failure that the page does not show with `echo $?`."""
-    for number, (step, outcome) in enumerate(zip(steps, outcomes, strict=False)):
+    for number, (step, outcome) in enumerate(runs):
         if not matches(step.output, outcome.output):
             yield f"line {step.line}: {step.command}\n--- shown\n{step.output}--- printed\n{outcome.output}"
-        shown = number + 1 < len(steps) and steps[number + 1].command == "echo $?"
+        shown = number + 1 < len(runs) and runs[number + 1][0].command == "echo $?"
         if outcome.status and not shown:
             yield f"line {step.line}: {step.command}: exit status {outcome.status}, printed:\n{outcome.output}"
 
@@ -105,19 +76,23 @@ def test_the_reader_of_pages_sees_files_sessions_and_languages(tmp_path: Path) -
         ("console", "", "$ echo a \\\n>   b\na b\n$ true\n"),
         ("", "", "x\n"),
     ]
-    assert read_steps(page.blocks[1]) == [Step("echo a \\\n  b", "a b\n", 10), Step("true", "", 13)]
+    assert read_steps(page.blocks[1]) == [Step("echo a \\\n  b", "a b\n", 10, 12), Step("true", "", 13, 14)]
 
 
 def test_a_session_that_differs_or_fails_is_noticed(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     steps = [Step("x=1; echo $x", "1\n", 1), Step("echo $x", "2\n", 2), Step("false", "", 3), Step("printf a", "a", 4)]
-    problems = list(compare(steps, run_commands([step.command for step in steps], folder)))
+    problems = list(compare(run(steps, folder)))
     assert len(problems) == 2
     assert "line 2: echo $x" in problems[0]
     assert "line 3: false: exit status 1" in problems[1]
     shown = [Step("false", "", 1), Step("echo $?", "1\n", 2)]
-    assert not list(compare(shown, run_commands([step.command for step in shown], folder)))
+    assert not list(compare(run(shown, folder)))
+
+
+def run(steps: list[Step], folder: Path) -> list[tuple[Step, Outcome]]:
+    return list(zip(steps, run_commands([step.command for step in steps], folder), strict=True))
 
 
 def test_dots_stand_for_any_text() -> None:
