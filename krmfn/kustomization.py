@@ -1,0 +1,195 @@
+"""Edits a hand-kept kustomization.yaml, and prepares a folder for the function. Plans files, writes none.
+
+Entries are appended in the style of their neighbours; everything else stays byte for byte. Knows what a kustomization
+is and which files of ours it lists; nothing about gangs.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from krmfn.files import InputMissing
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.item import Item
+from krmfn.krm.source import Source
+
+#: The names that kustomize looks for, in its order.
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CONFIG_FILE = "krmfn.yaml"
+NAMES_FILE = "krmfn-names.yaml"
+CONFIG_KIND = "GangScheduling"
+FUNCTION = ("metadata", "annotations", "config.kubernetes.io/function")
+EXEC = "exec: {path: krmfn}\n"
+
+_NEW_CONFIG = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata:
+  name: gangs
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {{path: krmfn}}
+    config.kubernetes.io/local-config: "true"
+spec:
+  kubernetes:
+    version: "{release}"
+  # OptIn: resources with the annotation krmfn.dev/gang: "true". All: every resource of a supported kind.
+  select: OptIn
+"""
+_NEW_KUSTOMIZATION = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+"""
+
+
+class PlannedFile(NamedTuple):
+    """A file as it should be. `path` starts with the folder that was given; `old` is None when there is none yet."""
+
+    path: str
+    data: bytes
+    old: bytes | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether writing it would change anything."""
+        return self.data != self.old
+
+
+class NotPossible(Exception):
+    """The folder cannot be prepared; the message says why and what to do."""
+
+
+def find_kustomization(folder: str) -> str | None:
+    """The path of the kustomization in `folder`, None when there is none. Raises NotPossible when there are several."""
+    found = [name for name in NAMES if os.path.isfile(os.path.join(folder, name))]
+    if len(found) > 1:
+        raise NotPossible(f"{folder}: {' and '.join(found)}: kustomize accepts one of them only")
+    return os.path.join(folder, found[0]) if found else None
+
+
+def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) -> bytes:
+    """The kustomization with `entries` (list name to entries) appended where they are missing.
+
+    `./a.yaml` and `a.yaml` are the same entry. Raises Unreadable for text that is no YAML and NotPossible where the
+    place cannot be edited (a list behind an alias, a field that is no list).
+    """
+    text = data or _NEW_KUSTOMIZATION.encode()
+    kustomization = Item(Source(text, path), 0, len(text))
+    for field, wanted in entries.items():
+        for entry in wanted:
+            listed = kustomization.get((field,))
+            if listed is not None and not isinstance(listed, list):
+                raise NotPossible(f"{path}: {field} is not a list")
+            if posixpath.normpath(entry) in {_normalize(each) for each in listed or ()}:
+                continue
+            try:
+                if listed:
+                    kustomization.set((field, len(listed)), entry)
+                else:
+                    kustomization.set((field,), [entry])
+            except EditRefused as refusal:
+                raise NotPossible(f"{path}: {field}: {entry} cannot be added: {refusal}") from None
+    return kustomization.text.encode() if kustomization.changed else text
+
+
+def plan_init(folder: str, release: str) -> list[PlannedFile]:
+    """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
+
+    What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
+    is made that lists the manifests of the folder. Raises NotPossible, and InputMissing for a folder that is not there.
+    """
+    from krmfn.kustomize_names import TEXT
+
+    if not os.path.isdir(folder):
+        raise InputMissing(f"{folder}: no such folder")
+    path = find_kustomization(folder)
+    entries: dict[str, Sequence[str]] = {}
+    if path is None:
+        entries["resources"] = _list_resources(folder)
+        if not entries["resources"]:
+            raise NotPossible(
+                f"{folder}: neither a kustomization.yaml nor manifests for one; put the manifests there first"
+            )
+    old = _read(path) if path else None
+    _refuse_generator(path or "", old)
+    entries["configurations"] = [NAMES_FILE]
+    if not _is_listed_inline(path or "", old):
+        entries["transformers"] = [CONFIG_FILE]
+    target = path or os.path.join(folder, NAMES[0])
+    return [
+        _plan_config(os.path.join(folder, CONFIG_FILE), release),
+        _plan(os.path.join(folder, NAMES_FILE), TEXT.encode()),
+        PlannedFile(target, add_entries(old or b"", target, entries), old),
+    ]
+
+
+def _plan_config(path: str, release: str) -> PlannedFile:
+    old = _read(path)
+    if old is None:
+        return PlannedFile(path, _NEW_CONFIG.format(release=release).encode(), None)
+    config = Item(Source(old, path), 0, len(old))
+    if config.kind != CONFIG_KIND:
+        raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
+    if config.get(FUNCTION) is None:
+        config.set(FUNCTION, EXEC)
+    return PlannedFile(path, config.text.encode() if config.changed else old, old)
+
+
+def _plan(path: str, data: bytes) -> PlannedFile:
+    return PlannedFile(path, data, _read(path))
+
+
+def _refuse_generator(path: str, data: bytes | None) -> None:
+    """A generator does not see the resources, so nothing could be generated for them."""
+    if data and any(_normalize(entry) == CONFIG_FILE for entry in _entries(path, data, "generators")):
+        raise NotPossible(f"{path}: {CONFIG_FILE} is listed under generators:, which see no resources; remove it there")
+
+
+def _is_listed_inline(path: str, data: bytes | None) -> bool:
+    """Whether `transformers:` holds our configuration as text, or names a file of this folder with it."""
+    if not data:
+        return False
+    for entry in _entries(path, data, "transformers"):
+        text = entry.encode() if "\n" in entry else _read(os.path.join(os.path.dirname(path), entry))
+        if text and Item(Source(text, entry), 0, len(text)).kind == CONFIG_KIND:
+            return True
+    return False
+
+
+def _entries(path: str, data: bytes, field: str) -> list[str]:
+    listed = Item(Source(data, path), 0, len(data)).get((field,))
+    return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+
+
+def _normalize(entry: object) -> str:
+    return posixpath.normpath(entry) if isinstance(entry, str) and "\n" not in entry else ""
+
+
+def _list_resources(folder: str) -> list[str]:
+    """The manifest files of a folder, and the folders in it that are kustomizations."""
+    from krmfn.krm import Stream
+
+    found = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            if not name.startswith(".") and find_kustomization(path):
+                found.append(name)
+        elif name.endswith((".yaml", ".yml", ".json")) and name not in (CONFIG_FILE, NAMES_FILE):
+            data = _read(path)
+            if data and Stream.parse(data, path).items:
+                found.append(name)
+    return found
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputMissing(f"{path}: {error.strerror}") from None
