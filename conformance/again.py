@@ -5,6 +5,7 @@ This proves that the recorder asks as the files were recorded, and shows what a 
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from conformance.record import Case, Recorder
@@ -18,7 +19,7 @@ def read_case(record: Record) -> Case:
         record["category"],
         record["kind"],
         record["operation"],
-        record["object"],
+        record["object"] if "object" in record else json.loads(record["raw"]),
         record.get("raw"),
         record.get("old"),
         update.get("carry", "none"),

@@ -44,10 +44,10 @@ def below(path: str, roots: tuple[str, ...]) -> bool:
 
 
 def strip(value: Any) -> Any:
-    """A copy without the bookkeeping, the status and the type."""
+    """A copy without the bookkeeping and the status."""
     if not isinstance(value, dict):
         return value
-    bare = {name: content for name, content in value.items() if name not in ("status", "apiVersion", "kind")}
+    bare = {name: content for name, content in value.items() if name != "status"}
     metadata = bare.get("metadata")
     if isinstance(metadata, dict):
         bare["metadata"] = {name: content for name, content in metadata.items() if name not in BOOKKEEPING}

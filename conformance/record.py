@@ -17,6 +17,7 @@ from conformance.threeway import ThreeWay
 from conformance.versions import Profile
 
 LONGEST_TEXT = 3000
+CUT = "…<cut>"
 MANAGER = "conformance"
 SCHEDULING = ("Workload", "PodGroup", "CompositePodGroup")
 
@@ -71,7 +72,7 @@ class Recorder:
         answer = self.client.post(
             collection(self.profile, case.kind, case.object), body, dryRun="All", fieldValidation="Strict"
         )
-        sent = {"object": case.object} if case.raw is None else {"object": case.object, "raw": case.raw}
+        sent = {"object": case.object} if case.raw is None else {"raw": case.raw}
         verdict = read_verdict(answer, body)
         return sent | {"verdict": verdict} | self.read_result(case.kind, body, answer, case.object)
 
@@ -207,7 +208,7 @@ def scrub(value: Any, body: Any) -> Any:
         content = TIME.sub(lambda found: found[0] if found[0] in text else "<time>", content)
         if ending:
             content = ending.sub(r"\1<random>", content)
-        return content[:LONGEST_TEXT]
+        return content if len(content) <= LONGEST_TEXT else content[:LONGEST_TEXT] + CUT
 
     return clean(value)
 

@@ -1,0 +1,117 @@
+"""What each command of the rig does; arguments come parsed, the exit status goes out."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from conformance.again import ask_again
+from conformance.build import build_programs
+from conformance.fixtures import create_fixtures
+from conformance.generate.mix import cases
+from conformance.record import Recorder
+from conformance.server import TOKEN, serve
+from conformance.storage import Record, read_records, write_records
+from conformance.threeway import run_threeway
+from conformance.versions import HERE, Profile, read_profiles, read_releases
+
+RECORDED = HERE / "data" / "recorded"
+COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
+SEED = 20260
+
+
+def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    commands = parser.add_subparsers(required=True)
+    releases, profiles = list(read_releases()), list(read_profiles())
+
+    def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=summary, description=summary)
+        made.set_defaults(run=run)
+        return made
+
+    build = command("build", build_releases, "build the API servers of releases (default: all)")
+    build.add_argument("releases", nargs="*", choices=[*releases, []], metavar="RELEASE")
+    build.add_argument("--again", action="store_true", help="even if they are there")
+    serving = command("serve", serve_profile, "run the server of a profile until interrupted")
+    serving.add_argument("profile", choices=profiles)
+    record = command("record", record_profiles, "record answers of real servers (default: all profiles)")
+    record.add_argument("profiles", nargs="*", choices=[*profiles, []], metavar="PROFILE")
+    record.add_argument("--seed", type=int, default=SEED)
+    record.add_argument("--count", type=int, help="cases per profile (default: by profile)")
+    record.add_argument("--out", type=Path, default=RECORDED, help="folder of <profile>.jsonl.gz")
+    again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
+    again.add_argument("files", nargs="+", type=Path)
+    again.add_argument("--every", type=int, default=1, help="only every n-th record")
+    return parser
+
+
+def build_releases(arguments: argparse.Namespace) -> int:
+    for name in arguments.releases or list(read_releases()):
+        for program in build_programs(read_releases()[name], arguments.again):
+            print(program)
+    return 0
+
+
+def serve_profile(arguments: argparse.Namespace) -> int:
+    profile = read_profiles()[arguments.profile]
+    with serve(profile) as running:
+        create_fixtures(running.client, profile)
+        print(f"https://127.0.0.1:{running.port} with bearer token {TOKEN}", flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    return 0
+
+
+def record_profiles(arguments: argparse.Namespace) -> int:
+    for name in arguments.profiles or list(read_profiles()):
+        profile = read_profiles()[name]
+        records = record_profile(profile, arguments.seed, arguments.count or COUNTS[name])
+        write_records(arguments.out / f"{name}.jsonl.gz", records)
+    return 0
+
+
+def record_profile(profile: Profile, seed: int, count: int) -> list[Record]:
+    """The first `count` answered cases of a seed, and a summary on stderr."""
+    began = time.monotonic()
+    records: list[Record] = []
+    with serve(profile) as running, run_threeway(profile.release) as threeway:
+        create_fixtures(running.client, profile)
+        recorder = Recorder(running.client, profile, threeway)
+        for case in cases(profile, seed):
+            if len(records) == count:
+                break
+            record = recorder.record(f"{profile.name}/r{seed}-{len(records):05}", case)
+            if record is not None:
+                records.append(record)
+    codes = Counter(record["verdict"]["code"] for record in records)
+    print(f"{profile.name}: {len(records)} in {time.monotonic() - began:.0f} s, {dict(sorted(codes.items()))}", file=sys.stderr)
+    for reason, times in sorted(recorder.skipped.items(), key=lambda row: -row[1])[:5]:
+        print(f"  old object refused {times} times: {reason}", file=sys.stderr)
+    return records
+
+
+def repeat_files(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when an answer differs."""
+    records = [record for path in arguments.files for record in itertools.islice(read_records(path), 0, None, arguments.every)]
+    differing = 0
+    for name, profile in read_profiles().items():
+        mine = [record for record in records if record["profile"] == name]
+        if not mine:
+            continue
+        with serve(profile) as running, run_threeway(profile.release) as threeway:
+            create_fixtures(running.client, profile)
+            recorder = Recorder(running.client, profile, threeway)
+            for record in mine:
+                found = ask_again(recorder, record)
+                if found:
+                    differing += 1
+                    print(record["id"], record["category"], json.dumps(found, ensure_ascii=False)[:1000])
+        print(f"{name}: {len(mine)} asked again", file=sys.stderr)
+    print(f"{differing} answers differ", file=sys.stderr)
+    return 1 if differing else 0
