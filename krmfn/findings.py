@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from krmfn.krm.item import Item
-from krmfn.krm.paths import Path
-from krmfn.krm.results import ABSENT, Severity
+from krmfn.krm.paths import Path, format_path
+from krmfn.krm.results import ABSENT, Result, Severity
 
 Stage = Literal["server", "scheduler", "operator", "gitops"]
 
@@ -63,3 +63,24 @@ class Finding(NamedTuple):
     item: Item
     note: Note
     severity: Severity | None = None
+
+
+def to_result(finding: Finding, rule: Rule) -> Result:
+    """The finding as a result of the function, with the severity and stage of its rule's row and its place in the file."""
+    item, note, severity = finding
+    tags = {"rule": rule.id, "stage": rule.stage}
+    if note.type:
+        tags["type"] = note.type
+    if note.hint:
+        tags["hint"] = note.hint
+    file = item.locate(note.path)
+    return Result(
+        note.message,
+        severity or rule.severity,
+        item.ref,
+        format_path(note.path),
+        note.current,
+        note.proposed,
+        file if file.path else None,
+        tags,
+    )

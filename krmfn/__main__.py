@@ -1,0 +1,23 @@
+"""The console script: the KRM function without arguments, the command line with them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    """Runs what the caller asked for and returns the exit code (0 clean, 1 findings, 2 usage or input, 3 a defect)."""
+    words = sys.argv[1:]
+    if not words and "_KRMFN_COMPLETE" not in os.environ:
+        # kustomize and kpt call without arguments, at every build: nothing but the function is imported.
+        from krmfn.function import main as function
+
+        return function()
+    from krmfn.cli.entry import main as command_line
+
+    return command_line(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The click commands, built from each command module's tables: help, errors with suggestions, shell completion.
+
+The only module that imports click. Must not know what a command does.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
+
+import click
+
+from krmfn import __version__
+from krmfn.cli import COMMANDS
+from krmfn.cli.options import RELEASES, Argument, Option
+
+HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods
+start all or nothing, links the pod templates to them, and checks them as the API server and the scheduler would.
+
+Without arguments and with a ResourceList on stdin it is a KRM function, as kustomize and kpt call it.
+"""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a module in this package, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        return build(importlib.import_module(f"krmfn.cli.{cmd_name}"), cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Names the nearest command when there is no such one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f" Did you mean {near[0]}?" if near else f" There are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Joined(click.ParamType):
+    """Several of `choices`, separated by commas; stays a string."""
+
+    name = "list"
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        self.choices = choices
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuses a word that is no choice."""
+        for word in str(value).split(","):
+            if word not in self.choices:
+                near = get_close_matches(word, self.choices, 1)
+                hint = f" Did you mean {near[0]}?" if near else ""
+                self.fail(f"{word!r} is not one of {', '.join(self.choices)}.{hint}", param, ctx)
+        return str(value)
+
+
+def build(module: ModuleType, name: str) -> click.Command:
+    """The click command of a module with SUMMARY, ARGUMENTS, OPTIONS and run()."""
+
+    def call(**values: Any) -> int:
+        words = [word for word in values.pop("words", ()) if word]
+        code: int = module.run(words, values)
+        return code
+
+    arguments: Argument = module.ARGUMENTS
+    parameters: list[click.Parameter] = []
+    if arguments.most != 0:
+        required = arguments.least > 0
+        count = arguments.most if arguments.most == arguments.least else -1
+        kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
+        metavar = arguments.metavar.replace("...", "")
+        parameters.append(click.Argument(["words"], nargs=count or -1, required=required, metavar=metavar, type=kind))
+    parameters += [_option(option) for option in module.OPTIONS]
+    text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
+    return click.Command(name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0])
+
+
+def _option(option: Option) -> click.Option:
+    kind: click.ParamType[Any] = click.STRING
+    if option.joined and option.choices:
+        kind = Joined(option.choices)
+    elif option.choices:
+        kind = click.Choice(option.choices)
+    elif option.metavar in {"FILE", "DIR"}:
+        kind = click.Path()
+    return click.Option(
+        [*option.names, option.key],
+        help=option.help,
+        default=option.default,
+        is_flag=option.flag,
+        type=None if option.flag else kind,
+        show_default=option.default is not None and not option.flag,
+        metavar=None if option.flag or (option.choices and not option.joined) else option.metavar,
+    )
+
+
+def application() -> click.Group:
+    """The whole command line."""
+    group = Commands("krmfn", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+    releases = ", ".join(RELEASES)
+    return click.version_option(
+        __version__, prog_name="krmfn", message=f"%(prog)s %(version)s (Kubernetes {releases})"
+    )(group)
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs a command line and returns the exit code; a mistake in it is explained on stderr (2)."""
+    try:
+        code = application().main(list(words), prog_name="krmfn", standalone_mode=False)
+    except click.ClickException as mistake:
+        mistake.show()
+        return mistake.exit_code
+    except click.Abort:
+        return 130
+    return code if isinstance(code, int) else 0

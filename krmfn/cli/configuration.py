@@ -1,0 +1,73 @@
+"""From the command line and `krmfn.yaml` to settings. Must not know what settings mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.cli.options import UsageError
+from krmfn.config import ConfigError, Settings, read_settings
+
+FILE = "krmfn.yaml"
+API_GROUP = "krmfn.dev/"
+
+
+def load_settings(options: Mapping[str, Any]) -> Settings:
+    """The settings of --config (or the nearest krmfn.yaml), with --kubernetes and --feature-gates on top.
+
+    Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
+    """
+    path = options.get("config") or _find()
+    settings = read_settings(_read(path) if path else None)
+    if options.get("kubernetes"):
+        settings = settings._replace(release=options["kubernetes"])
+    if options.get("feature_gates"):
+        settings = settings._replace(feature_gates={**settings.feature_gates, **parse_gates(options["feature_gates"])})
+    return settings
+
+
+def parse_gates(text: str) -> dict[str, bool]:
+    """`A=true,B=false` as a mapping. Raises UsageError for anything else."""
+    gates = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        if not name or value.lower() not in {"true", "false"}:
+            raise UsageError(f"--feature-gates: {part!r} is not of the form Name=true or Name=false")
+        gates[name] = value.lower() == "true"
+    return gates
+
+
+def _find() -> str:
+    folder = os.getcwd()
+    while True:
+        path = os.path.join(folder, FILE)
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    from krmfn.krm import Stream, Unreadable
+
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise UsageError(f"--config {path}: {error.strerror}") from None
+    try:
+        items = Stream.parse(data, path).items
+    except Unreadable as error:
+        raise UsageError(f"{path}: {error}") from None
+    ours = [item for item in items if item.api_version.startswith(API_GROUP)]
+    chosen = ours or items
+    if len(chosen) != 1:
+        raise UsageError(f"{path}: holds {len(chosen)} objects, and the configuration is one, of kind GangScheduling")
+    value: Mapping[str, Any] = chosen[0].value
+    return value
+
+
+__all__ = ["ConfigError", "load_settings", "parse_gates"]

@@ -1,0 +1,62 @@
+"""What options are, and the ones that several commands share. Plain data: imports neither click nor what options do."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+RELEASES = ("1.35", "1.36", "1.37")
+STAGES = ("server", "scheduler", "operator", "gitops")
+FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
+
+
+class Option(NamedTuple):
+    """An option. A `flag` takes no value; `choices` limit it; `joined` values are a comma-separated list."""
+
+    names: tuple[str, ...]
+    help: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+    joined: bool = False
+    metavar: str = "TEXT"
+
+    @property
+    def key(self) -> str:
+        """The name under which run() gets the value: the last spelling, `--feature-gates` as `feature_gates`."""
+        return self.names[-1].lstrip("-").replace("-", "_")
+
+
+class Argument(NamedTuple):
+    """The positional part of a command line: between `least` and `most` words (None: no upper bound)."""
+
+    metavar: str
+    help: str
+    least: int = 1
+    most: int | None = None
+
+
+class UsageError(Exception):
+    """A command line that cannot be carried out. The message says which part, and what would be accepted."""
+
+
+PATHS = Argument("PATH...", "Files, folders (walked for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH].")
+
+KUBERNETES = Option(
+    ("--kubernetes",),
+    "The Kubernetes release that gets the manifests. [default: of the configuration, else 1.37]",
+    choices=RELEASES,
+)
+FEATURE_GATES = Option(
+    ("--feature-gates",), "Gates of that cluster that differ from its defaults.", metavar="A=true,B=false"
+)
+CONFIG = Option(
+    ("--config",),
+    "The configuration (kind GangScheduling). [default: krmfn.yaml here or in a parent folder]",
+    metavar="FILE",
+)
+COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
+QUIET = Option(("-q", "--quiet"), "Errors only: no warnings, notes or progress.", False, flag=True)
+OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
+FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
+
+COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)

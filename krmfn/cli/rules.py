@@ -1,0 +1,35 @@
+"""`krmfn rules [ID]`: the catalogue, or the page of one rule."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.catalogue import RULES, render_page
+from krmfn.cli.options import STAGES, Argument, Option, UsageError
+
+SUMMARY = "Lists the rules, or prints the page of one."
+ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
+STAGE = Option(("--stage",), "Only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
+OPTIONS = (STAGE,)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes to stdout. Raises UsageError for an unknown id."""
+    if words:
+        rule = RULES.get(words[0])
+        if rule is None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(words[0], RULES, 3)
+            hint = f": did you mean {', '.join(near)}?" if near else ": krmfn rules lists them"
+            raise UsageError(f"no rule {words[0]!r}{hint}")
+        sys.stdout.write(render_page(rule))
+        return 0
+    stages = options["stage"].split(",") if options["stage"] else STAGES
+    rows = [rule for rule in RULES.values() if rule.stage in stages]
+    width = max((len(rule.id) for rule in rows), default=0)
+    for rule in sorted(rows, key=lambda rule: (STAGES.index(rule.stage), rule.id)):
+        sys.stdout.write(f"{rule.stage:9} {rule.severity:7} {rule.id:{width}}  {rule.sentence}\n")
+    return 0

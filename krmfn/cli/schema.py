@@ -1,0 +1,38 @@
+"""`krmfn schema KIND`: prints a published JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn import schemastore
+from krmfn.cli.options import KUBERNETES, RELEASES, Argument, UsageError
+
+SUMMARY = "Prints the JSON Schema of a kind. With --kubernetes, of the objects of that release."
+ARGUMENTS = Argument(
+    "KIND", "GangScheduling (the configuration), Workload, PodGroup, CompositePodGroup and others.", 1, 1
+)
+OPTIONS = (KUBERNETES,)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes the schema to stdout. Raises UsageError for a kind that has none."""
+    release = options["kubernetes"] or RELEASES[-1]
+    found = _paths(release)
+    path = found.get(words[0].lower())
+    if path is None:
+        raise UsageError(f"{words[0]}: no schema of that kind for Kubernetes {release}: there are {', '.join(found)}")
+    json.dump(schemastore.load(path), sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+    return 0
+
+
+def _paths(release: str) -> dict[str, str]:
+    """Lower-case kind to path: those of the release, and those that belong to none."""
+    found = {}
+    for path in schemastore.list_paths():
+        if not path.startswith("kubernetes/") or path.startswith(f"kubernetes/{release}/"):
+            found[path.rpartition("/")[2].removesuffix(".json")] = path
+    return dict(sorted(found.items()))
