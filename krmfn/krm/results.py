@@ -43,8 +43,21 @@ class FileRef(NamedTuple):
     column: int = 0
 
 
+class Edit(NamedTuple):
+    """A replacement in a file: from line and column up to, not including, the end; all count from 1."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
 class Result(NamedTuple):
-    """One finding. `path` is a field path in text form; `tags` holds at least `rule` for findings of rules."""
+    """One finding. `path` is a field path in text form; `tags` holds at least `rule` for findings of rules.
+
+    `edit` is the change of `file` that would mend it, where one is known.
+    """
 
     message: str
     severity: Severity = "error"
@@ -54,6 +67,7 @@ class Result(NamedTuple):
     proposed: Any = ABSENT
     file: FileRef | None = None
     tags: Mapping[str, str] = {}
+    edit: Edit | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The result as the specification spells it; keys without a value are left out."""

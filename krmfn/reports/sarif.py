@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from krmfn import __version__
-from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
 
@@ -72,10 +72,26 @@ def _describe_result(result: Result, places: dict[str, int], print_: str) -> dic
     if location:
         described["locations"] = [location]
     described["partialFingerprints"] = {"krmfnFinding/v1": print_}
+    if result.edit and result.file and result.file.path:
+        described["fixes"] = [_describe_fix(result.file, result.edit, hint)]
     extra = {key: value for key, value in result.tags.items() if key not in {"rule", "hint"}}
     if extra:
         described["properties"] = extra
     return described
+
+
+def _describe_fix(file: FileRef, edit: Edit, hint: str) -> dict[str, Any]:
+    region = {
+        "startLine": edit.line,
+        "startColumn": edit.column,
+        "endLine": edit.end_line,
+        "endColumn": edit.end_column,
+    }
+    replacement = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+    return {
+        "description": {"text": hint or "Write the proposed value"},
+        "artifactChanges": [{"artifactLocation": {"uri": _uri(file.path)}, "replacements": [replacement]}],
+    }
 
 
 def _locate(file: FileRef) -> dict[str, Any]:
