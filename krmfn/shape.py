@@ -40,9 +40,11 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     """Apply `options` to the tree of one resource.
 
     Granularity Cluster makes one leaf of all, named like the root. With Group the leaves stay, and the root waits for
-    all of them. A quorum that is more than the pods is left to the target, which refuses it.
+    all of them. A root that waits for none (policy basic) stays so: its groups cannot start together. A quorum that is
+    more than the pods is left to the target, which refuses it.
     """
-    merged = _merge(group) if options.granularity == "Cluster" else group
+    apart = isinstance(group, Composite) and group.min_group_count is None
+    merged = _merge(group) if options.granularity == "Cluster" and not apart else group
     if isinstance(merged, Leaf):
         if isinstance(options.min_count, int):
             merged = merged._replace(min_count=options.min_count)
@@ -104,6 +106,8 @@ def _refine(group: Group, options: GangOptions) -> Group:
         key = "" if key == options.topology_key else key  # the root's key holds for its leaves already
         return group._replace(topology_key=key, disruption_mode=options.disruption_mode)
     children = tuple(_refine(child, options) for child in group.children if _is_guaranteed(child))
+    if group.min_group_count is None:
+        return group._replace(children=children)
     return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
 
 

@@ -18,10 +18,21 @@ from typing import Any
 
 from krmfn.config import GangOptions, Settings
 from krmfn.krm.results import ResourceRef
+from krmfn.sources.cronjob import read_cronjob
+from krmfn.sources.deployment import read_deployment, read_replicaset
+from krmfn.sources.foreign import REASONS, explain_foreign
 from krmfn.sources.job import read_job
+from krmfn.sources.jobset import read_jobset
+from krmfn.sources.leaderworkerset import read_leaderworkerset
 from krmfn.sources.manifest import Manifest, Reading
+from krmfn.sources.pod import read_pod
 from krmfn.sources.raycluster import read_raycluster
+from krmfn.sources.raycronjob import read_raycronjob
+from krmfn.sources.rayjob import read_rayjob
+from krmfn.sources.rayservice import read_rayservice
 from krmfn.sources.rules import RULES
+from krmfn.sources.statefulset import read_statefulset
+from krmfn.sources.trainingoperator import ROLES, read_trainingjob
 from krmfn.tree import Group
 
 __all__ = ["RULES", "SOURCES", "Reading", "Source", "read_tree"]
@@ -29,8 +40,20 @@ __all__ = ["RULES", "SOURCES", "Reading", "Source", "read_tree"]
 Source = Callable[[Manifest], Group | None]
 
 SOURCES: Mapping[tuple[str, str], Source] = {
+    ("", "Pod"): read_pod,
+    ("apps", "Deployment"): read_deployment,
+    ("apps", "ReplicaSet"): read_replicaset,
+    ("apps", "StatefulSet"): read_statefulset,
+    ("batch", "CronJob"): read_cronjob,
     ("batch", "Job"): read_job,
+    ("jobset.x-k8s.io", "JobSet"): read_jobset,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): read_leaderworkerset,
     ("ray.io", "RayCluster"): read_raycluster,
+    ("ray.io", "RayCronJob"): read_raycronjob,
+    ("ray.io", "RayJob"): read_rayjob,
+    ("ray.io", "RayService"): read_rayservice,
+    **{("kubeflow.org", kind): read_trainingjob for kind in ROLES},
+    **dict.fromkeys(REASONS, explain_foreign),
 }
 
 

@@ -17,9 +17,9 @@ SPEC: Path = ("spec",)
 
 def read_job(manifest: Manifest) -> Group | None:
     """The tree of a Job. Nothing for a Job that forms its gang itself (`spec.scheduling`), or is no gang unasked."""
-    if not manifest.require(SPEC) or _is_elsewhere(manifest) or _schedules_itself(manifest):
+    if not manifest.require(SPEC) or is_job_elsewhere(manifest, SPEC) or _schedules_itself(manifest):
         return None
-    if not manifest.options.requested and not _is_gang_by_nature(manifest, SPEC):
+    if not manifest.options.requested and not is_gang_by_nature(manifest, SPEC):
         return None
     return read_job_leaf(manifest, SPEC, "job")
 
@@ -57,12 +57,14 @@ def _read_minimum(manifest: Manifest, pods: int) -> int:
     return min(int(text), pods) if text.isdigit() else pods
 
 
-def _is_elsewhere(manifest: Manifest) -> bool:
-    owner = manifest.text(("spec", "managedBy"))
+def is_job_elsewhere(manifest: Manifest, spec: Path) -> bool:
+    """Whether `managedBy` gives the Job to another controller, which makes no pods in this cluster."""
+    path = (*spec, "managedBy")
+    owner = manifest.text(path)
     if owner in ("", CONTROLLER):
         return False
-    message = f"spec.managedBy gives this Job to {owner}: the Job controller makes no pods here"
-    manifest.note("managed-elsewhere", ("spec", "managedBy"), message)
+    message = f"{format_path(path)} gives this Job to {owner}: the Job controller makes no pods here"
+    manifest.note("managed-elsewhere", path, message)
     return True
 
 
@@ -81,7 +83,7 @@ def _schedules_itself(manifest: Manifest) -> bool:
     return True
 
 
-def _is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
+def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
     """Whether pods of the Job belong together. Swept in by `select: All`, single pods and work queues do not."""
     if manifest.get((*spec, "completions")) is None and manifest.count((*spec, "parallelism"), 1) > 1:
         message = (

@@ -44,6 +44,16 @@ def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
     return False
 
 
+def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
+    """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
+    path = (*spec, "upgradeStrategy", "type")
+    if manifest.ref.api_version != "ray.io/v1alpha1" and manifest.get(path) is not None:
+        message = (
+            f"{format_path(path)} is for RayClusters alone: KubeRay refuses the cluster of this {manifest.ref.kind}"
+        )
+        manifest.note("ray-cluster-refused", path, message, "remove it")
+
+
 def check_pruned_link(manifest: Manifest, template: Path) -> None:
     """Leave a note when the installed CRDs drop the field that links a pod template to its group."""
     settings = manifest.settings

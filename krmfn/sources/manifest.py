@@ -151,6 +151,18 @@ class Manifest:
             preemption_policy=self.text((*path, "spec", "preemptionPolicy")),
         )
 
+    def note_link_version(self, template: Path, needed: str) -> None:
+        """Say from which version on the CRD of a kind keeps the link, which no setting tells."""
+        if self.settings.scheduler != "Kubernetes":
+            return
+        if self.settings.release == "1.35":
+            message = f"the CRD of {self.ref.kind} may drop spec.workloadRef of pod templates"
+            hint = "check that the pods carry spec.workloadRef after an apply"
+        else:
+            message = f"CRDs older than {needed} drop spec.schedulingGroup of pod templates"
+            hint = f"check that {needed} or later is installed"
+        self.note("link-needs-version", (*template, "spec"), message, hint)
+
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:
         """The leaf of one template. `minimum` is the lower bound of its pods, the quorum where that is asked for."""
         quorum = minimum if self.options.min_count == "MinReplicas" else template.pods

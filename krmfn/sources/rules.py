@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from krmfn.findings import Rule
 from krmfn.krm.results import Severity
+from krmfn.sources.rayrules import KUBERAY
 
 _READING = (
     Rule(
@@ -82,137 +83,6 @@ _READING = (
     ),
 )
 
-_KUBERAY = (
-    Rule(
-        "ray-name",
-        "operator",
-        "error",
-        "KubeRay refuses the name of a Ray resource.",
-        "It builds names of pods, services and child resources behind it, so it takes DNS-1035 labels of at most "
-        "53 characters for a RayCluster, 47 for a RayJob or a RayService and 36 for a RayCronJob. A refused "
-        "resource gets an event and no pods.",
-        "Shorten the name; start it with a letter.",
-        sources=("kuberay controllers/ray/utils/validation.go",),
-    ),
-    Rule(
-        "min-above-max",
-        "operator",
-        "error",
-        "minReplicas of a worker group is greater than its maxReplicas.",
-        "KubeRay refuses the whole cluster: a warning event, and no pods at all.",
-        "Make minReplicas at most maxReplicas.",
-        sources=("kuberay controllers/ray/utils/validation.go",),
-    ),
-    Rule(
-        "suspend-with-autoscaling",
-        "operator",
-        "error",
-        "A worker group is suspended although the cluster autoscales.",
-        "KubeRay refuses the whole cluster: suspend of a group is meant for RayJob's deletion policies, and the "
-        "autoscaler would start the group again.",
-        "Set the replicas of the group to 0, or switch enableInTreeAutoscaling off.",
-        sources=("kuberay controllers/ray/utils/validation.go",),
-    ),
-    Rule(
-        "group-name-duplicate",
-        "operator",
-        "error",
-        "Two worker groups of a cluster have the same groupName.",
-        "KubeRay adds up the pods of both groups but finds existing pods by the label ray.io/group, which both "
-        "share. With 2 and 2 replicas it makes 2 pods and is content; a gang of 4 can never be complete. Only the "
-        "optional webhook refuses this.",
-        "Give every worker group its own name.",
-        sources=("kuberay controllers/ray/raycluster_controller.go", "ray-project/kuberay#718"),
-    ),
-    Rule(
-        "group-name-reserved",
-        "operator",
-        "error",
-        "A worker group is called headgroup.",
-        "That is KubeRay's own value of the label ray.io/group on head pods. The head is then counted as a worker "
-        "of the group, one worker fewer is made, and the gang can never be complete.",
-        "Choose another groupName.",
-        sources=("kuberay controllers/ray/common/pod.go",),
-    ),
-    Rule(
-        "group-name-invalid",
-        "operator",
-        "error",
-        "A groupName cannot be the value of a label.",
-        "The CRD takes any string, and KubeRay writes it into the label ray.io/group of every pod. The API server "
-        "then refuses the pods, long after the cluster was accepted. With numOfHosts above 1 a suffix of 6 "
-        "characters is added.",
-        "Use at most 63 letters, digits, -, _ and . (57 with numOfHosts above 1), with a letter or digit at both ends.",
-        sources=("kuberay controllers/ray/common/pod.go", "ray-project/kuberay#5144"),
-    ),
-    Rule(
-        "autoscaling-skipped",
-        "operator",
-        "warning",
-        "A cluster that autoscales gets no gang by default.",
-        "The Ray autoscaler changes the number of pods at run time, but minCount stays what Git says. After a "
-        "scale-down a restarted pod would wait for pods that nobody makes.",
-        "Set autoscaling: MinReplicas (or the annotation krmfn.dev/autoscaling) for a gang of what is always "
-        "there: the head and minReplicas of every group. Pods above that are scheduled one by one.",
-        sources=("kuberay controllers/ray/batchscheduler/kubernetes-was", "ray-project/kuberay#5002"),
-    ),
-    Rule(
-        "field-pruned",
-        "operator",
-        "warning",
-        "The API server drops a field that ray.io/v1alpha1 does not have.",
-        "Both versions are stored as v1 without conversion, and the schema of the version that was sent decides "
-        "what is kept. numOfHosts: 4 in a v1alpha1 manifest means one host.",
-        "Use apiVersion: ray.io/v1.",
-        sources=("kuberay config/crd/bases/ray.io_rayclusters.yaml",),
-    ),
-    Rule(
-        "link-pruned",
-        "operator",
-        "warning",
-        "The installed KubeRay CRDs drop the field that links pods to their group.",
-        "Pod templates inside a CRD are pruned by the CRD's schema. The group exists, the pods never say that "
-        "they belong to it and are scheduled one by one, and nothing reports it (a strict client says: unknown "
-        "field). Helm does not upgrade CRDs together with the operator.",
-        "Install newer CRDs by hand. workloadRef of Kubernetes 1.35 is kept by KubeRay 1.6 only, schedulingGroup "
-        "of 1.36 and later by KubeRay 1.7 and later.",
-        sources=("kuberay config/crd/bases v1.3.0 to v1.7.0",),
-    ),
-    Rule(
-        "operator-manages",
-        "operator",
-        "info",
-        "The operator creates the gang itself, so nothing is generated.",
-        "Two owners of one gang fight: KubeRay replaces a link that it did not write, adopts a Volcano PodGroup "
-        "of its name, or stops when it finds a foreign object in its place. The message predicts what the "
-        "operator will create.",
-        "To have it in Git instead, take the opt-in label off the resource, or switch the operator's batch "
-        "scheduler off.",
-        sources=("kuberay controllers/ray/batchscheduler",),
-    ),
-    Rule(
-        "operator-schedules",
-        "operator",
-        "warning",
-        "The operator gives all Ray pods to another scheduler, which does not read the groups of Kubernetes.",
-        "KubeRay's batch scheduler setting is for the whole operator. It overwrites schedulerName in every Ray "
-        "pod, whatever the template says, but makes a gang only of resources that carry its label.",
-        "Label the resource so that the operator makes the gang, or run these clusters under an operator without "
-        "that setting.",
-        sources=("kuberay controllers/ray/batchscheduler/schedulermanager.go",),
-    ),
-    Rule(
-        "operator-refuses",
-        "operator",
-        "error",
-        "The operator never starts this resource with the batch scheduler it is set to.",
-        "KubeRay has no scheduler-plugins integration for RayJobs, and none with KAI for RayJobs whose submitter "
-        "is a Job: the RayJob stays Initializing for ever.",
-        "Use another submissionMode, another batch scheduler, or a RayCluster.",
-        sources=("kuberay controllers/ray/batchscheduler", "ray-project/kuberay#4418"),
-    ),
-)
-
 _JOB = (
     Rule(
         "job-own-scheduling",
@@ -238,8 +108,82 @@ _JOB = (
     ),
 )
 
+_OTHER = (
+    Rule(
+        "rollout-shares-gang",
+        "operator",
+        "warning",
+        "Old and new pods share one gang during an upgrade.",
+        "The pods of the new revision name the same group as those of the old one, which still run or terminate. "
+        "They count, so the quorum is met from the start and the new pods are scheduled one by one.",
+        "Set naming: Revisioned (krmfn.dev/naming). The name of the group then changes with the template, and "
+        "every revision is a gang of its own; keep the old group in Git until the upgrade is over.",
+        sources=("kuberay controllers/ray/rayservice_controller.go", "KEP-6276"),
+    ),
+    Rule(
+        "runs-share-gang",
+        "operator",
+        "warning",
+        "Several runs of a scheduled job share one gang.",
+        "The name of the group stands in the template, so every run has the same. Pods of an earlier run that "
+        "still run or terminate count for the next one, which then starts in parts, or waits for pods that end.",
+        "Set concurrencyPolicy: Forbid on a CronJob. A RayCronJob has no such policy: choose a schedule that "
+        "leaves runs time to end.",
+        sources=("KEP-5547", "kuberay apis/ray/v1/raycronjob_types.go"),
+    ),
+    Rule(
+        "ordered-start",
+        "operator",
+        "info",
+        "Groups that start one after the other are not one gang.",
+        "The controller makes the pods of a later group when an earlier one is ready, and that one could not "
+        "become ready while it waits for the later one. So every group is a gang of its own.",
+        sources=("kubernetes-sigs/jobset KEP-969", "kubernetes-sigs/lws KEP-666"),
+    ),
+    Rule(
+        "ordered-start-deadlock",
+        "operator",
+        "error",
+        "A gang over pods that are made one after the other can never start.",
+        "The next pod is made when the one before is ready, and the one before is not started until the gang is "
+        "complete.",
+        "Let the controller make all pods at once.",
+        sources=("KEP-6277", "kubernetes-sigs/lws KEP-666"),
+    ),
+    Rule(
+        "gang-on-request",
+        "operator",
+        "info",
+        "A resource of this kind becomes a gang only when asked for.",
+        "Serving kinds work with any number of pods, and a gang would hold their pods back in a rollout or after "
+        "a node was lost. select: All does not sweep them in.",
+        'Annotate the resource with krmfn.dev/gang: "true", or name it in a selector.',
+        sources=("KEP-6276", "KEP-6277"),
+    ),
+    Rule(
+        "link-needs-version",
+        "operator",
+        "info",
+        "Older CRDs of this kind drop the field that links pods to their group.",
+        "Pod templates inside a CRD are pruned by the CRD's schema. The group exists, the pods never say that "
+        "they belong to it and are scheduled one by one, and nothing reports it.",
+        "Compare the installed version with the one in the message, or look for spec.schedulingGroup in a pod "
+        "after an apply.",
+        sources=("kubernetes-sigs/jobset v0.12.0", "kubernetes-sigs/lws v0.9.0", "kubeflow/training-operator v1.9.4"),
+    ),
+    Rule(
+        "kind-not-supported",
+        "operator",
+        "info",
+        "No group in Git can be linked to the pods of this kind.",
+        "Either its CRD drops the link, or its pods are not in the manifest, or another scheduler has it. The "
+        "message says which.",
+        "Use the gang scheduling that the kind brings, where it has one.",
+    ),
+)
+
 #: Every rule that a source can leave a note for.
-RULES: tuple[Rule, ...] = (*_READING, *_KUBERAY, *_JOB)
+RULES: tuple[Rule, ...] = (*_READING, *KUBERAY, *_JOB, *_OTHER)
 
 #: The severity of each rule by its id.
 SEVERITIES: Mapping[str, Severity] = {rule.id: rule.severity for rule in RULES}

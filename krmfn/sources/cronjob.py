@@ -1,0 +1,32 @@
+"""CronJob (batch/v1): one leaf for the Job of every run; all runs share one gang.
+
+Source: `batch/v1` and the CronJob controller of Kubernetes 1.35 to 1.37, KEP-5547.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.job import is_gang_by_nature, is_job_elsewhere, read_job_leaf
+from krmfn.sources.manifest import Manifest
+from krmfn.tree import Group
+
+JOB: Path = ("spec", "jobTemplate", "spec")
+_POLICY: Path = ("spec", "concurrencyPolicy")
+
+
+def read_cronjob(manifest: Manifest) -> Group | None:
+    """The tree of a CronJob. None where runs may overlap: two of them would share one gang and one minCount."""
+    if not manifest.require(JOB) or is_job_elsewhere(manifest, JOB):
+        return None
+    if not manifest.options.requested and not is_gang_by_nature(manifest, JOB):
+        return None
+    policy = manifest.text(_POLICY, "Allow")
+    if policy == "Allow":
+        message = "runs may overlap (concurrencyPolicy Allow), and they would share one gang: nothing is generated"
+        manifest.note("runs-share-gang", _POLICY, message, "set concurrencyPolicy: Forbid", proposed="Forbid")
+        return None
+    leaf = read_job_leaf(manifest, JOB, "job")
+    if leaf and policy == "Replace":
+        message = "the pods of a replaced run still count while they terminate, so the next run may start in parts"
+        manifest.note("runs-share-gang", _POLICY, message, "set concurrencyPolicy: Forbid", proposed="Forbid")
+    return leaf

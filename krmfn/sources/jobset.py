@@ -1,0 +1,61 @@
+"""JobSet (jobset.x-k8s.io/v1alpha2): a composite of its replicated jobs.
+
+All Jobs of a replicated job share one pod template, so a group per Job cannot be written in Git.
+Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `pkg/webhooks/jobset_webhook.go`, KEP-969.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.job import count_job_pods
+from krmfn.sources.manifest import Manifest
+from krmfn.tree import Composite, Group, Leaf
+
+CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+_JOBS: Path = ("spec", "replicatedJobs")
+_STARTUP: Path = ("spec", "startupPolicy", "startupPolicyOrder")
+
+
+def read_jobset(manifest: Manifest) -> Group | None:
+    """The tree of a JobSet. Replicated jobs that start one after the other do not wait for each other's pods."""
+    owner = manifest.text(("spec", "managedBy"))
+    if owner not in ("", CONTROLLER):
+        message = f"spec.managedBy gives this JobSet to {owner}: it makes no pods here"
+        manifest.note("managed-elsewhere", ("spec", "managedBy"), message)
+        return None
+    leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]
+    if not leaves:
+        return None
+    manifest.note_link_version(leaves[0].templates[0].path, "JobSet v0.12.0")
+    total = sum(leaf.pods for leaf in leaves)
+    if not manifest.fits(total, _JOBS):
+        return None
+    if len(leaves) > 1 and _is_ordered(manifest):
+        message = "replicated jobs that start one after the other cannot start together: each is a gang of its own"
+        manifest.note("ordered-start", _JOBS, message)
+        return Composite("jobset", tuple(leaves), None)
+    return Composite("jobset", tuple(leaves), len(leaves))
+
+
+def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
+    name = manifest.text((*path, "name"))
+    replicas = manifest.count((*path, "replicas"), 1)
+    job = (*path, "template", "spec")
+    if replicas < 0:
+        manifest.note("count-negative", (*path, "replicas"), f"replicas is {replicas}", "use 0 or more")
+        return None
+    pods = replicas * count_job_pods(manifest, job)
+    if not manifest.fits(pods, (*path, "replicas")):
+        return None
+    template = manifest.template((*job, "template"), pods, (*path, "replicas"))
+    if template and pods == 0:
+        message = f"replicated job {name} has no pods: it is left out of the gang"
+        manifest.note("group-without-pods", (*path, "replicas"), message)
+        return None
+    return manifest.leaf(name, template, pods) if template else None
+
+
+def _is_ordered(manifest: Manifest) -> bool:
+    return manifest.text(_STARTUP) == "InOrder" or any(
+        manifest.get((*path, "dependsOn")) for path in manifest.list_paths(_JOBS)
+    )

@@ -1,0 +1,84 @@
+"""LeaderWorkerSet (leaderworkerset.x-k8s.io/v1): a composite of leader and workers.
+
+All groups of the set share the templates, so a gang per group cannot be written in Git when there are several.
+Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go`, KEP-666.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.manifest import Manifest
+from krmfn.tree import Composite, Group, Leaf, PodTemplate
+
+_SPEC: Path = ("spec", "leaderWorkerTemplate")
+_LEADER: Path = (*_SPEC, "leaderTemplate")
+_WORKER: Path = (*_SPEC, "workerTemplate")
+_REPLICAS: Path = ("spec", "replicas")
+_SIZE: Path = (*_SPEC, "size")
+_STARTUP: Path = ("spec", "startupPolicy")
+
+
+def read_leaderworkerset(manifest: Manifest) -> Group | None:
+    """The tree of a LeaderWorkerSet: one gang over all of its groups, unasked only when there is a single group."""
+    replicas, size = manifest.count(_REPLICAS, 1), manifest.count(_SIZE, 1)
+    for path, value, least in ((_REPLICAS, replicas, 0), (_SIZE, size, 1)):
+        if value < least:
+            manifest.note("count-negative", path, f"{path[-1]} is {value}", f"use {least} or more")
+    if manifest.refused or not manifest.fits(replicas * size, _REPLICAS):
+        return None
+    if replicas == 0:
+        manifest.note("group-without-pods", _REPLICAS, "spec.replicas is 0: there are no pods to schedule as a group")
+        return None
+    if replicas > 1 and not _is_asked_for(manifest, replicas):
+        return None
+    group = _read_late_leader(manifest, replicas, size) if _starts_late(manifest) else _read(manifest, replicas, size)
+    if group:
+        manifest.note_link_version(_WORKER, "LeaderWorkerSet v0.9.0")
+    return group
+
+
+def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
+    """Leader and workers together. Without a template of its own the leader is made from the workers'."""
+    if manifest.get(_LEADER) is None:
+        template = manifest.template(_WORKER, replicas * size, _REPLICAS)
+        return manifest.leaf("leaderworkerset", template, template.pods) if template else None
+    leaves = [_read_leaf(manifest, "leader", _LEADER, replicas)]
+    if size > 1:
+        leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1)))
+    found = tuple(leaf for leaf in leaves if leaf)
+    return Composite("leaderworkerset", found, len(found)) if len(found) == len(leaves) else None
+
+
+def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | None:
+    """Workers that are made when the leader is ready: a gang of them alone."""
+    if size == 1:
+        manifest.note("group-without-pods", _SIZE, "a group of size 1 has no workers beside its leader")
+        return None
+    if manifest.get(_LEADER) is None:
+        message = "the leader is made from workerTemplate and would wait in the gang for workers that wait for it"
+        hint = "give the leader a leaderTemplate of its own, or set startupPolicy: LeaderCreated"
+        manifest.note("ordered-start-deadlock", _STARTUP, message, hint)
+        return None
+    message = "workers are made when the leader is ready: the gang is the workers alone"
+    manifest.note("ordered-start", _STARTUP, message)
+    return _read_leaf(manifest, "workers", _WORKER, replicas * (size - 1))
+
+
+def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int) -> Leaf | None:
+    template: PodTemplate | None = manifest.template(path, pods, _REPLICAS)
+    return manifest.leaf(name, template, pods) if template else None
+
+
+def _starts_late(manifest: Manifest) -> bool:
+    return manifest.text(_STARTUP, "LeaderCreated") == "LeaderReady"
+
+
+def _is_asked_for(manifest: Manifest, replicas: int) -> bool:
+    message = f"its {replicas} groups share their pod templates, so they can only be one gang together"
+    if manifest.options.requested:
+        hint = "write one LeaderWorkerSet of replicas: 1 per group for a gang each"
+        manifest.note("rollout-shares-gang", _REPLICAS, f"{message}: scaling and rollouts will find it filled", hint)
+        return True
+    hint = 'annotate it krmfn.dev/gang: "true" for that, or write one LeaderWorkerSet of replicas: 1 per group'
+    manifest.note("gang-on-request", _REPLICAS, f"{message}: no gang unless asked for", hint)
+    return False

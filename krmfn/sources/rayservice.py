@@ -1,0 +1,43 @@
+"""RayService (ray.io/v1, v1alpha1): the tree of its cluster, of which there are two during an upgrade.
+
+Source: kuberay v1.7.0 `apis/ray/v1/rayservice_types.go`, `controllers/ray/rayservice_controller.go`.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.kuberay import check_name, check_owned_cluster
+from krmfn.sources.manifest import Manifest
+from krmfn.sources.raycluster import read_cluster_spec
+from krmfn.tree import Group
+
+#: The field is not called rayClusterSpec here.
+CLUSTER: Path = ("spec", "rayClusterConfig")
+NAME_LIMIT = 47
+_HEAD_SERVICE: Path = (*CLUSTER, "headGroupSpec", "headService", "metadata", "name")
+
+
+def read_rayservice(manifest: Manifest) -> Group | None:
+    """The tree of a RayService."""
+    check_name(manifest, NAME_LIMIT)
+    if manifest.get(_HEAD_SERVICE):
+        message = "a RayService must not name its head service: KubeRay refuses it"
+        manifest.note("ray-service-refused", _HEAD_SERVICE, message, "remove the name")
+    check_owned_cluster(manifest, CLUSTER)
+    group = read_cluster_spec(manifest, CLUSTER)
+    if group is not None:
+        _check_upgrade(manifest)
+    return group
+
+
+def _check_upgrade(manifest: Manifest) -> None:
+    """A new cluster is built beside the old one; with one group for both, old pods fill the gang of the new ones."""
+    if manifest.ref.api_version == "ray.io/v1alpha1":
+        strategy = ""  # the field is pruned there, and the default is an upgrade
+    else:
+        strategy = manifest.text(("spec", "upgradeStrategy", "type"))
+    if strategy == "None" or manifest.options.naming == "Revisioned":
+        return
+    message = "an upgrade builds a second cluster whose pods join the same gang, already filled by those of the first"
+    hint = "set naming: Revisioned, so that an upgrade brings a gang of its own"
+    manifest.note("rollout-shares-gang", ("spec", "upgradeStrategy"), message, hint)

@@ -1,0 +1,23 @@
+"""StatefulSet (apps/v1): one leaf, only where somebody asks for a gang.
+
+Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6277.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.sources.deployment import read_replicas
+from krmfn.sources.manifest import Manifest
+from krmfn.tree import Group
+
+_POLICY: Path = ("spec", "podManagementPolicy")
+
+
+def read_statefulset(manifest: Manifest) -> Group | None:
+    """The tree of a StatefulSet. With OrderedReady a second pod is made when the first is ready: no gang of two."""
+    leaf = read_replicas(manifest, "statefulset")
+    if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
+        message = f"the {leaf.pods} pods are made one after the other, each when the one before is ready (OrderedReady)"
+        hint = "set podManagementPolicy: Parallel"
+        manifest.note("ordered-start-deadlock", _POLICY, message, hint, proposed="Parallel")
+    return leaf

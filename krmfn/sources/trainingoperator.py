@@ -1,0 +1,60 @@
+"""PyTorchJob and its siblings (kubeflow.org/v1, training-operator): a composite of their roles.
+
+Source: kubeflow/training-operator v1.9.4 `pkg/apis/kubeflow.org/v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from krmfn.krm.paths import Path
+from krmfn.sources.manifest import Manifest
+from krmfn.tree import Composite, Group, Leaf
+
+CONTROLLER = "kubeflow.org/training-operator"
+
+#: Where each kind has its roles.
+ROLES: Mapping[str, str] = {
+    "JAXJob": "jaxReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
+
+
+def read_trainingjob(manifest: Manifest) -> Group | None:
+    """The tree of a job of the training operator: a leaf per role, called after it in lower case."""
+    roles: Path = ("spec", ROLES[manifest.ref.kind])
+    managed_by: Path = ("spec", "runPolicy", "managedBy")
+    owner = manifest.text(managed_by)
+    if owner not in ("", CONTROLLER):
+        manifest.note("managed-elsewhere", managed_by, f"{owner} has this {manifest.ref.kind}: it makes no pods here")
+        return None
+    if not manifest.require(roles):
+        return None
+    leaves = [leaf for role in manifest.get(roles) if (leaf := _read_role(manifest, (*roles, role), role))]
+    if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), roles):
+        return None
+    manifest.note_link_version(leaves[0].templates[0].path, "training-operator v1.9.4")
+    return Composite(manifest.ref.kind.lower(), tuple(leaves), len(leaves))
+
+
+def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
+    count_path = (*path, "replicas")
+    replicas = manifest.count(count_path, 1)
+    if replicas < 0:
+        manifest.note("count-negative", count_path, f"replicas is {replicas}", "use 0 or more")
+        return None
+    template = manifest.template((*path, "template"), replicas, count_path)
+    if template and replicas == 0:
+        manifest.note("group-without-pods", count_path, f"role {role} has no pods: it is left out of the gang")
+        return None
+    if template is None:
+        return None
+    minimum = ("spec", "elasticPolicy", "minReplicas")
+    if role == "Worker" and manifest.get(("spec", "elasticPolicy")) is not None:
+        # An elastic job runs with fewer workers, so only its lower bound can be waited for.
+        bound = manifest.count(minimum, replicas)
+        return Leaf(role.lower(), (template,), max(0, min(bound, replicas)))
+    return manifest.leaf(role.lower(), template, replicas)
