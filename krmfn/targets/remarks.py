@@ -73,6 +73,10 @@ def note_too_large(gang: Gang, reason: str) -> Note:
 
 def is_error(notes: Iterable[Note]) -> bool:
     """Whether one of `notes` has a rule of severity error."""
+    notes = tuple(notes)
+    if not notes:
+        return False
     from krmfn.targets.rules import RULES
 
-    return any(RULES[note.rule].severity == "error" for note in notes)
+    errors = {rule.id for rule in RULES if rule.severity == "error"}
+    return any(note.rule in errors for note in notes)

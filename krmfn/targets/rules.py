@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from krmfn.findings import Rule
 
-_ROWS: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "priority-not-shared", "scheduler", "error",
         "The pods of one gang have different priority classes.",
@@ -118,6 +117,64 @@ _ROWS: Final = (
         "Ask for no disruption mode, or generate for Kubernetes 1.36 or later.",
         (), ("KEP-5710",),
     ),
+    Rule(
+        "name-taken", "gitops", "error",
+        "A generated object would have the name of an object that is not generated.",
+        "Two objects of one kind, namespace and name are one object to the API server: whichever is applied last "
+        "wins. The tool changes only what carries its own mark.",
+        "Rename the other object, or put the resource into a gang with a name of its own (`krmfn.dev/gang- "
+        "group`). An object that the tool is to take over needs the annotation `krmfn.dev/generated-from` with "
+        "its source.",
+        (), (),
+    ),
+    Rule(
+        "generated-names-meet", "gitops", "error",
+        "Two resources would generate objects of the same name.",
+        "Names are made of kind, resource and group: the group `b` of a resource `a` and the resource `a-b` can "
+        "end up at the same one.",
+        "Rename the resource or the group, or use granularity Cluster for the first of them, which needs no names "
+        "for groups.",
+        (), (),
+    ),
+    Rule(
+        "name-of-operator", "operator", "error",
+        "A generated object would have a name that the operator uses for its own.",
+        "KubeRay adopts or rewrites what it finds under the name of its own PodGroup or Workload, or refuses to "
+        "create any pod because the object is not its own.",
+        "Rename the resource or the gang group, or let the operator create the group alone (`krmfn.dev/gang: "
+        "\"false\"`).",
+        (), ("KubeRay 1.7.0: controllers/ray/batchscheduler",),
+    ),
+    Rule(
+        "link-foreign", "scheduler", "warning",
+        "The pods of a resource are linked to a group that is not generated.",
+        "A pod belongs to one group. Somebody has chosen it by hand, so nothing is generated for this resource.",
+        "Remove the field to let the tool link the pods, or say `krmfn.dev/gang: \"false\"` to keep the link and "
+        "silence this.",
+        (), (),
+    ),
+    Rule(
+        "link-partly-foreign", "scheduler", "error",
+        "Some pods of a gang are linked to a group that is not generated.",
+        "They would not count in the generated group, which would wait for them for ever.",
+        "Remove the field from all pod templates of the resource, or say `krmfn.dev/gang: \"false\"` and link all "
+        "of them by hand.",
+        (), ("R11", "R21"),
+    ),
+    Rule(
+        "generated-left-over", "gitops", "info",
+        "A generated object's source is not in the input.",
+        "The source may be deleted, renamed, or in a file that was not given: the tool cannot tell, so it leaves "
+        "the object as it is.",
+        "Give the tool the whole directory. When the source is gone, delete the object, too.",
+        (), (),
+    ),
+    Rule(
+        "edit-refused", "gitops", "error",
+        "A manifest cannot be edited without changing something else.",
+        "The place to edit is reached through an anchor, an alias or a merge key that other parts of the file "
+        "use, too.",
+        "Write the pod template out, or link it by hand.",
+        (), (),
+    ),
 )  # fmt: skip
-
-RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in _ROWS}

@@ -1,0 +1,77 @@
+"""Links in pod templates: where they are, whose they are, setting and removing them. Knows no tree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+_SCHEDULER: Final = "volcano"
+
+
+class Site(NamedTuple):
+    """A link that stands in a manifest: the path of its value, the name it gives, and what to remove with it."""
+
+    path: Path
+    value: str
+    whole: tuple[Path, ...]
+
+
+def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
+    """Every link to a group or Workload in a manifest, of every release and of Volcano, in the order of the text.
+
+    A pod template is known by its shape: a `spec` with a link in it, or an annotation beside a `spec` with containers.
+    """
+    if isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from find_sites(entry, (*path, index))
+    if not isinstance(value, Mapping):
+        return
+    spec = value.get("spec")
+    if isinstance(spec, Mapping):
+        yield from _sites_of_pod(value, spec, path)
+    for key, entry in value.items():
+        if isinstance(entry, Mapping | list):
+            yield from find_sites(entry, (*path, key))
+
+
+def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
+    if "containers" not in spec:
+        return
+    for field, key in (("schedulingGroup", "podGroupName"), ("workloadRef", "name")):
+        link = spec.get(field)
+        if isinstance(link, Mapping) and isinstance(link.get(key), str):
+            whole = (*path, "spec", field)
+            yield Site((*whole, key), link[key], (whole,))
+    annotations = (template.get("metadata") or {}).get("annotations")
+    if isinstance(annotations, Mapping) and isinstance(annotations.get(GROUP_NAME), str):
+        place = (*path, "metadata", "annotations", GROUP_NAME)
+        # the scheduler's name was set together with the annotation: kube-scheduler would never see these pods
+        scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == _SCHEDULER else ()
+        yield Site(place, annotations[GROUP_NAME], (place, *scheduler))
+
+
+def is_name(path: Path) -> bool:
+    """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
+    return path[-1] in {"podGroupName", GROUP_NAME} or path[-2:] == ("workloadRef", "name")
+
+
+def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> None:
+    """Remove every link to a name among `ours`, except at the paths `keep`. Raises EditRefused."""
+    for site in list(find_sites(item.value)):
+        if site.value in ours and site.path not in keep:
+            for path in site.whole:
+                if not any(kept[: len(path)] == path for kept in keep):
+                    _remove_with_parents(item, path)
+
+
+def _remove_with_parents(item: Item, path: Path) -> None:
+    """Remove `path`, and the annotations or metadata that it leaves empty."""
+    item.remove(path)
+    for end in range(len(path) - 1, 0, -1):
+        if path[end - 1] not in {"annotations", "metadata"} or item.get(path[:end], None) not in ({}, None):
+            return
+        item.remove(path[:end])

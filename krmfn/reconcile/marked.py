@@ -1,0 +1,200 @@
+"""Objects that carry our mark, and whose they are, also after kustomize has put prefixes and suffixes around all names.
+
+The law that makes it work: when an object is generated, its name is `name_gang(kind, owner)`, and its annotation says
+the owner's name at that time. Whatever is put around names later is put around both, so `owner = P + old owner + S` and
+`object = P + old object + S` hold with the same P and S, and the annotation stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from krmfn.krm.item import Item
+from krmfn.krm.results import ResourceRef
+from krmfn.names import name_gang
+from krmfn.targets.marks import GENERATED_FROM
+
+#: (API group, kind) of everything that targets generate.
+GENERATED: Final = frozenset(
+    {
+        ("scheduling.k8s.io", "Workload"),
+        ("scheduling.k8s.io", "CompositePodGroup"),
+        ("scheduling.k8s.io", "PodGroup"),
+        ("scheduling.volcano.sh", "PodGroup"),
+    }
+)
+_PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
+
+
+class Identity(NamedTuple):
+    """What the API server tells objects apart by; the version is not part of it."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Renaming(NamedTuple):
+    """What stands before and after the old names now, and the name that the gang had then."""
+
+    prefix: str
+    stem: str
+    suffix: str
+
+    def apply(self, name: str, gang: str) -> str:
+        """`name`, made for the gang's present name, as it would be called had it been made before the renaming."""
+        rest = name.removeprefix(gang)
+        return self.prefix + self.stem + rest + self.suffix if name.startswith(gang) else name
+
+
+class Source(NamedTuple):
+    """One entry of the annotation."""
+
+    group: str
+    kind: str
+    name: str
+
+
+class Marked(NamedTuple):
+    """A generated object. `names` are its name and those it had before in this build; `workload` is the Workload that
+    it refers to, empty for those that come first (Workloads, Volcano's groups)."""
+
+    item: Item
+    identity: Identity
+    sources: tuple[Source, ...]
+    names: frozenset[str]
+    workload: str
+
+
+class Claim(NamedTuple):
+    """Whose a generated object is: the owners that are in the input, whether all are, and what renaming explains it."""
+
+    owners: frozenset[Identity]
+    complete: bool
+    renaming: Renaming | None = None
+
+
+def identify(ref: ResourceRef) -> Identity:
+    """The identity behind a reference."""
+    return Identity(ref.group, ref.kind, ref.namespace, ref.name)
+
+
+def previous_names(item: Item) -> tuple[str, ...]:
+    """The names that kustomize says the object had before, oldest first."""
+    return tuple(name for name in item.annotations.get(_PREVIOUS_NAMES, "").split(",") if name)
+
+
+def read_marks(items: Iterable[Item]) -> list[Marked]:
+    """The generated objects among `items`. The annotation decides: the label is overwritten by many kustomizations."""
+    found = []
+    for item in items:
+        identity = identify(item.ref)
+        if identity[:2] not in GENERATED:
+            continue
+        sources = _read_sources(item.annotations.get(GENERATED_FROM, ""))
+        if sources:
+            names = frozenset((item.name, *previous_names(item)))
+            found.append(Marked(item, identity, sources, names, _workload_of(item)))
+    return found
+
+
+def _read_sources(text: str) -> tuple[Source, ...]:
+    sources = []
+    for entry in filter(None, text.split(",")):
+        kind, _, name = entry.strip().partition("/")
+        kind, _, group = kind.partition(".")
+        sources.append(Source(group, kind, name))
+    return tuple(sources)
+
+
+def _workload_of(item: Item) -> str:
+    native = item.get(("spec", "workloadRef", "workloadName"))
+    older = item.get(("spec", "podGroupTemplateRef", "workload", "workloadName"))
+    return next((name for name in (native, older) if isinstance(name, str)), "")
+
+
+class Owners:
+    """The objects of the input that can own generated ones, by kind and name."""
+
+    def __init__(self, items: Iterable[Item], marked: Iterable[Marked], owners: Iterable[ResourceRef]) -> None:
+        """Keep the items of the kinds that annotations of `marked` or `owners` name."""
+        kinds = {source[:2] for mark in marked for source in mark.sources}
+        kinds |= {(owner.group, owner.kind) for owner in owners}
+        self.items: dict[Identity, Item] = {}
+        self._named: dict[Source, list[Identity]] = {}
+        for item in items:
+            identity = identify(item.ref)
+            if identity[:2] in kinds and identity not in self.items:
+                self.items[identity] = item
+                self._named.setdefault(Source(*identity[:2], identity.name), []).append(identity)
+
+    def find(self, source: Source, namespace: str) -> Identity | None:
+        """The object in `namespace`, or one of which only one side has a namespace (a person has just written it
+        into the owner)."""
+        every = self._named.get(source, ())
+        near = (owner for owner in every if not (owner.namespace and namespace))
+        return next((owner for owner in every if owner.namespace == namespace), None) or next(near, None)
+
+
+def claim_all(marked: Sequence[Marked], owners: Owners, shared: Iterable[str]) -> dict[Identity, Claim]:
+    """Whose every generated object is. `shared` are the names of gangs that are not called after a resource."""
+    names = sorted(set(shared))
+    claims: dict[Identity, Claim] = {}
+    heads: dict[tuple[str, str], list[Marked]] = {}
+    for head in marked:
+        if not head.workload:
+            claims[head.identity] = _claim_head(head, owners, names)
+            for name in head.names:
+                heads.setdefault((head.identity.namespace, name), []).append(head)
+    for mark in marked:
+        if mark.workload:
+            fitting = heads.get((mark.identity.namespace, mark.workload), ())
+            found = _find_head(mark, fitting, claims)
+            claims[mark.identity] = claims[found.identity] if found else _claim(mark, owners, Renaming("", "", ""))
+    return claims
+
+
+def _claim_head(head: Marked, owners: Owners, shared: Iterable[str]) -> Claim:
+    """By the first renaming that explains the name, else by the names in the annotation alone."""
+    first = head.sources[0]
+    own = [name_gang(first.kind, first.name)] if len(head.sources) == 1 else []
+    for stem in (*own, *shared):
+        for prefix, suffix in _splits(head.identity.name, stem):
+            renaming = Renaming(prefix, stem, suffix)
+            claim = _claim(head, owners, renaming)
+            if claim.complete:
+                return claim._replace(renaming=renaming)
+    return _claim(head, owners, Renaming("", "", ""))
+
+
+def _splits(name: str, old: str) -> Iterator[tuple[str, str]]:
+    """Every (P, S) with name == P + old + S."""
+    place = name.find(old)
+    while place >= 0:
+        yield name[:place], name[place + len(old) :]
+        place = name.find(old, place + 1)
+
+
+def _claim(mark: Marked, owners: Owners, renaming: Renaming) -> Claim:
+    """The owners that the annotation names, under their names after `renaming`."""
+    found = [
+        owners.find(source._replace(name=renaming.prefix + source.name + renaming.suffix), mark.identity.namespace)
+        for source in mark.sources
+    ]
+    present = frozenset(owner for owner in found if owner)
+    return Claim(present, len(present) == len(mark.sources))
+
+
+def _find_head(mark: Marked, heads: Iterable[Marked], claims: Mapping[Identity, Claim]) -> Marked | None:
+    """The Workload among `heads`, all of which have or had the name that `mark` refers to: the one renamed alike."""
+
+    def is_alike(head: Marked) -> bool:
+        renaming = claims[head.identity].renaming
+        name = mark.identity.name
+        return head.sources == mark.sources and (
+            not renaming or (name.startswith(renaming.prefix + renaming.stem) and name.endswith(renaming.suffix))
+        )
+
+    return next(filter(is_alike, heads), None)
