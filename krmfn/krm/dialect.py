@@ -1,0 +1,202 @@
+"""What a YAML scalar means to the Kubernetes API machinery, and where other readers see something else.
+
+Source: go.yaml.in/yaml/v2 `resolve.go` and sigs.k8s.io/yaml `convertToJSONableObject`, which kubectl and the API
+server use. Knows scalars only: no nodes, no positions.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import NUMBER_TAG
+
+Plain = str | int | float | bool | None
+
+_TAG = "tag:yaml.org,2002:"
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), True),
+    **dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), False),
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+}
+#: Words that every reader agrees on.
+_AGREED = frozenset(["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"])
+#: Spellings of null.
+NULLS = frozenset(["", "~", "null", "Null", "NULL"])
+_ENDLESS = frozenset(sign + dot for sign in ("", "+") for dot in (".inf", ".Inf", ".INF")) | {
+    "-.inf",
+    "-.Inf",
+    "-.INF",
+    ".nan",
+    ".NaN",
+    ".NAN",
+}
+_DIGITS = frozenset("0123456789")
+_HINTS = _DIGITS | frozenset("+-.yYnNtTfFoO~")
+_INT64 = 1 << 63
+
+
+def resolve_plain(text: str, tag: str | None = None) -> Plain:
+    """Give the JSON value of a plain scalar; `tag` is an explicit one (`!!int`), in its long form.
+
+    Floats that Go prints as integers in JSON come back as int: `1e3` is 1000. Raises Unreadable where Go refuses.
+
+    >>> [resolve_plain(text) for text in ("yes", "0o17", "1e3", "12:30", "08", "2020-01-02", "~")]
+    [True, 15, 1000, '12:30', 8, '2020-01-02', None]
+    """
+    if tag is not None and tag != "!":
+        return _resolve_tagged(text, tag)
+    if not text:
+        return None
+    first = text[0]
+    if first not in _HINTS:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if first in _DIGITS or first in "+-":
+        number = parse_number(text)
+        return text if number is None else number
+    if first == ".":
+        if text in _ENDLESS:
+            raise Unreadable(f"{text} has no spelling in JSON")
+        number = _parse_float(text) if _is_float(text) else None
+        return text if number is None else number
+    return text
+
+
+def _resolve_tagged(text: str, tag: str) -> Plain:
+    if tag == NUMBER_TAG:
+        return _read_json_number(text)
+    kind = tag.removeprefix(_TAG)
+    if kind == tag or kind in {"str", "timestamp"}:
+        return text
+    if kind == "binary":
+        from base64 import b64decode
+
+        try:
+            return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+        except ValueError:
+            raise Unreadable("!!binary value contains invalid base64 data") from None
+    if kind not in {"bool", "int", "float", "null"}:
+        return text
+    value = resolve_plain(text)
+    found = "null" if value is None else "bool" if value is True or value is False else type(value).__name__
+    if found != kind and not (kind == "float" and found == "int"):
+        raise Unreadable(f"cannot decode !!{found} `{text}` as a !!{kind}")
+    return value
+
+
+def _read_json_number(text: str) -> int | float:
+    if text.lstrip("-").isdigit() and len(text) < 300:
+        return int(text)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise Unreadable(f"the number {text[:20]} is too large")
+    return number
+
+
+def parse_number(text: str) -> int | float | None:
+    """Read `text` as Go reads a number: base prefixes, underscores, leading-zero octals; None when it is none."""
+    plain = text.replace("_", "")
+    number = _parse_int(plain)
+    if number is not None:
+        return number
+    return _parse_float(plain) if _is_float(plain) else None
+
+
+def _parse_int(text: str) -> int | None:
+    sign = -1 if text[:1] == "-" else 1
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    base = 10
+    if digits[:1] == "0" and len(digits) > 1:
+        base = {"x": 16, "o": 8, "b": 2}.get(digits[1].lower(), 8)
+        digits = digits[1:] if digits[1] in _DIGITS else digits[2:]
+    if not digits.isascii() or not digits.isalnum():
+        return None
+    if len(digits) > 70:  # beyond 64 bits in every base; int() would take long
+        return None
+    try:
+        number = sign * int(digits, base)
+    except ValueError:
+        return None
+    # ParseUint takes no sign, so only an unsigned text reaches the upper half of 64 bits.
+    top = 2 * _INT64 if text[:1] not in ("+", "-") else _INT64
+    return number if -_INT64 <= number < top else None
+
+
+def _is_float(text: str) -> bool:
+    """`^[-+]?(\\.[0-9]+|[0-9]+(\\.[0-9]*)?)([eE][-+]?[0-9]+)?$`, without the cost of importing re."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if not body.isascii():
+        return False
+    mantissa, mark, exponent = body.replace("E", "e", 1).partition("e")
+    if mark and not exponent.removeprefix(exponent[:1] if exponent[:1] in ("+", "-") else "").isdigit():
+        return False
+    whole, _, fraction = mantissa.partition(".")
+    return (whole.isdigit() and (not fraction or fraction.isdigit())) or (not whole and fraction.isdigit())
+
+
+def _parse_float(text: str) -> int | float | None:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        return None  # ParseFloat reports a range error, so the text stays a string
+    # encoding/json prints integral floats below 1e21 without a point, and the API machinery reads those as int64.
+    if number.is_integer() and -_INT64 <= number < _INT64:
+        return int(number)
+    return number
+
+
+def spell_key(value: Plain) -> str:
+    """Spell a resolved key as sigs.k8s.io/yaml does in JSON; a null key raises Unreadable.
+
+    >>> [spell_key(resolve_plain(text)) for text in ("on", "8080", "0x10", "1.50")]
+    ['true', '8080', '16', '1.5']
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        raise Unreadable("a key is null")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def explain_ambiguity(text: str) -> str:
+    """Say how readers disagree on a plain scalar; empty when they agree.
+
+    Readers: the API machinery (kubectl, the API server), kyaml (kustomize, kpt) and Python's YAML libraries.
+
+    >>> explain_ambiguity("yes")
+    'kubectl reads `yes` as true, kustomize and kpt as the string "yes"'
+    """
+    if not text or text[0] not in _HINTS or text in _AGREED:
+        return ""
+    if text in _WORDS:
+        word = "true" if _WORDS[text] else "false"
+        return f'kubectl reads `{text}` as {word}, kustomize and kpt as the string "{text}"'
+    if text[0] not in _DIGITS and text[0] not in "+-.":
+        return ""
+    return _explain_digits(text)
+
+
+def _explain_digits(text: str) -> str:
+    if _looks_like_date(text):
+        return f"kustomize rewrites the date `{text}` as a timestamp, kubectl reads it as a string"
+    parts = text.lstrip("+-").split(":")
+    if len(parts) > 1 and all(part.isdigit() for part in parts):
+        return f"kubectl and kustomize read `{text}` as a string, YAML 1.1 readers as a number in base 60"
+    number = parse_number(text)
+    if number is None:
+        return ""
+    digits = text.lstrip("+-")
+    if "_" in text:
+        return f"readers of YAML 1.2 see a string in `{text}`, Kubernetes {number}"
+    if len(digits) > 1 and digits[0] == "0" and digits[1] not in ".eE":
+        return f"Kubernetes reads `{text}` as {number}, other readers as another number or as a string"
+    if "e" in text.lower() and isinstance(number, int):
+        return f"Kubernetes reads `{text}` as {number}, readers of YAML 1.1 as a string"
+    return ""
+
+
+def _looks_like_date(text: str) -> bool:
+    year, dash, rest = text.partition("-")
+    month, dash, rest = rest.partition("-")
+    return bool(dash) and len(year) == 4 and year.isdigit() and month.isdigit() and rest[:1].isdigit()

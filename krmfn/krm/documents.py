@@ -1,0 +1,220 @@
+"""Reads bytes into documents: YAML documents between markers, JSON objects, lists that are unpacked.
+
+Knows the wrappers (ResourceList, v1/List), not the objects inside.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.composing import compose
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
+from krmfn.krm.json_reading import compose_json, looks_like_json
+from krmfn.krm.list_reading import Offsets, read_listing
+from krmfn.krm.lookup import read_key
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.places import column, is_block_scalar, last_leaf, next_line, visible_end
+from krmfn.krm.resource_list import ResourceList, check_version
+from krmfn.krm.sharing import walk
+from krmfn.krm.source import BOM, Source
+from krmfn.krm.stream import Part, Skipped, Stream
+from krmfn.krm.values import to_value
+
+
+class Sharing:
+    """Anchors of a whole document, for items that are read on their own. Reads the document at most once."""
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        """The document's bytes in the source."""
+        self.source = source
+        self.start = start
+        self.end = end
+        self.anchors: dict[str, list[tuple[int, Node]]] | None = None
+
+    def find(self, name: str, before: int) -> Node | None:
+        """The latest definition of an anchor before a byte of the source."""
+        if self.anchors is None:
+            text = self.source.text(self.start, self.end)
+            at = Offsets(text, self.start)
+            self.anchors = {}
+            root = compose(text, None, self.source.line(self.start))
+            for node in walk(root) if root else ():
+                if node.anchor is not None:
+                    self.anchors.setdefault(node.anchor, []).append((at(node.start), node))
+        found = [node for offset, node in self.anchors.get(name, ()) if offset < before]
+        return found[-1] if found else None
+
+    def is_used(self, name: str, behind: int) -> bool:
+        """Whether the text behind a byte may use an anchor: true for every `*name` there."""
+        return self.source.data.find(b"*" + name.encode(), behind, self.end) >= 0
+
+
+def read_resource_list(source: Source) -> ResourceList:
+    """Read the only document of a source as a ResourceList. Raises Unreadable."""
+    start = len(BOM) if source.data.startswith(BOM) else 0
+    end = len(source.data)
+    text = source.text(start, end)
+    json = looks_like_json(text)
+    root: Node | None
+    if json:
+        try:
+            root, behind = compose_json(text)
+            if text[behind:].strip():
+                raise Unreadable("something follows the ResourceList", source.line(start) + text.count("\n", 0, behind))
+        except Unreadable as error:
+            json = False
+            try:
+                root = compose(text)
+            except Unreadable:
+                raise error from None
+    else:
+        root = compose(text)
+    if not isinstance(root, Mapping):
+        raise Unreadable("expected a ResourceList, found " + ("nothing" if root is None else "something else"))
+    sharing = Sharing(source, start, end)
+    words = {key.content: follow(node) for key, node in root.pairs if isinstance(key, Scalar)}
+    api_version, kind = (_spell(words.get(name)) for name in ("apiVersion", "kind"))
+    check_version(api_version, kind)
+    listing, entries = read_listing(source, text, start, root, json=json, index=0, find_anchor=sharing.find)
+    config = entries.get("functionConfig")
+    function_config = None
+    if isinstance(follow(config) if config else None, Mapping):
+        assert config is not None
+        function_config = cut_item(source, text, config, Offsets(text, start), json, sharing)
+    for item in listing.items:
+        item.outside_users = sharing.is_used
+    return ResourceList(source, listing, api_version, function_config)
+
+
+def cut_item(source: Source, text: str, node: Node, at: Offsets, json: bool, sharing: Sharing) -> Item:
+    """Cut a node out of a document as an item of its own."""
+    if isinstance(node, Mapping) and not node.flow:
+        start = node.start
+        leaf = last_leaf(node)
+        end = max(next_line(text, visible_end(text, node)), leaf.end if is_block_scalar(leaf) else 0)
+        return Item(source, at(start), at(end), pad=column(text, start), find_anchor=sharing.find)
+    return Item(source, at(node.start), at(node.end), json=json, find_anchor=sharing.find)
+
+
+def _spell(node: Node | None) -> str:
+    return node.content if isinstance(node, Scalar) else ""
+
+
+def read_stream(source: Source) -> Stream:
+    """Read all documents of a source. Raises Unreadable."""
+    parts: list[Part] = []
+    skipped: list[Skipped] = []
+    start = len(BOM) if source.data.startswith(BOM) else 0
+    head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
+    if looks_like_json(head or source.text(start, len(source.data))):
+        json_parts = _read_json_stream(source, start)
+        if json_parts is not None:
+            return Stream(source, json_parts, skipped)
+    for index, (before, begin, end) in enumerate(split_documents(source.data, start)):
+        part = _read_document(source, before, begin, end, index, skipped)
+        if part is not None:
+            parts.append(part)
+    return Stream(source, parts, skipped)
+
+
+def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
+    """Cut YAML at the markers that begin a line, which no scalar can contain.
+
+    Gives (start with the marker, start of the content, end) of every document that is not empty. Content on the line
+    of a marker keeps the marker in front of it.
+    """
+    documents: list[tuple[int, int, int]] = []
+    before = begin = start
+    position = start
+    while True:
+        marker = position if data.startswith(b"---", position) else data.find(b"\n---", position) + 1
+        if not marker and not data.startswith(b"---", position):
+            break
+        behind = data[marker + 3 : marker + 4]
+        if behind not in (b"", b" ", b"\t", b"\r", b"\n"):
+            position = marker + 3
+            if data.startswith(b"---", position):
+                position = marker + 4
+            continue
+        if _has_content(data, begin, marker):
+            documents.append((before, begin, marker))
+            before = marker
+        line = data.find(b"\n", marker)
+        line = len(data) if line < 0 else line + 1
+        rest = data[marker + 3 : line].strip()
+        begin = line if not rest or rest.startswith(b"#") else marker
+        position = max(marker + 3, line - 1) if begin == line else marker + 3
+        if position >= len(data):
+            break
+    if _has_content(data, begin, len(data)):
+        documents.append((before, begin, len(data)))
+    return documents
+
+
+def _has_content(data: bytes, start: int, end: int) -> bool:
+    """Whether a line holds something besides comments, directives and end markers."""
+    position = start
+    while position < end:
+        line = data.find(b"\n", position, end)
+        line = end if line < 0 else line
+        text = data[position:line].strip()
+        if text and not text.startswith((b"#", b"%")) and text != b"...":
+            return True
+        position = line + 1
+    return False
+
+
+def _read_json_stream(source: Source, start: int) -> list[Part] | None:
+    """Read JSON objects one behind the other; None when the text is no JSON."""
+    text = source.text(start, len(source.data))
+    at = Offsets(text, start)
+    parts: list[Part] = []
+    offset = 0
+    while text[offset:].strip() if len(text) - offset < 4096 else True:
+        try:
+            root, end = compose_json(text, offset)
+        except Unreadable:
+            return None
+        if isinstance(root, Mapping):
+            part = _unpack(source, text, root, at, at(root.start), at(end), start, len(parts), json=True)
+            if part is not None:
+                parts.append(part)
+        offset = end
+    return parts
+
+
+def _read_document(
+    source: Source, before: int, begin: int, end: int, index: int, skipped: list[Skipped]
+) -> Part | None:
+    """Read one YAML document: an object, a list of objects, or something else (None)."""
+    text = source.text(begin, end)
+    first_line = source.line(begin)
+    try:
+        root = compose(text, None, first_line)
+        if "{{" in text and root is not None:
+            to_value(root, text, first_line)
+    except Unreadable:
+        if "{{" not in text:
+            raise
+        skipped.append(Skipped(source.path, index, first_line, "the document is a template (`{{`): render it first"))
+        return None
+    if not isinstance(root, Mapping):
+        return None
+    return _unpack(source, text, root, Offsets(text, begin), before, end, begin, index, json=False)
+
+
+def _unpack(
+    source: Source, text: str, root: Mapping, at: Offsets, before: int, end: int, begin: int, index: int, *, json: bool
+) -> Part | None:
+    words = {read_key(key): follow(node) for key, node in root.pairs}
+    api_version, kind = _spell(words.get("apiVersion")), _spell(words.get("kind"))
+    sharing = Sharing(source, begin, end)
+    if kind.endswith("List") and isinstance(words.get("items"), Sequence):
+        listing, _ = read_listing(source, text, begin, root, json=json, index=index, find_anchor=sharing.find)
+        for item in listing.items:
+            item.outside_users = sharing.is_used
+        objects = [item for item in listing.items if item.kind and item.api_version]
+        return Part(before, end, objects, listing)
+    if not api_version or not kind:
+        return None
+    start = at(root.start) if json else begin
+    return Part(before, end, [Item(source, start, end, index=index, json=json)], None)

@@ -1,0 +1,247 @@
+"""Plans edits of a text: what to put where, so that everything else stays as it is written.
+
+An editor makes one edit; its `edits` are (offset, length, text) of the text it was given. Where other users of an
+anchor stand in the way, it first writes one of them out, and asks to be called again on the new text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.lookup import Step, find_child, read_key
+from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge
+from krmfn.krm.paths import Path, format_path
+from krmfn.krm.removing import remove_element, remove_entry
+from krmfn.krm.replacing import insert_element, insert_entry, replace_child
+from krmfn.krm.sharing import find_path_to, find_user, list_anchored
+from krmfn.krm.styling import detect_style
+from krmfn.krm.values import to_value
+from krmfn.krm.writing import is_collection
+
+_REMOVED = object()
+
+
+class Editor:
+    """One edit. `used_outside` tells whether an anchor of this text is used behind it."""
+
+    def __init__(self, text: str, root: Node, json: bool, newline: str, used_outside: Callable[[str], bool]) -> None:
+        """`newline` is the line break of the file."""
+        self.text = text
+        self.root = root
+        self.style = detect_style(text, root, json, newline)
+        self.used_outside = used_outside
+        self.edits: list[tuple[int, int, str]] = []
+
+    def set(self, path: Path, value: Any) -> bool:
+        """Plan to put `value` at `path`; True when it is there, False when the editor has to be asked again."""
+        return self._change([], self.root, path, 0, value)
+
+    def remove(self, path: Path) -> bool:
+        """Plan to take out what stands at `path`; False when the editor has to be asked again."""
+        return self._change([], self.root, path, 0, _REMOVED)
+
+    def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
+        """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
+        if isinstance(node, Alias):
+            return self._replace(way, path, _edit_copy(self._read(node), path, depth, value))
+        if depth == len(path):
+            return self._assign(way, node, path, value)
+        if isinstance(node, Scalar):
+            if self._read(node) is not None:
+                raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
+            return True if value is _REMOVED else self._replace(way, path, _nest(path[depth:], value))
+        assert isinstance(node, Mapping | Sequence)
+        part = path[depth]
+        step = find_child(node, part)
+        if step is None:
+            return True if value is _REMOVED else self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
+        if step.merged:
+            return self._change_merged(way, node, step, path, depth, value)
+        if depth == len(path) - 1 and value is _REMOVED:
+            return self._remove(way, step, path)
+        return self._change([*way, step], step.node, path, depth + 1, value)
+
+    def _change_merged(
+        self, way: list[Step], node: Mapping | Sequence, step: Step, path: Path, depth: int, value: Any
+    ) -> bool:
+        """Write a key out that came from a merge; the written one wins when it stands behind the `<<`."""
+        part = path[depth]
+        assert isinstance(node, Mapping)
+        merged = self._read(step.node)
+        if value is _REMOVED and depth == len(path) - 1:
+            raise EditRefused(f"{format_path(path)} comes from a merge key")
+        new = _edit_copy(merged, path, depth + 1, value)
+        if same(new, merged):
+            return True
+        if any(read_key(key) == part for key, _ in node.pairs if not is_merge(key)):
+            raise EditRefused(f"{format_path(path[: depth + 1])} is set before a merge key that sets it too")
+        return self._insert(way, node, path, depth, new)
+
+    def _assign(self, way: list[Step], node: Node, path: Path, value: Any) -> bool:
+        """Replace a node, or only those of its children that differ."""
+        if same(self._read(node), value):
+            return True
+        if isinstance(node, Mapping) and isinstance(value, dict) and value and node.pairs:
+            return self._assign_map(way, node, path, value)
+        if isinstance(node, Sequence) and isinstance(value, list) and 0 < len(node.items) <= len(value):
+            for index, child in enumerate(value):
+                if index == len(node.items):
+                    self._insert(way, node, (*path, index), len(path), child)
+                    return False
+                if not same(self._read(node.items[index]), child):
+                    self._change(way, node, (*path, index), len(path), child)
+                    return False
+        return self._replace(way, path, value)
+
+    def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: dict[str, Any]) -> bool:
+        """Make the first of the changes; the editor is asked again for the others."""
+        old = self._read(node)
+        for key, child in value.items():
+            if key not in old or not same(old[key], child):
+                self._change(way, node, (*path, key), len(path), child)
+                return False
+        for key in old:
+            if key not in value:
+                self._change(way, node, (*path, key), len(path), _REMOVED)
+                return False
+        return True
+
+    def _insert(self, way: list[Step], node: Mapping | Sequence, path: Path, depth: int, value: Any) -> bool:
+        part = path[depth]
+        if isinstance(node, Mapping) != isinstance(part, str):
+            kind = "a map" if isinstance(node, Mapping) else "a list"
+            raise EditRefused(f"{format_path(path[:depth])} is {kind}")
+        if isinstance(node, Sequence) and part != len(node.items):
+            raise EditRefused(f"{format_path(path[:depth])} has {len(node.items)} elements")
+        if not self._free(way, node, None):
+            return False
+        empty = not (node.pairs if isinstance(node, Mapping) else node.items)
+        if empty and way and not way[-1].holder.flow and not self.style.json:
+            self.edits = self._splice(way[-1], {part: value} if isinstance(part, str) else [value])
+        elif isinstance(node, Mapping):
+            self.edits = insert_entry(self.text, node, str(part), value, self.style)
+        else:
+            self.edits = insert_element(self.text, node, value, self.style)
+        return True
+
+    def _replace(self, way: list[Step], path: Path, value: Any) -> bool:
+        if not way:
+            raise EditRefused("an object cannot be replaced as a whole")
+        step = way[-1]
+        if self._free(way[:-1], step.holder, step.node):
+            self.edits = self._splice(step, value)
+            return True
+        return False
+
+    def _splice(self, step: Step, value: Any) -> list[tuple[int, int, str]]:
+        return replace_child(self.text, step.holder, step.place, value, self.style)
+
+    def _remove(self, way: list[Step], step: Step, path: Path) -> bool:
+        holder = step.holder
+        if not self._free(way, holder, step.node):
+            return False
+        if isinstance(holder, Sequence):
+            if len(holder.items) > 1:
+                self.edits = remove_element(self.text, holder, step.place)
+                return True
+            empty: Any = []
+        else:
+            self._refuse_revealed(holder, step, path)
+            if len(holder.pairs) > 1:
+                self.edits = remove_entry(self.text, holder, step.place)
+                return sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
+            empty = {}
+        if way:
+            self.edits = self._splice(way[-1], empty)
+        else:
+            raise EditRefused(f"{format_path(path)} is all there is")
+        return True
+
+    def _refuse_revealed(self, holder: Mapping, step: Step, path: Path) -> None:
+        """A merge key that sets the same key would show through."""
+        for key, child in holder.pairs:
+            if is_merge(key) and str(path[-1]) in _merge(self._read(child)):
+                raise EditRefused(f"{format_path(path)} is also set by a merge key")
+
+    def _free(self, way: list[Step], holder: Node, replaced: Node | None) -> bool:
+        """Whether only this place is changed; otherwise plan to write out another user of an anchor first."""
+        shared = [node for node in [self.root, *(step.node for step in way), holder] if node.anchor is not None]
+        region = (0, 0)
+        if replaced is not None:
+            shared += list_anchored(replaced)
+            region = (replaced.start, replaced.end)
+        if not shared:
+            return True
+        user = find_user(self.root, shared, region)
+        if user is not None:
+            way_to_user = find_path_to(self.root, user)
+            if not way_to_user:
+                raise EditRefused(f"the anchor '{user.name}' is used as a key")
+            last, place = way_to_user[-1]
+            assert isinstance(last, Mapping | Sequence)
+            self.edits = replace_child(self.text, last, place, self._read(user), self.style)
+            return False
+        for node in shared:
+            if node.anchor is not None and self.used_outside(node.anchor):
+                raise EditRefused(f"the anchor '{node.anchor}' is used by another object")
+        return True
+
+    def _read(self, node: Node) -> Any:
+        return to_value(node, self.text)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality that tells true from 1 and 1 from 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(child, other[key]) for key, child in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _merge(value: Any) -> set[str]:
+    values = value if isinstance(value, list) else [value]
+    return {key for child in values if isinstance(child, dict) for key in child}
+
+
+def _nest(path: Path, value: Any) -> Any:
+    """Wrap a value into the parents that are missing."""
+    for part in reversed(path):
+        if isinstance(part, int) and part != 0:
+            raise EditRefused("a new list begins with element 0")
+        value = {part: value} if isinstance(part, str) else [value]
+    return value
+
+
+def _edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
+    """The same change in plain data; collections on the way are copied, others shared."""
+    if depth == len(path):
+        return new
+    part = path[depth]
+    last = depth == len(path) - 1
+    if value is None:
+        return _nest(path[depth:], new) if new is not _REMOVED else None
+    copied: Any
+    if isinstance(part, str) and isinstance(value, dict):
+        copied = dict(value)
+        if last and new is _REMOVED:
+            copied.pop(part, None)
+        elif part in value or new is not _REMOVED:
+            copied[part] = _edit_copy(value.get(part), path, depth + 1, new)
+        return copied
+    if isinstance(part, int) and isinstance(value, list) and 0 <= part <= len(value):
+        copied = list(value)
+        if last and new is _REMOVED:
+            del copied[part : part + 1]
+        elif part < len(value):
+            copied[part] = _edit_copy(value[part], path, depth + 1, new)
+        elif new is not _REMOVED:
+            copied.append(_nest(path[depth + 1 :], new))
+        return copied
+    raise EditRefused(
+        f"{format_path(path[:depth])} is neither a map nor a list"
+        if not is_collection(value)
+        else f"{format_path(path[: depth + 1])} does not exist"
+    )

@@ -1,0 +1,34 @@
+"""What can go wrong with a text: it cannot be read, or an edit in it would change more than was asked for.
+
+Knows nothing about YAML; holds no logic.
+"""
+
+from __future__ import annotations
+
+
+class Unreadable(Exception):
+    """The input is not YAML or JSON, or not what was expected. `line` and `column` count from 1 (0: unknown).
+
+    >>> str(Unreadable("mapping values are not allowed here", 3, 8))
+    'line 3, column 8: mapping values are not allowed here'
+    """
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        """Keep the message (one sentence, without the position) and the position apart."""
+        super().__init__(message, line, column)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        """The position, when it is known, and the message."""
+        return f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+
+
+class EditRefused(Exception):
+    """An edit cannot be made without changing something else (an anchor that others use, a merged key)."""
+
+    def __init__(self, reason: str) -> None:
+        """`reason` is a sentence that names what stands in the way."""
+        super().__init__(reason)
+        self.reason = reason

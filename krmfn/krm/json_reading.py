@@ -1,0 +1,143 @@
+"""Reads JSON text into the same nodes as YAML, with offsets. libyaml is not used: it refuses surrogate escapes.
+
+Strings become double-quoted scalars; numbers and words keep their spelling, so `1.0`, `1` and `1e3` stay apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.krm.composing import MAX_DEPTH
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import NUMBER_TAG, Mapping, Node, Scalar, Sequence
+
+_BLANK = " \t\r\n"
+_WORDS = ("true", "false", "null")
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text begins as JSON objects do; flow mappings of YAML may as well, so reading decides."""
+    rest = text.lstrip(_BLANK + "\ufeff")
+    return rest.startswith("{") and rest[1:].lstrip(_BLANK)[:1] in ('"', "}")
+
+
+def compose_json(text: str, start: int = 0, first_line: int = 1) -> tuple[Node, int]:
+    """Read one JSON value from `start`; gives the node and the offset behind it. Raises Unreadable."""
+    return _Reader(text, first_line).read(start)
+
+
+class _Reader:
+    """An explicit stack of open collections; strings are read by the C scanner of the json module."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        from json.decoder import scanstring
+
+        self.text = text
+        self.first_line = first_line
+        self.scan: Any = scanstring
+
+    def read(self, position: int) -> tuple[Node, int]:
+        stack: list[Mapping | Sequence] = []
+        keys: list[Scalar | None] = []
+        position = self.skip(position)
+        while True:
+            node, position = self.read_start(position)
+            if stack:
+                self.attach(stack[-1], keys[-1], node)
+            if isinstance(node, Mapping | Sequence):
+                if len(stack) >= MAX_DEPTH:
+                    raise self.refuse(position, f"nested deeper than {MAX_DEPTH} levels")
+                stack.append(node)
+                keys.append(None)
+                position = self.skip(position)
+                if self.text[position : position + 1] != ("}" if isinstance(node, Mapping) else "]"):
+                    position = self.read_key(stack, keys, position)
+                    continue
+            elif not stack:
+                return node, position
+            position = self.skip(position)
+            while stack:
+                sign = self.text[position : position + 1]
+                closing = "}" if isinstance(stack[-1], Mapping) else "]"
+                if sign != closing:
+                    break
+                position += 1
+                closed = stack.pop()
+                closed.end = position
+                keys.pop()
+                if not stack:
+                    return closed, position
+                position = self.skip(position)
+            if self.text[position : position + 1] != ",":
+                raise self.refuse(position, "expected a comma or a closing bracket")
+            position = self.read_key(stack, keys, self.skip(position + 1))
+
+    def read_key(self, stack: list[Mapping | Sequence], keys: list[Scalar | None], position: int) -> int:
+        if isinstance(stack[-1], Sequence):
+            return position
+        if self.text[position : position + 1] != '"':
+            raise self.refuse(position, "expected a key in double quotes")
+        key, position = self.read_string(position)
+        keys[-1] = key
+        position = self.skip(position)
+        if self.text[position : position + 1] != ":":
+            raise self.refuse(position, "expected a colon")
+        return self.skip(position + 1)
+
+    def attach(self, parent: Mapping | Sequence, key: Scalar | None, node: Node) -> None:
+        if isinstance(parent, Sequence):
+            parent.items.append(node)
+        else:
+            assert key is not None
+            parent.pairs.append((key, node))
+
+    def read_start(self, position: int) -> tuple[Node, int]:
+        sign = self.text[position : position + 1]
+        if sign == "{":
+            return Mapping(position, position + 1, None, None, True), position + 1
+        if sign == "[":
+            return Sequence(position, position + 1, None, None, True), position + 1
+        if sign == '"':
+            return self.read_string(position)
+        for word in _WORDS:
+            if self.text.startswith(word, position):
+                end = position + len(word)
+                return Scalar(position, end, None, None, word, ""), end
+        return self.read_number(position)
+
+    def read_string(self, position: int) -> tuple[Scalar, int]:
+        try:
+            content, end = self.scan(self.text, position + 1, True)
+        except ValueError as error:
+            raise self.refuse(position, str(getattr(error, "msg", error))) from None
+        return Scalar(position, end, None, None, content, '"'), end
+
+    def read_number(self, position: int) -> tuple[Scalar, int]:
+        end = position
+        while self.text[end : end + 1] and self.text[end] in "+-.0123456789eE":
+            end += 1
+        source = self.text[position:end]
+        whole = source.removeprefix("-").lower().partition("e")[0].partition(".")[0]
+        try:
+            float(source)
+        except ValueError:
+            raise self.refuse(position, "expected a value") from None
+        if (
+            not whole
+            or (len(whole) > 1 and whole[0] == "0")
+            or source[0] in "+."
+            or source[-1] == "."
+            or ".e" in source.lower()
+        ):
+            raise self.refuse(position, "expected a value")
+        return Scalar(position, end, None, NUMBER_TAG, source, ""), end
+
+    def skip(self, position: int) -> int:
+        text = self.text
+        while text[position : position + 1] and text[position] in _BLANK:
+            position += 1
+        return position
+
+    def refuse(self, position: int, message: str) -> Unreadable:
+        line = self.first_line + self.text.count("\n", 0, position)
+        return Unreadable(message, line, position - self.text.rfind("\n", 0, position))

@@ -1,0 +1,144 @@
+"""Reads a list document completely, by nodes: right for every spelling, the fallback of the splitter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
+from krmfn.krm.listing import Listing
+from krmfn.krm.lookup import read_key
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.places import colon_after, column, entry_start, first_dash, line_start, next_line, visible_end
+from krmfn.krm.places import dash_of, is_block_scalar, last_leaf
+from krmfn.krm.source import Source
+from krmfn.krm.styling import detect_style, is_multiline
+
+FindAnchor = Callable[[str, int], Node | None]
+
+
+class Offsets:
+    """Turns offsets in a decoded text into offsets in the source; cheap when they grow."""
+
+    def __init__(self, text: str, start: int) -> None:
+        """`start` is the text's first byte in the source."""
+        self.text = text
+        self.plain = text.isascii()
+        self.base = start
+        self.known = (0, start)
+
+    def __call__(self, offset: int) -> int:
+        """The byte of a character."""
+        if self.plain:
+            return self.base + offset
+        character, byte = self.known
+        if offset >= character:
+            byte += len(self.text[character:offset].encode())
+        else:
+            byte -= len(self.text[offset:character].encode())
+        self.known = (offset, byte)
+        return byte
+
+
+def read_listing(
+    source: Source, text: str, start: int, root: Mapping, *, json: bool, index: int, find_anchor: FindAnchor | None
+) -> tuple[Listing, dict[str, Node]]:
+    """Find the items of a list document; gives the listing and the document's entries by key.
+
+    `text` is the document, `start` its first byte in the source, `index` its number in the file.
+    """
+    listing = Listing(source)
+    at = Offsets(text, start)
+    listing.style = detect_style(text, root, json, source.newline)
+    listing.root_flow = root.flow
+    entries: dict[str, Node] = {}
+    keys: dict[str, Node] = {}
+    for key, node in root.pairs:
+        name = read_key(key)
+        if name in entries:
+            raise Unreadable(
+                f'key "{name}" already set in map', source.line(at(key.start)), column(text, key.start) + 1
+            )
+        if name is not None:
+            entries[name] = node
+            keys[name] = key
+    _find_foot(listing, text, root, at)
+    if "items" in entries:
+        _find_items(listing, text, keys["items"], entries["items"], at, index, json, find_anchor)
+    if "results" in entries:
+        after = _behind_colon(text, keys["results"])
+        listing.results = (at(after), at(max(after, visible_end(text, entries["results"]))))
+    return listing, entries
+
+
+def _behind_colon(text: str, key: Node) -> int:
+    colon = colon_after(text, key)
+    return colon + 1 if colon >= 0 else text.index(":", key.end) + 1
+
+
+def _find_foot(listing: Listing, text: str, root: Mapping, at: Offsets) -> None:
+    """Where a new entry of the document goes."""
+    if not root.pairs:
+        return
+    first, last = root.pairs[0][0], root.pairs[-1]
+    if root.flow:
+        listing.root_indent = column(text, last[0].start) if is_multiline(text, root) else 0
+        listing.foot = at(max(last[1].end, last[0].end))
+        return
+    start = entry_start(text, first)
+    listing.root_indent = column(text, start)
+    end = next_line(text, visible_end(text, last[1]))
+    leaf = last_leaf(last[1])
+    if is_block_scalar(leaf):
+        end = max(end, leaf.end)
+    # Behind the last line where there is a line break to go behind; before the first entry otherwise.
+    listing.foot = at(end if text[end - 1 : end] == "\n" else line_start(text, start))
+
+
+def _find_items(
+    listing: Listing,
+    text: str,
+    key: Node,
+    node: Node,
+    at: Offsets,
+    index: int,
+    json: bool,
+    find_anchor: FindAnchor | None,
+) -> None:
+    source = listing.source
+    listing.after_key = at(_behind_colon(text, key))
+    sequence = follow(node)
+    if isinstance(sequence, Scalar) and not sequence.style and sequence.content in ("", "~", "null", "Null", "NULL"):
+        listing.form = "empty"
+        listing.value = (listing.after_key, max(listing.after_key, at(node.end)))
+        return
+    if sequence is not node or not isinstance(sequence, Sequence):
+        raise Unreadable("items is no list", source.line(at(node.start)), column(text, node.start) + 1)
+    if not sequence.items:
+        listing.form = "empty"
+        listing.value = (listing.after_key, at(node.end))
+        return
+    items = sequence.items
+    if sequence.flow:
+        listing.form = "flow"
+        listing.indent = column(text, items[-1].start)
+        for child in items:
+            span = (at(child.start), at(child.end))
+            listing.spans.append(span)
+            listing.items.append(Item(source, *span, index=index, json=json, find_anchor=find_anchor))
+        return
+    listing.form = "block"
+    dashes = [dash_of(text, sequence, place) for place in range(len(items))]
+    listing.indent = column(text, dashes[0])
+    for place, child in enumerate(items):
+        line = line_start(text, dashes[place])
+        leaf = last_leaf(child)
+        end = next_line(text, visible_end(text, child))
+        if is_block_scalar(leaf):
+            end = max(end, leaf.end)
+        start = max(child.start, dashes[place] + 1)
+        pad = column(text, start)
+        listing.spans.append((at(line), at(end)))
+        first = at(start)
+        listing.items.append(Item(source, first, at(end), pad=pad, index=index, find_anchor=find_anchor))
+    listing.value = (listing.spans[0][0], listing.spans[-1][1])

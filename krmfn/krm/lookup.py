@@ -1,0 +1,95 @@
+"""Follows field paths through nodes: aliases, merge keys, duplicates. Gives places, not values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from krmfn.krm.dialect import resolve_plain, spell_key
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
+from krmfn.krm.paths import Path
+
+
+class Step(NamedTuple):
+    """One step of a path. `holder` is the collection (aliases followed), `node` its child as written.
+
+    `key` is the key's node in a mapping, None in a sequence; `place` is the number of the pair or element;
+    `merged` tells that the child comes out of a merge key of the holder: `place` is that of the `<<`.
+    """
+
+    holder: Mapping | Sequence
+    place: int
+    key: Node | None
+    node: Node
+    merged: bool
+
+
+def read_key(key: Node) -> str | None:
+    """The key as the API machinery spells it; None for keys that are no scalar or null."""
+    target = follow(key)
+    if not isinstance(target, Scalar):
+        return None
+    if target.style and target.tag is None:
+        return target.content
+    try:
+        return spell_key(resolve_plain(target.content, target.tag))
+    except Unreadable:
+        return None
+
+
+def find_child(node: Node, part: str | int) -> Step | None:
+    """One step: the child that gives the value, so the last of duplicates, merged ones included."""
+    holder = follow(node)
+    if isinstance(part, int):
+        if isinstance(holder, Sequence) and 0 <= part < len(holder.items):
+            return Step(holder, part, None, holder.items[part], False)
+        return None
+    if not isinstance(holder, Mapping):
+        return None
+    for place in range(len(holder.pairs) - 1, -1, -1):
+        key, child = holder.pairs[place]
+        if is_merge(key):
+            found = _find_merged(child, part)
+            if found is not None:
+                return Step(holder, place, key, found, True)
+        elif (isinstance(key, Scalar) and key.content == part and key.style) or read_key(key) == part:
+            return Step(holder, place, key, child, False)
+    return None
+
+
+def _find_merged(node: Node, part: str) -> Node | None:
+    target = follow(node)
+    for source in target.items if isinstance(target, Sequence) else [target]:
+        step = find_child(source, part)
+        if step is not None:
+            return step.node
+    return None
+
+
+def find_steps(root: Node, path: Path) -> list[Step]:
+    """The steps of `path` that exist; as long as the path when the value exists."""
+    steps: list[Step] = []
+    node = root
+    for part in path:
+        step = find_child(node, part)
+        if step is None:
+            break
+        steps.append(step)
+        node = step.node
+    return steps
+
+
+def find_place(root: Node, path: Path) -> int:
+    """Offset of what `path` names, or of its nearest existing parent, as `Item.locate` describes it."""
+    steps = find_steps(root, path)
+    for step in steps:
+        if step.merged and step.key is not None:
+            return step.key.start
+        if isinstance(step.node, Alias):
+            return step.node.start
+    if not steps:
+        return root.start
+    last = steps[-1]
+    if isinstance(last.node, Mapping | Sequence) and not last.node.flow and last.key is not None:
+        return last.key.start
+    return last.node.start

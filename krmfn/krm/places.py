@@ -1,0 +1,120 @@
+"""Places in a text: lines, columns, the dash of an element, where a node's last line ends. Reads, never edits."""
+
+from __future__ import annotations
+
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+
+_BLANKS = " \t"
+
+
+def line_start(text: str, offset: int) -> int:
+    """Offset of the first character of the line."""
+    return text.rfind("\n", 0, offset) + 1
+
+
+def line_end(text: str, offset: int) -> int:
+    """Offset of the line break that ends the line (of its CR in CRLF), or the end of the text."""
+    end = text.find("\n", offset)
+    if end < 0:
+        return len(text)
+    return end - 1 if end > offset and text[end - 1] == "\r" else end
+
+
+def next_line(text: str, offset: int) -> int:
+    """Offset of the first character of the next line, or the end of the text."""
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end + 1
+
+
+def column(text: str, offset: int) -> int:
+    """Column from 0."""
+    return offset - line_start(text, offset)
+
+
+def last_leaf(node: Node) -> Node:
+    """The node whose text ends `node`."""
+    while True:
+        if isinstance(node, Mapping) and not node.flow and node.pairs:
+            node = node.pairs[-1][1]
+        elif isinstance(node, Sequence) and not node.flow and node.items:
+            node = node.items[-1]
+        else:
+            return node
+
+
+def is_block_scalar(node: Node) -> bool:
+    """Whether a node is a literal or folded scalar."""
+    return isinstance(node, Scalar) and node.style in ("|", ">")
+
+
+def keeps_breaks(text: str, node: Node) -> bool:
+    """Whether a block scalar keeps the blank lines behind it (`|+`)."""
+    return "+" in text[content_start(text, node) : line_end(text, node.start)].partition("#")[0]
+
+
+def content_start(text: str, node: Node) -> int:
+    """Offset behind a node's anchor and tag, which may stand on a line of their own."""
+    offset = node.start
+    while text[offset : offset + 1] in ("&", "!") and offset < node.end and (node.anchor or node.tag):
+        while offset < node.end and text[offset] not in " \t\r\n":
+            offset += 1
+        while offset < node.end and text[offset] in " \t\r\n":
+            offset += 1
+    return offset
+
+
+def visible_end(text: str, node: Node) -> int:
+    """Offset behind the last visible character of a node."""
+    leaf = last_leaf(node)
+    end = max(leaf.end, leaf.start)
+    if is_block_scalar(leaf):
+        while end > leaf.start and text[end - 1] in " \t\r\n":
+            end -= 1
+    return end
+
+
+def entry_start(text: str, key: Node) -> int:
+    """Offset of a block mapping's entry: of its key, or of the `?` of an explicit key."""
+    offset = key.start
+    while offset and text[offset - 1] in _BLANKS:
+        offset -= 1
+    return offset - 1 if offset and offset < key.start and text[offset - 1] == "?" else key.start
+
+
+def is_explicit(text: str, key: Node) -> bool:
+    """Whether a key of a block mapping is written with `?`."""
+    return entry_start(text, key) != key.start
+
+
+def colon_after(text: str, key: Node) -> int:
+    """Offset of the colon behind a key, or -1 when none follows it directly."""
+    offset = key.end
+    while text[offset : offset + 1] and text[offset] in _BLANKS:
+        offset += 1
+    return offset if text[offset : offset + 1] == ":" else -1
+
+
+def first_dash(text: str, sequence: Sequence) -> int:
+    """Offset of the first dash of a block sequence."""
+    offset = sequence.start
+    if sequence.anchor or sequence.tag:
+        offset = text.find("\n", offset)
+        while text[offset] != "-" or text[offset + 1 : offset + 2] not in ("", " ", "\t", "\r", "\n"):
+            if text[offset] == "#":
+                offset = text.find("\n", offset)
+            offset += 1
+    return offset
+
+
+def dash_of(text: str, sequence: Sequence, index: int) -> int:
+    """Offset of the dash of an element of a block sequence."""
+    dash = first_dash(text, sequence)
+    if index == 0:
+        return dash
+    indent = column(text, dash)
+    start = line_start(text, sequence.items[index].start)
+    while True:
+        offset = start + indent
+        if text[offset : offset + 1] == "-" and not text[start:offset].strip():
+            return offset
+        start = line_start(text, start - 1)

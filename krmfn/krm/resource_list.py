@@ -1,0 +1,73 @@
+"""The ResourceList: what an orchestrator sends to a function and gets back.
+
+Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the answer has the version received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
+from krmfn.krm.listing import Listing, Splice, splice
+from krmfn.krm.results import Result
+from krmfn.krm.source import Source
+
+VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
+
+
+class ResourceList:
+    """Items and a functionConfig. `items` may be changed as a list; their order in the output is that of the input."""
+
+    __slots__ = ("_listing", "_source", "api_version", "function_config", "items")
+
+    def __init__(self, source: Source, listing: Listing, api_version: str, function_config: Item | None) -> None:
+        """Use `parse`."""
+        self._source = source
+        self._listing = listing
+        self.api_version = api_version
+        self.function_config = function_config
+        self.items: list[Item] = list(listing.items)
+
+    @classmethod
+    def parse(cls, data: bytes, path: str = "") -> ResourceList:
+        """Read a ResourceList in YAML or JSON. Items are split, not parsed. Raises Unreadable."""
+        from krmfn.krm.documents import read_resource_list
+
+        return read_resource_list(Source(data, path))
+
+    def append(self, item: Item) -> None:
+        """Add an object behind the others."""
+        self.items.append(item)
+
+    def remove(self, item: Item) -> None:
+        """Take an object out; orchestrators delete what is missing in the answer."""
+        for place, own in enumerate(self.items):
+            if own is item:
+                del self.items[place]
+                return
+        raise ValueError("the item is not in the list")
+
+    def render(self, results: Iterable[Result] = ()) -> bytes:
+        """The list with all edits. Results of an earlier function are replaced when there are new ones."""
+        return b"".join(self.render_parts(results))
+
+    def render_original(self, results: Iterable[Result] = ()) -> bytes:
+        """The list as it was read, with results: the answer of a function that fails."""
+        return b"".join(splice(self._source.data, self._splice_results(results)))
+
+    def render_parts(self, results: Iterable[Result] = ()) -> list[memoryview | bytes]:
+        """Like `render`, in parts that share the memory of the input."""
+        edits = self._listing.splice_items(self.items)
+        return splice(self._source.data, [*edits, *self._splice_results(results)])
+
+    def _splice_results(self, results: Iterable[Result]) -> list[Splice]:
+        spelled = [result.to_json() for result in results]
+        return [self._listing.splice_results(spelled)] if spelled else []
+
+
+def check_version(api_version: str, kind: str) -> None:
+    """Raise Unreadable unless these belong to a ResourceList."""
+    if kind != "ResourceList" or not api_version.startswith("config.kubernetes.io/"):
+        found = f"{api_version} {kind}".strip() or "something else"
+        raise Unreadable(f"expected a ResourceList of config.kubernetes.io/v1, found {found}")

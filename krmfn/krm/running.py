@@ -1,0 +1,91 @@
+"""Runs a function between stdin and stdout, and decides how it ends. Knows nothing about what functions do.
+
+Exit status: 0 when no result is an error; 1 when one is: the items are written as they came, with the results; 2 when
+the input cannot be read: nothing is written; 3 for a defect: nothing is written, the traceback goes to stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import IO
+
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.resource_list import ResourceList
+from krmfn.krm.results import Result, Severity, has_errors
+
+Function = Callable[[ResourceList], Iterable[Result] | None]
+
+
+def run(
+    function: Function,
+    *,
+    stdin: IO[bytes] | None = None,
+    stdout: IO[bytes] | None = None,
+    stderr: IO[str] | None = None,
+    fail_on: Severity = "error",
+) -> int:
+    """Read a ResourceList from `stdin`, let `function` change it, write it to `stdout`; give the exit status.
+
+    The function edits the list and yields results. While it runs `sys.stdout` is stderr, so a stray print corrupts
+    nothing. Everything is written at the end or not at all. `fail_on` is the severity from which results are failures.
+    """
+    errors = stderr or sys.stderr
+    source = stdin or sys.stdin.buffer
+    target = stdout or sys.stdout.buffer
+    printed, sys.stdout = sys.stdout, errors  # type: ignore[assignment]  # a text stream like any other
+    try:
+        parts, status = _answer(function, source, errors, fail_on)
+        _write(target, parts)
+    except Unreadable as error:
+        print(f"error: {error}", file=errors)
+        return 2
+    except Exception:
+        _report_defect(errors)
+        return 3
+    finally:
+        sys.stdout = printed
+    return status
+
+
+def _answer(
+    function: Function, source: IO[bytes], errors: IO[str], fail_on: Severity
+) -> tuple[list[memoryview | bytes], int]:
+    if source.isatty():
+        raise Unreadable("a ResourceList is expected on stdin, not a terminal")
+    data = source.read()
+    if not data.strip():
+        raise Unreadable("a ResourceList is expected on stdin, found nothing")
+    resources = ResourceList.parse(data)
+    results = list(function(resources) or ())
+    for result in results:
+        print(spell_result(result), file=errors)
+    if has_errors(results, fail_on):
+        return [resources.render_original(results)], 1
+    return resources.render_parts(results), 0
+
+
+def spell_result(result: Result) -> str:
+    """One line for people: `severity: Kind namespace/name path: message`.
+
+    >>> spell_result(Result("must be positive", path="spec.minCount"))
+    'error: spec.minCount: must be positive'
+    """
+    place = f"{result.file.path}: " if result.file and result.file.path else ""
+    subject = " ".join(str(part) for part in (result.ref, result.path) if part)
+    message = " ".join(result.message.split())
+    rule = result.tags.get("rule")
+    return f"{place}{result.severity}: {subject + ': ' if subject else ''}{message}" + (f" [{rule}]" if rule else "")
+
+
+def _write(target: IO[bytes], parts: list[memoryview | bytes]) -> None:
+    for part in parts:
+        target.write(part)
+    target.flush()
+
+
+def _report_defect(errors: IO[str]) -> None:
+    import traceback
+
+    traceback.print_exc(file=errors)
+    print("This is a defect of the function, not of your input. Please report it with the lines above.", file=errors)

@@ -1,0 +1,120 @@
+"""A file or stream of manifests: YAML documents, JSON objects, lists that are unpacked, or a ResourceList.
+
+Documents that are no Kubernetes objects stay in the text and are not among the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from krmfn.krm.item import Item
+from krmfn.krm.listing import Listing, Splice, splice
+from krmfn.krm.source import Source
+from krmfn.krm.writing import write_block
+
+
+class Skipped:
+    """A document that could not be read as manifests: why, and where it begins (line from 1)."""
+
+    __slots__ = ("index", "line", "message", "path")
+
+    def __init__(self, path: str, index: int, line: int, message: str) -> None:
+        """A plain record."""
+        self.path = path
+        self.index = index
+        self.line = line
+        self.message = message
+
+    def __repr__(self) -> str:
+        """For people who debug."""
+        return f"Skipped({self.path!r}, {self.index}, {self.line}, {self.message!r})"
+
+
+class Part:
+    """A document of a stream: its bytes with the marker line before it, and either one item or a listing.
+
+    `items` are the objects found in it; `listing` is None unless it was unpacked.
+    """
+
+    __slots__ = ("end", "items", "listing", "start")
+
+    def __init__(self, start: int, end: int, items: list[Item], listing: Listing | None) -> None:
+        """A plain record."""
+        self.start = start
+        self.end = end
+        self.items = items
+        self.listing = listing
+
+
+class Stream:
+    """The objects of one file. `items` may be changed as a list; new ones come last in the text."""
+
+    __slots__ = ("_parts", "_source", "items", "skipped")
+
+    def __init__(self, source: Source, parts: Sequence[Part], skipped: list[Skipped]) -> None:
+        """Use `parse`."""
+        self._source = source
+        self._parts = parts
+        self.skipped = skipped
+        self.items: list[Item] = [item for part in parts for item in part.items]
+
+    @classmethod
+    def parse(cls, data: bytes, path: str = "") -> Stream:
+        """Read a file; `path` is what results call it. Raises Unreadable."""
+        from krmfn.krm.documents import read_stream
+
+        return read_stream(Source(data, path))
+
+    def append(self, item: Item) -> None:
+        """Add an object: to the list when the stream is one list, as a document otherwise."""
+        self.items.append(item)
+
+    def remove(self, item: Item) -> None:
+        """Take an object out, with its document or as an element of its list."""
+        for place, own in enumerate(self.items):
+            if own is item:
+                del self.items[place]
+                return
+        raise ValueError("the item is not in the stream")
+
+    def render(self) -> bytes:
+        """The text with all edits."""
+        kept = {id(item) for item in self.items}
+        known = {id(item) for part in self._parts for item in part.items}
+        added = [item for item in self.items if id(item) not in known]
+        alone = self._parts[0].listing if len(self._parts) == 1 else None
+        edits: list[Splice] = []
+        for part in self._parts:
+            if part.listing is not None:
+                own = [item for item in part.items if id(item) in kept]
+                edits += part.listing.splice_items(own + (added if part.listing is alone else []))
+            else:
+                for item in part.items:
+                    if id(item) not in kept:
+                        edits.append((part.start, part.end, b""))
+                    elif item.touched:
+                        edits.append((item.start, item.end, item.text.encode()))
+        body = b"".join(splice(self._source.data, edits))
+        if alone is not None or not added:
+            return body
+        return _append_documents(body, added, self._source.newline)
+
+
+def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
+    """Add documents at the end; a marker goes before each unless nothing is there yet."""
+    end = newline.encode()
+    texts = [_spell(item, newline) for item in items]
+    if body and not body.endswith(b"\n"):
+        body += end
+    last = body.rstrip().rpartition(b"\n")[2]
+    if body.strip() and last != b"---":
+        body += b"---" + end
+    return body + (b"---" + end).join(texts)
+
+
+def _spell(item: Item, newline: str) -> bytes:
+    """An item as a document of its own."""
+    if item.is_new:
+        text = item.text
+        return (text if newline == "\n" else text.replace("\n", newline)).encode()
+    return (write_block(item.value) + "\n").replace("\n", newline).encode()

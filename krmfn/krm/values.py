@@ -1,0 +1,163 @@
+"""Turns nodes into plain values by the API machinery's dialect, and lists what other readers would see otherwise.
+
+Duplicate keys: the last one wins. Merge keys: in the order of the text, as in go-yaml v2 (a key before `<<` loses,
+a key after it wins). Knows nothing about Kubernetes kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
+from krmfn.krm.paths import Path
+
+#: More nodes than this after following aliases is an attack, not a manifest.
+MAX_NODES = 2_000_000
+_MAX_DEPTH = 400
+
+
+class _Builder:
+    """Builds values; what an anchor stands for is built once and shared."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self.text = text
+        self.first_line = first_line
+        self.shared: dict[int, tuple[Any, int]] = {}
+        self.count = 0
+        self.depth = 0
+
+    def build(self, node: Node) -> Any:
+        """Dispatch by type; a scalar without quotes is the only thing to interpret."""
+        self.count += 1
+        if isinstance(node, Scalar):
+            if node.style and (node.tag is None or node.tag == "!"):
+                return node.content
+            return self.resolve(node)
+        if isinstance(node, Alias):
+            return self.build_shared(node)
+        self.depth += 1
+        if self.depth > _MAX_DEPTH or self.count > MAX_NODES:
+            raise self.refuse(node, "document contains excessive aliasing")
+        before = self.count
+        value: Any
+        if isinstance(node, Mapping):
+            value = {}
+            for key, child in node.pairs:
+                if is_merge(key):
+                    self.merge(child, value)
+                else:
+                    value[self.spell(key)] = self.build(child)
+        else:
+            assert isinstance(node, Sequence)
+            value = [self.build(child) for child in node.items]
+        self.depth -= 1
+        if node.anchor is not None:
+            self.shared[id(node)] = (value, self.count - before)
+        return value
+
+    def build_shared(self, alias: Alias) -> Any:
+        """Give the value of an anchor, counting what a walk over it would visit."""
+        known = self.shared.get(id(alias.target))
+        if known is None:
+            return self.build(alias.target)
+        value, size = known
+        self.count += size
+        if self.count > MAX_NODES:
+            raise self.refuse(alias, "document contains excessive aliasing")
+        return value
+
+    def merge(self, node: Node, into: dict[str, Any]) -> None:
+        """Apply `<<`: a mapping, or a sequence of mappings of which the first wins."""
+        target = follow(node)
+        if isinstance(target, Mapping):
+            into.update(self.build(node))
+        elif isinstance(target, Sequence):
+            for child in reversed(target.items):
+                if not isinstance(follow(child), Mapping):
+                    raise self.refuse(node, "map merge requires map or sequence of maps as the value")
+                into.update(self.build(child))
+        else:
+            raise self.refuse(node, "map merge requires map or sequence of maps as the value")
+
+    def spell(self, key: Node) -> str:
+        """Give the JSON key of a key node."""
+        target = follow(key)
+        if not isinstance(target, Scalar):
+            raise self.refuse(key, "a key is a map or a list")
+        value = target.content if target.style and target.tag is None else self.resolve(target)
+        if value is None:
+            raise self.refuse(key, "a key is null")
+        return spell_key(value)
+
+    def resolve(self, node: Scalar) -> str | int | float | bool | None:
+        try:
+            return resolve_plain(node.content, node.tag)
+        except Unreadable as error:
+            raise self.refuse(node, error.message) from None
+
+    def refuse(self, node: Node, message: str) -> Unreadable:
+        return Unreadable(message, *position(self.text, node.start, self.first_line))
+
+
+def position(text: str, offset: int, first_line: int = 1) -> tuple[int, int]:
+    """Line and column of a character, both from 1; `first_line` is the number of the text's first line."""
+    return first_line + text.count("\n", 0, offset), offset - text.rfind("\n", 0, offset)
+
+
+def to_value(node: Node | None, text: str, first_line: int = 1) -> Any:
+    """Give the plain value of a node: dict, list, str, int, float, bool, None. Raises Unreadable."""
+    return None if node is None else _Builder(text, first_line).build(node)
+
+
+def find_problems(node: Node | None, text: str) -> Iterator[tuple[Path, str, str, int]]:
+    """Yield (path, code, message, offset) of everything that readers disagree on, in the order of the text.
+
+    Codes: `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar`.
+    """
+    if node is None:
+        return
+    builder = _Builder(text, 1)
+    todo: list[tuple[Path, Node]] = [((), node)]
+    while todo:
+        path, current = todo.pop()
+        if isinstance(current, Scalar):
+            message = "" if current.style or current.tag else explain_ambiguity(current.content)
+            if message:
+                yield path, "ambiguous-scalar", message, current.start
+        elif isinstance(current, Sequence):
+            todo += [((*path, index), child) for index, child in enumerate(current.items)][::-1]
+        elif isinstance(current, Mapping):
+            yield from _find_key_problems(path, current, builder)
+            todo += _list_children(path, current, builder)[::-1]
+
+
+def _list_children(path: Path, mapping: Mapping, builder: _Builder) -> list[tuple[Path, Node]]:
+    return [((*path, "<<" if is_merge(key) else builder.spell(key)), child) for key, child in mapping.pairs]
+
+
+def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Iterator[tuple[Path, str, str, int]]:
+    seen: set[str] = set()
+    merged: set[str] = set()
+    for key, child in mapping.pairs:
+        if is_merge(key):
+            merged_value: dict[str, Any] = {}
+            builder.merge(child, merged_value)
+            for name in merged_value:
+                if name in seen:
+                    message = (
+                        f'key "{name}" is set before the merge: kubectl takes the merged value, kustomize the other'
+                    )
+                    yield (*path, name), "merged-key-set-twice", message, key.start
+            merged |= merged_value.keys()
+            continue
+        name = builder.spell(key)
+        target = follow(key)
+        if name in seen:
+            yield (*path, name), "duplicate-key", f'key "{name}" already set in map', key.start
+        seen.add(name)
+        if isinstance(target, Scalar) and not target.style and not isinstance(builder.resolve(target), str):
+            message = f'the key `{target.content}` is no string: kubectl reads "{name}", other readers may refuse it'
+            yield (*path, name), "non-string-key", message, key.start

@@ -1,0 +1,156 @@
+"""Spells values as YAML or JSON text that every reader of Kubernetes manifests reads alike. Decides nothing else.
+
+Strings are quoted unless they are harmless in all dialects; lines are never folded; anchors are never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_WORDS = frozenset("y n yes no on off true false null nan inf none".split())
+_PLAIN_MORE = str.maketrans("", "", "_./-")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+class Style:
+    """How the neighbours are written.
+
+    `step`: columns per level; `wide`: dashes stand one step to the right of their parent's key; `json`: keys and
+    strings in double quotes, in flow form; `comma`, `colon`: separators of flow collections; `indented`: JSON with a
+    line for every child.
+    """
+
+    __slots__ = ("colon", "comma", "indented", "json", "newline", "step", "wide")
+
+    def __init__(
+        self,
+        step: int = 2,
+        wide: bool = False,
+        json: bool = False,
+        newline: str = "\n",
+        comma: str = ", ",
+        colon: str = ": ",
+    ) -> None:
+        """The defaults are what kustomize writes and kpt prefers."""
+        self.step = step
+        self.wide = wide
+        self.json = json
+        self.newline = newline
+        self.comma = comma
+        self.colon = colon
+        self.indented = False
+
+
+DEFAULT = Style()
+
+
+def is_plain(text: str) -> bool:
+    """Whether a string means itself without quotes, to Go, to Python, in YAML 1.1 and 1.2.
+
+    >>> [is_plain(text) for text in ("train-1", "yes", "1e3", "a: b", "")]
+    [True, False, False, False, False]
+    """
+    if not text.isascii() or not text[:1].isalpha():
+        return False
+    rest = text.translate(_PLAIN_MORE)
+    return rest.isalnum() and text.lower() not in _WORDS
+
+
+def quote(text: str, json: bool = False) -> str:
+    """Spell a string in double quotes, on one line; `json` uses the escapes that JSON has."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_ESCAPES.get(char) or _escape(char, json) for char in text) + '"'
+
+
+def _escape(char: str, json: bool) -> str:
+    code = ord(char)
+    if code < 0x20 or 0x7F <= code < 0xA0:
+        return f"\\u{code:04x}" if json else f"\\x{code:02x}"
+    if code in (0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF):
+        return f"\\u{code:04x}"
+    if 0xD800 <= code < 0xE000:
+        raise ValueError("a lone surrogate is no character")
+    return char
+
+
+def write_scalar(value: Any, json: bool = False) -> str:
+    """Spell a string, number, boolean or null on one line. Raises ValueError for what has no spelling."""
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if not json and is_plain(value) else quote(value, json)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{value} has no spelling in JSON")
+        return float.__repr__(value)
+    raise ValueError(f"a {type(value).__name__} has no spelling in YAML")
+
+
+def is_collection(value: Any) -> bool:
+    """Whether a value is a mapping or a list (strings are neither)."""
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
+
+
+def write_flow(value: Any, style: Style = DEFAULT) -> str:
+    """Spell any value on one line, in flow form."""
+    if isinstance(value, Mapping):
+        pairs = (write_scalar(key, style.json) + style.colon + write_flow(child, style) for key, child in value.items())
+        return "{" + style.comma.join(pairs) + "}"
+    if is_collection(value):
+        return "[" + style.comma.join(write_flow(child, style) for child in value) + "]"
+    return write_scalar(value, style.json)
+
+
+def write_indented(value: Any, style: Style, indent: int) -> str:
+    """Spell a value in flow form over several lines, as indented JSON is; `indent` is that of the first line."""
+    if not is_collection(value) or not value:
+        return write_flow(value, style)
+    inner = style.newline + " " * (indent + style.step)
+    if isinstance(value, Mapping):
+        lines = [
+            write_scalar(key, style.json) + style.colon + write_indented(child, style, indent + style.step)
+            for key, child in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        lines = [write_indented(child, style, indent + style.step) for child in value]
+        opening, closing = "[", "]"
+    return opening + inner + ("," + inner).join(lines) + style.newline + " " * indent + closing
+
+
+def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
+    """Spell a mapping or list in block form, the first line without its indentation, without a last newline.
+
+    >>> print(write_block({"a": {"b": [1, {"c": "yes"}]}, "d": {}}))
+    a:
+      b:
+      - 1
+      - c: "yes"
+    d: {}
+    """
+    if not is_collection(value) or not value:
+        return write_flow(value, style)
+    break_line = style.newline + " " * indent
+    if isinstance(value, Mapping):
+        return break_line.join(write_entry(key, child, style, indent) for key, child in value.items())
+    return break_line.join("- " + write_block(child, style, indent + 2) for child in value)
+
+
+def write_entry(key: Any, value: Any, style: Style, indent: int) -> str:
+    """Spell `key: value` in block form, for a mapping whose keys stand in column `indent`."""
+    return write_scalar(key, style.json) + ":" + write_after_colon(value, style, indent)
+
+
+def write_after_colon(value: Any, style: Style, indent: int) -> str:
+    """Spell what follows the colon of a block mapping: a blank and a scalar, or a line break and a block."""
+    if not is_collection(value) or not value:
+        return " " + write_flow(value, style)
+    wide = style.wide or isinstance(value, Mapping)
+    inner = indent + (style.step if wide else 0)
+    return style.newline + " " * inner + write_block(value, style, inner)
