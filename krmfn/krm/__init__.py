@@ -8,12 +8,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.krm.errors import EditRefused, Unreadable
+    from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
     from krmfn.krm.item import Item, Problem
     from krmfn.krm.paths import Path, format_path
     from krmfn.krm.resource_list import ResourceList
     from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
-    from krmfn.krm.running import run, spell_result
+    from krmfn.krm.running import guard, run, spell_result
     from krmfn.krm.stream import Skipped, Stream
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "EditRefused",
     "FileRef",
     "Item",
+    "Misconfigured",
     "Path",
     "Problem",
     "ResourceList",
@@ -30,18 +31,19 @@ __all__ = [
     "Stream",
     "Unreadable",
     "format_path",
+    "guard",
     "has_errors",
     "run",
     "spell_result",
 ]
 
 _HOMES = {
-    "errors": ("EditRefused", "Unreadable"),
+    "errors": ("EditRefused", "Misconfigured", "Unreadable"),
     "item": ("Item", "Problem"),
     "paths": ("Path", "format_path"),
     "resource_list": ("ResourceList",),
     "results": ("ABSENT", "FileRef", "ResourceRef", "Result", "has_errors"),
-    "running": ("run", "spell_result"),
+    "running": ("guard", "run", "spell_result"),
     "stream": ("Skipped", "Stream"),
 }
 

@@ -108,7 +108,7 @@ def _parse_int(text: str) -> int | None:
     base = 10
     if digits[:1] == "0" and len(digits) > 1:
         base = {"x": 16, "o": 8, "b": 2}.get(digits[1].lower(), 8)
-        digits = digits[1:] if digits[1] in _DIGITS else digits[2:]
+        digits = digits[1:] if base == 8 and digits[1] not in "oO" else digits[2:]
     if not digits.isascii() or not digits.isalnum():
         return None
     if len(digits) > 70:  # beyond 64 bits in every base; int() would take long

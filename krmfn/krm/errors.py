@@ -5,6 +5,10 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from krmfn.krm.results import Result
+
 
 class Unreadable(Exception):
     """The input is not YAML or JSON, or not what was expected. `line` and `column` count from 1 (0: unknown).
@@ -32,3 +36,12 @@ class EditRefused(Exception):
         """`reason` is a sentence that names what stands in the way."""
         super().__init__(reason)
         self.reason = reason
+
+
+class Misconfigured(Exception):
+    """The functionConfig cannot be used. `results` say what is wrong with it, all of them errors."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        """Keep the results, in the order of the configuration."""
+        self.results = tuple(results)
+        super().__init__("; ".join(result.message for result in self.results))

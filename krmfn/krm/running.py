@@ -1,7 +1,8 @@
 """Runs a function between stdin and stdout, and decides how it ends. Knows nothing about what functions do.
 
 Exit status: 0 when no result is an error; 1 when one is: the items are written as they came, with the results; 2 when
-the input cannot be read: nothing is written; 3 for a defect: nothing is written, the traceback goes to stderr.
+the input cannot be read (nothing is written) or the functionConfig cannot be used (items as they came, and results);
+3 for a defect: nothing is written, the traceback goes to stderr.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from krmfn.krm.errors import Unreadable
+from krmfn.krm.errors import Misconfigured, Unreadable
 from krmfn.krm.resource_list import ResourceList
 from krmfn.krm.results import Result, Severity, has_errors
 
@@ -33,19 +34,42 @@ def run(
     errors = stderr or sys.stderr
     source = stdin or sys.stdin.buffer
     target = stdout or sys.stdout.buffer
-    printed, sys.stdout = sys.stdout, errors  # type: ignore[assignment]  # a text stream like any other
-    try:
+    printed, sys.stdout = sys.stdout, errors
+
+    def answer() -> int:
         parts, status = _answer(function, source, errors, fail_on)
         _write(target, parts)
-    except Unreadable as error:
-        print(f"error: {error}", file=errors)
-        return 2
-    except Exception:
-        _report_defect(errors)
-        return 3
+        return status
+
+    try:
+        return guard(answer, errors)
     finally:
         sys.stdout = printed
-    return status
+
+
+def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
+    """Do `work` and give its exit status; 2 with one line on stderr for unreadable input, 3 with a traceback for a defect.
+
+    A reader that closed the pipe (`krmfn … | head`) is no failure of anybody: 0, silently.
+    """
+    try:
+        return work()
+    except Unreadable as error:
+        print(f"error: {error}", file=errors or sys.stderr)
+        return 2
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    except Exception:
+        _report_defect(errors or sys.stderr)
+        return 3
+
+
+def _silence_stdout() -> None:
+    """What is still buffered would fail again when the interpreter flushes at its end."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(
@@ -57,12 +81,21 @@ def _answer(
     if not data.strip():
         raise Unreadable("a ResourceList is expected on stdin, found nothing")
     resources = ResourceList.parse(data)
-    results = list(function(resources) or ())
-    for result in results:
-        print(spell_result(result), file=errors)
+    try:
+        results = list(function(resources) or ())
+    except Misconfigured as refusal:
+        results = list(refusal.results)
+        _print(results, errors)
+        return [resources.render_original(results)], 2
+    _print(results, errors)
     if has_errors(results, fail_on):
         return [resources.render_original(results)], 1
     return resources.render_parts(results), 0
+
+
+def _print(results: Iterable[Result], errors: IO[str]) -> None:
+    for result in results:
+        print(spell_result(result), file=errors)
 
 
 def spell_result(result: Result) -> str:
