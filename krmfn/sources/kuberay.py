@@ -35,7 +35,7 @@ def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
     """Whether `managedBy` gives the resource to another controller, which makes no pods in this cluster."""
     if manifest.ref.api_version == "ray.io/v1alpha1":
         return False  # the field is pruned there
-    for path in {("spec", "managedBy"), (*spec, "managedBy")}:
+    for path in dict.fromkeys((("spec", "managedBy"), (*spec, "managedBy"))):
         owner = manifest.text(path)
         if owner and owner != OPERATOR:
             message = f"{format_path(path)} gives this {manifest.ref.kind} to {owner}: it makes no pods here"
