@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from manifests import TEMPLATE, job, make_settings, manifest, only_leaf, paths_of, read, rules_of, template
 
 from krmfn.krm.paths import format_path
+from tests.sources.manifests import (
+    TEMPLATE,
+    job,
+    make_settings,
+    manifest,
+    only_leaf,
+    paths_of,
+    read,
+    rules_of,
+    template,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from manifests import cluster_spec, make_settings, manifest, raycluster, read, rules_of, workers
 
 from krmfn.config import KubeRay
 from krmfn.sources import Reading
+from tests.sources.manifests import cluster_spec, make_settings, manifest, raycluster, read, rules_of, workers
 
 LABEL = {"ray.io/gang-scheduling-enabled": "true"}
 GROUPS = (workers("cpu", "2/1/2"), workers("tpu", "1/0/1", numOfHosts=4), workers("idle", "0/0/4"))

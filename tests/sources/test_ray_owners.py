@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from manifests import TEMPLATE, cluster_spec, manifest, paths_of, pods_of, read, rules_of, template, workers
 
 from krmfn.krm.paths import format_path
+from tests.sources.manifests import (
+    TEMPLATE,
+    cluster_spec,
+    manifest,
+    paths_of,
+    pods_of,
+    read,
+    rules_of,
+    template,
+    workers,
+)
 
 CLUSTER = cluster_spec(workers("gpu", "2/1/4"))
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from manifests import (
+
+from krmfn.config import KubeRay
+from krmfn.krm.paths import format_path
+from krmfn.tree import Composite, PodTemplate
+from tests.sources.manifests import (
     TEMPLATE,
     make_settings,
     manifest,
@@ -18,10 +22,6 @@ from manifests import (
     template,
     workers,
 )
-
-from krmfn.config import KubeRay
-from krmfn.krm.paths import format_path
-from krmfn.tree import Composite, PodTemplate
 
 
 def test_head_and_groups_form_a_composite() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from manifests import pods_of, quorums_of, raycluster, read, rules_of, workers
 
 from krmfn.sources.raygroups import WorkerGroup
+from tests.sources.manifests import pods_of, quorums_of, raycluster, read, rules_of, workers
 
 MAX32 = 2**31 - 1
 
