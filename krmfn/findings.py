@@ -66,7 +66,7 @@ class Finding(NamedTuple):
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:
-    """The finding as a result of the function, with the severity and stage of its rule's row and its place in the file."""
+    """The finding as a result of the function, with its rule's severity and stage and its place in the file."""
     item, note, severity = finding
     tags = {"rule": rule.id, "stage": rule.stage}
     if note.type:

@@ -48,7 +48,7 @@ def load(path: str) -> dict[str, Any]:
 
 
 def list_paths(folder: str = "") -> list[str]:
-    """The paths of every `.json` file below a folder of root(), sorted, as load() takes them. Empty if there is none."""
+    """The paths of every `.json` file below a folder of root(), sorted, as load() takes them; maybe none."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
     for directory, _, names in os.walk(top):

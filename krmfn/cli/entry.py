@@ -11,7 +11,7 @@ PLAIN = ("validate",)
 
 def main(words: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
-    from krmfn.krm.run import guard
+    from krmfn.krm import guard
 
     return guard(lambda: _run(words))
 

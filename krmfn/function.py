@@ -1,0 +1,107 @@
+"""The KRM function: a ResourceList on stdin becomes one on stdout, with the gangs that its items ask for.
+
+Decides nothing about gangs. What the orchestrators send, and do with exit codes and streams: KRM Functions
+Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.krm import Misconfigured, ResourceList, Result, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.config import Settings
+    from krmfn.krm import Item
+
+LOCAL = "config.kubernetes.io/local-config"
+
+
+def main() -> int:
+    """Runs the function on this process's streams and returns the exit code."""
+    return run(process)
+
+
+def process(resources: ResourceList) -> Iterable[Result]:
+    """Does to `resources` what their functionConfig asks for, and returns what was found, errors first.
+
+    Raises Misconfigured for a functionConfig that cannot be used.
+    """
+    config = resources.function_config
+    if config is None and not resources.items:
+        return ()
+    if config is not None and _is_generator(config, resources.items):
+        return (_GENERATOR,)
+    settings = _read_settings(config)
+    work = _validate if settings.mode == "Validate" else _generate
+    return _finish(work(resources, settings), settings)
+
+
+def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
+    from krmfn.pipeline import generate
+
+    outcome = generate(resources.items, settings)
+    for item in outcome.removed:
+        resources.remove(item)
+    if outcome.added:
+        from krmfn.placement import place_in_package
+
+        for item in place_in_package(outcome.added, resources.items):
+            resources.append(item)
+    return outcome.results
+
+
+def _validate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
+    from krmfn.pipeline import validate
+
+    results = validate(resources.items, settings)
+    if settings.emit_items == "None":
+        # Under `validators:` kustomize takes any returned item for a change, because it adds annotations itself.
+        resources.items.clear()
+    return results
+
+
+def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
+    """Sorted and without duplicates; with failOn warning, an error that says why the run fails."""
+    results = tuple(results)
+    if not results:
+        return ()
+    from krmfn.reports.ordering import order
+
+    ordered = sorted(order(results), key=lambda result: _RANK[result.severity])
+    if settings.fail_on == "warning" and ordered[0].severity == "warning":
+        count = sum(result.severity == "warning" for result in ordered)
+        message = f"failOn is warning, and there {'is 1 warning' if count == 1 else f'are {count} warnings'}"
+        return (Result(message), *ordered)
+    return ordered
+
+
+def _read_settings(config: Item | None) -> Settings:
+    from krmfn.config import ConfigError, read_settings
+
+    try:
+        return read_settings(config.value if config else None)
+    except ConfigError as error:
+        from krmfn.krm import format_path
+
+        ref = config.ref if config else None
+        raise Misconfigured(
+            Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
+        ) from None
+
+
+def _is_generator(config: Item, items: list[Item]) -> bool:
+    """Whether kustomize lists the function under `generators:`, where it sends nothing but the functionConfig."""
+    return (
+        len(items) == 1
+        and (items[0].kind, items[0].name) == (config.kind, config.name)
+        and items[0].annotations.get(LOCAL) == "true"
+    )
+
+
+_RANK = {"error": 0, "warning": 1, "info": 2}
+_GENERATOR = Result(
+    "listed under generators: kustomize sends no resources there; list the function under transformers: instead"
+)

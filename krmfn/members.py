@@ -1,0 +1,33 @@
+"""How many pods each resource makes, as its source counts them, for the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krmfn.checks.members import from_tree
+from krmfn.config import Settings
+from krmfn.findings import Finding, Member
+from krmfn.krm.item import Item
+from krmfn.sources import read_tree
+from krmfn.sources.rules import SEVERITIES
+
+
+def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Member], list[Finding]]:
+    """The pod templates of `items` (all of kinds in SOURCES) and what their sources have to say.
+
+    Counted whether the resource asks for a gang or not, because the pods exist either way.
+    """
+    members: list[Member] = []
+    findings: list[Finding] = []
+    for item in items:
+        reading = read_tree(item.value, item.ref, settings.gang, settings)
+        findings += [Finding(item, note) for note in reading.notes]
+        if reading.group is not None:
+            members += from_tree((item,), reading.group)
+    return members, findings
+
+
+def is_severe(finding: Finding) -> bool:
+    """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
+    is told by the checks of the server, in its own words."""
+    return SEVERITIES[finding.note.rule] == "error" and finding.item.ref.group != "batch"

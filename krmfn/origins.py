@@ -1,0 +1,87 @@
+"""Checks generated objects as the API server would, and says which field of the user's manifest is behind a finding.
+
+Generated objects exist nowhere but here, so a finding that points into them would help nobody. Knows the fields that
+targets write, no release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from krmfn.findings import Finding, Note
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path, format_path
+from krmfn.tree import PodTemplate, leaves
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.reconcile import Wanted
+
+_ANNOTATIONS = {
+    "schedulingConstraints": "krmfn.dev/topology-key",
+    "disruptionMode": "krmfn.dev/disruption-mode",
+    "minCount": "krmfn.dev/min-count",
+    "parentCompositePodGroupName": "krmfn.dev/gang-group",
+}
+_POD_FIELDS = ("priorityClassName", "preemptionPolicy")
+
+
+def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
+    """What the API server would refuse in the objects of one gang, at the fields that the user wrote."""
+    if settings.scheduler != "Kubernetes" or not wanted.emission.objects:
+        return
+    try:
+        from krmfn.checks.server import validate_create
+    except ImportError:
+        return
+    from krmfn.targets import choose_target
+
+    # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
+    gates = {**dict.fromkeys(choose_target(settings).gates(wanted.emission), True), **settings.feature_gates}
+    seen = set()
+    for value in wanted.emission.objects:
+        for cause in validate_create(value, settings.release, gates).causes:
+            item, path = trace(wanted, value, cause.path)
+            message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
+            if (id(item), path, cause.message) not in seen:
+                seen.add((id(item), path, cause.message))
+                yield Finding(item, Note(cause.rule, path, message, type=cause.type))
+
+
+def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, Path]:
+    """The owner and the field in it that decides what stands at `path` of the generated object `value`.
+
+    The owner's own root where no single field does.
+    """
+    template = _find_template(wanted, value)
+    item = wanted.items[template.owner]
+    for key in reversed(path):
+        if key in _POD_FIELDS:
+            return item, (*template.path, "spec", key)
+        annotation = _ANNOTATIONS.get(str(key), "")
+        stated = [name for name in item.annotations if name == annotation or name.startswith(f"{annotation}.")]
+        if annotation and stated:
+            return item, ("metadata", "annotations", stated[0])
+        if key == "minCount":
+            return item, template.count_path
+    if path[:1] == ("metadata",) and len(path) > 1 and path[1] in {"name", "namespace"}:
+        return item, path[:2]
+    return item, ()
+
+
+def _find_template(wanted: Wanted, value: Mapping[str, Any]) -> PodTemplate:
+    """The first pod template that links to the object; for a Workload or a composite, the first of all."""
+    templates = [template for leaf in leaves(wanted.gang.root) for template in leaf.templates]
+    for link in wanted.emission.links:
+        if link.value == value["metadata"]["name"]:
+            for template in templates:
+                if template.owner == link.owner and link.path[: len(template.path)] == template.path:
+                    return template
+    return templates[0]
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    metadata = value["metadata"]
+    space = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return f"{value['kind']} {space}{metadata['name']}"

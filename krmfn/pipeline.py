@@ -1,0 +1,141 @@
+"""The whole story: items in, gangs and findings out. Reads no file and prints nothing.
+
+survey   which gangs do the items ask for?      (config, sources, shape)
+emit     how is a gang written for this release? (targets)
+place    update, add, remove, link               (reconcile)
+check    what would be refused, or never run?    (checks)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.findings import Finding, to_result
+from krmfn.krm.item import Item
+from krmfn.krm.results import Result
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.findings import Member
+    from krmfn.gangs import Survey
+    from krmfn.reconcile import Addition, Wanted
+
+STAGES = ("server", "scheduler", "operator", "gitops")
+
+
+class Outcome(NamedTuple):
+    """What generating made of the items. Those that stay were edited in place."""
+
+    added: tuple[Addition, ...]
+    removed: tuple[Item, ...]
+    results: tuple[Result, ...]
+
+
+def generate(items: Sequence[Item], settings: Settings) -> Outcome:
+    """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out."""
+    from krmfn.gangs import survey
+
+    found = survey(items, settings)
+    if not found.present and not _has_generated(items):
+        return Outcome((), (), ())
+    from krmfn.reconcile import reconcile
+
+    wanted, findings = _write(found, settings)
+    asking = {id(item) for asked in found.asked for item in asked.items}
+    released = [item for item in found.present if id(item) not in asking]
+    done = reconcile(items, wanted, released, settings.kuberay.manages)
+    return Outcome(done.added, done.removed, to_results([*findings, *done.findings]))
+
+
+def validate(
+    items: Sequence[Item],
+    settings: Settings,
+    old: Sequence[Item] | None = None,
+    stages: Collection[str] = STAGES,
+    update: str = "apply",
+) -> tuple[Result, ...]:
+    """What is wrong with `items`, and with the step from `old` to them. `update` is how the change is sent: "apply",
+    "server-side-apply" or "replace"."""
+    return to_results(find_all(items, settings, old, stages, update))
+
+
+def find_all(
+    items: Sequence[Item],
+    settings: Settings,
+    old: Sequence[Item] | None,
+    stages: Collection[str],
+    update: str,
+) -> Iterator[Finding]:
+    """The findings of validate(), stage by stage."""
+    if "server" in stages:
+        from krmfn.checks import server
+
+        yield from server.check(items, old, settings, update)
+    if not set(stages) - {"server"}:
+        return
+    from krmfn.gangs import survey
+    from krmfn.members import count_members, is_severe
+
+    found = survey(items, settings)
+    members, notes = count_members(found.present, settings)
+    asking = {id(item) for asked in found.asked for item in asked.items}
+    yield from (finding for finding in notes if id(finding.item) not in asking and is_severe(finding))
+    yield from _write(found, settings)[1]
+    yield from _check_stages(items, members, old, settings, stages)
+
+
+def to_results(findings: Iterable[Finding]) -> tuple[Result, ...]:
+    """Findings as results, in no particular order; the reports sort."""
+    results = []
+    for finding in findings:
+        from krmfn.catalogue import RULES
+
+        results.append(to_result(finding, RULES[finding.note.rule]))
+    return tuple(results)
+
+
+def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Finding]]:
+    """Every gang as its target writes it, checked as the API server would, and all that there is to say so far."""
+    findings = list(found.findings)
+    if not found.asked:
+        return [], findings
+    from krmfn.origins import check_generated
+    from krmfn.reconcile import Wanted
+    from krmfn.targets import choose_target
+    from krmfn.targets.gates import note_gates
+
+    target = choose_target(settings)
+    wanted, gates = [], []
+    for gang, items in found.asked:
+        emission = target.emit(gang, settings)
+        wanted.append(Wanted(gang, items, emission))
+        findings += [Finding(items[0], note) for note in emission.notes]
+        findings += check_generated(wanted[-1], settings)
+        gates += target.gates(emission)
+    note = note_gates(settings.release, gates, settings.feature_gates)
+    if note:
+        findings.append(Finding(found.asked[0].items[0], note))
+    return wanted, findings
+
+
+def _check_stages(
+    items: Sequence[Item],
+    members: Sequence[Member],
+    old: Sequence[Item] | None,
+    settings: Settings,
+    stages: Collection[str],
+) -> Iterator[Finding]:
+    from krmfn.checks import gitops, operator, scheduler
+
+    for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):
+        if name in stages:
+            yield from stage.check(items, members, old, settings)
+
+
+def _has_generated(items: Iterable[Item]) -> bool:
+    """Whether an earlier run left something: then a stale object may have to go."""
+    return any(item.ref.group in _GENERATED_GROUPS for item in items)
+
+
+_GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")

@@ -1,0 +1,56 @@
+"""Where new objects belong: beside the resource that they were generated for. Knows no kind and writes no file."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from krmfn.krm import FileRef, Item
+
+if TYPE_CHECKING:
+    from krmfn.reconcile import Addition
+
+PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
+PACKAGE = "internal.config.kubernetes.io/package-path"
+
+
+def beside(path: str) -> str:
+    """The file for what is generated from the file at `path`: `jobs/train.yaml` gives `jobs/train-gang.yaml`."""
+    folder, name = posixpath.split(path)
+    stem, suffix = posixpath.splitext(name)
+    return posixpath.join(folder, f"{stem}-gang{suffix if suffix in ('.yaml', '.yml') else '.yaml'}")
+
+
+def place_in_package(added: Iterable[Addition], items: Sequence[Item]) -> Iterator[Item]:
+    """The new objects as items. Where kpt says which file their owner is from, they say theirs: without it kpt would
+    make up a file for each. Source: KRM Functions Specification, annotations; kpt 1.0, where it writes new objects."""
+    taken: dict[tuple[str, str], int] = {}
+    for value, owner in added:
+        annotations = owner.annotations
+        path = next((annotations[key] for key in PATHS if key in annotations), "")
+        if not path:
+            yield Item.new(value)
+            continue
+        package = annotations.get(PACKAGE, "")
+        target = beside(path)
+        index = taken.get((package, target), -1) + 1
+        if not index:
+            index = _count(items, package, target)
+        taken[package, target] = index
+        place = {PATHS[0]: target, INDICES[0]: str(index)} | ({PACKAGE: package} if package else {})
+        metadata = value["metadata"]
+        placed = {**metadata, "annotations": {**metadata.get("annotations", {}), **place}}
+        yield Item.new({**value, "metadata": placed}, FileRef(target, index))
+
+
+def _count(items: Iterable[Item], package: str, path: str) -> int:
+    """The first index behind the documents of a file that are among the items."""
+    found = -1
+    for item in items:
+        annotations = item.annotations
+        if annotations.get(PACKAGE, "") == package and path in (annotations.get(key) for key in PATHS):
+            index = next((annotations[key] for key in INDICES if key in annotations), "0")
+            found = max(found, int(index) if index.isdigit() else 0)
+    return found + 1
