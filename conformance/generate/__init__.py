@@ -7,5 +7,6 @@ settle     what must agree between fields for an object to be valid
 breakage   one mistake put somewhere
 changes    one edit of a stored object
 oddities   cases written by hand
+sweep      every place of an object in turn
 mix        how many of each
 """

@@ -51,8 +51,14 @@ def break_once(root: Any, shape: Any, rng: Random) -> tuple[Any, str]:
 def pick(root: Any, shape: Any, rng: Random) -> Spot:
     """A place that is ours; those in metadata are taken seldom, or they would be most of all."""
     places = [spot for spot in spots(shape, root) if spot.where and not isinstance(spot.shape, Fixed)]
-    weights = [0.08 if spot.where[0] == "metadata" else (1.0 if spot.present else 0.5) for spot in places]
+    weights = [weigh(spot) for spot in places]
     return rng.choices(places, weights)[0]
+
+
+def weigh(spot: Spot) -> float:
+    if spot.where[0] == "metadata":
+        return 0.08
+    return (2.0 if isinstance(spot.shape, Text | Number) else 1.0) if spot.present else 0.4
 
 
 def fitting(spot: Spot) -> list[Operation]:

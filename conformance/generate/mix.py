@@ -17,20 +17,21 @@ from conformance.generate.oddities import odd_cases
 from conformance.generate.rawtext import raw_body
 from conformance.generate.settle import settle
 from conformance.generate.shapes import Struct, make
+from conformance.generate.sweep import storable, sweep
 from conformance.record import Case
 from conformance.versions import Profile
 
 WEIGHTS = {"Workload": 10, "PodGroup": 8, "CompositePodGroup": 4, "Job": 4, "CronJob": 1.5, "Pod": 2.5}
 VERSIONS = {"Job": ("batch/v1",), "CronJob": ("batch/v1",), "Pod": ("v1",)}
 CREATE, UPDATE = 0.4, 0.96
-BY_HAND = 0.25
+BY_HAND = 0.5
 STATUS_ALONE = Struct({"status": STATUS}, ("status",))
 
 
 def cases(profile: Profile, seed: int) -> Iterator[Case]:
-    """Made-up cases without end, with all hand-made ones strewn in, in another order for each seed."""
+    """Made-up cases without end, with all hand-made and systematic ones strewn in, in another order for each seed."""
     rng = Random(f"{seed}/{profile.name}")
-    by_hand = list(odd_cases(profile))
+    by_hand = [*odd_cases(profile), *sweep(profile)]
     rng.shuffle(by_hand)
     kinds = [kind for kind in WEIGHTS if kind in profile.served or kind in VERSIONS]
     weights = [WEIGHTS[kind] for kind in kinds]
@@ -57,6 +58,8 @@ def versions(profile: Profile, kind: str) -> tuple[str, ...]:
 def make_object(profile: Profile, kind: str, rng: Random) -> dict[str, Any]:
     """A valid object, as far as several fields and admission can be known here."""
     body = make(shape_of(kind, profile.release.name), rng)
+    while not storable(profile, body["spec"]) and rng.random() < 0.9:
+        body = make(shape_of(kind, profile.release.name), rng)
     # Shapes share constants: what follows edits in place.
     body = copy.deepcopy(body)
     settle(kind, profile.release.name, body["spec"], rng)

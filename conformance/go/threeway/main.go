@@ -26,7 +26,13 @@ type answer struct {
 	Error string          `json:"error,omitempty"`
 }
 
-func patch(line []byte) (json.RawMessage, error) {
+func patch(line []byte) (found json.RawMessage, err error) {
+	// The library panics on some lists of scalars where it expects objects; kubectl ends with the same panic.
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
 	var asked request
 	if err := json.Unmarshal(line, &asked); err != nil {
 		return nil, err

@@ -1,0 +1,3 @@
+module krmfn.dev/conformance/schemas
+
+go 1.24
