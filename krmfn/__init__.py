@@ -1,3 +1,17 @@
 """Gang scheduling for Git: Workload, PodGroup and CompositePodGroup from the manifests that need them."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.api import Findings, validate
+
+__all__ = ["Findings", "__version__", "validate"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """The Python API, imported when it is used: the function's start-up is paid on every build."""
+    if name in {"Findings", "validate"}:
+        from krmfn import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'krmfn' has no attribute {name!r}")

@@ -95,11 +95,12 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
     return kustomization.text.encode() if kustomization.changed else text
 
 
-def plan_init(folder: str, release: str) -> list[PlannedFile]:
+def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedFile]:
     """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
 
     What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
-    is made that lists the manifests of the folder. Raises NotPossible, and InputMissing for a folder that is not there.
+    is made that lists the manifests of the folder. Without `function` only the name references are added: for rendered
+    manifests that Flux or an outer kustomization renames. Raises NotPossible, and InputMissing for a missing folder.
     """
     from krmfn.kustomize_names import TEXT
 
@@ -116,12 +117,14 @@ def plan_init(folder: str, release: str) -> list[PlannedFile]:
     old = _read(path) if path else None
     _refuse_generator(path or "", old)
     entries["configurations"] = [NAMES_FILE]
-    if not _is_listed_inline(path or "", old):
+    if function and not _is_listed(path or "", old):
         entries["transformers"] = [CONFIG_FILE]
     target = path or os.path.join(folder, NAMES[0])
+    config = [_plan_config(os.path.join(folder, CONFIG_FILE), release)] if function else []
+    names = os.path.join(folder, NAMES_FILE)
     return [
-        _plan_config(os.path.join(folder, CONFIG_FILE), release),
-        _plan(os.path.join(folder, NAMES_FILE), TEXT.encode()),
+        *config,
+        PlannedFile(names, TEXT.encode(), _read(names)),
         PlannedFile(target, add_entries(old or b"", target, entries), old),
     ]
 
@@ -138,17 +141,13 @@ def _plan_config(path: str, release: str) -> PlannedFile:
     return PlannedFile(path, config.text.encode() if config.changed else old, old)
 
 
-def _plan(path: str, data: bytes) -> PlannedFile:
-    return PlannedFile(path, data, _read(path))
-
-
 def _refuse_generator(path: str, data: bytes | None) -> None:
     """A generator does not see the resources, so nothing could be generated for them."""
     if data and any(_normalize(entry) == CONFIG_FILE for entry in _entries(path, data, "generators")):
         raise NotPossible(f"{path}: {CONFIG_FILE} is listed under generators:, which see no resources; remove it there")
 
 
-def _is_listed_inline(path: str, data: bytes | None) -> bool:
+def _is_listed(path: str, data: bytes | None) -> bool:
     """Whether `transformers:` holds our configuration as text, or names a file of this folder with it."""
     if not data:
         return False

@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize"]
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
 
-def render(  # noqa: PLR0913  every argument but the first two is optional and named
+def render(
     results: Iterable[Result],
     format: str = "text",
     *,

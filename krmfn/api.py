@@ -1,0 +1,110 @@
+"""The checks as a function, for people who test their manifests with pytest.
+
+    findings = krmfn.validate("base", kubernetes="1.37")
+    assert not findings.errors
+
+A thin layer over the pipeline; knows how arguments name manifests, nothing about checks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from krmfn.config import ConfigError, read_settings
+from krmfn.files import InputMissing, read_paths
+from krmfn.krm import Item, Stream, Unreadable
+from krmfn.krm.results import Result, Severity
+from krmfn.pipeline import STAGES
+from krmfn.reports import order, render
+
+__all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
+
+#: A path as on the command line (file, folder, `git:REV[:PATH]`), an object as plain values, YAML or JSON as bytes,
+#: or several of them.
+Manifests = (
+    str | os.PathLike[str] | Mapping[str, Any] | bytes | Iterable[str | os.PathLike[str] | Mapping[str, Any] | bytes]
+)
+
+
+class Findings(tuple[Result, ...]):
+    """Results in the order of the reports. Prints as the text report, so that a failed assertion can be read."""
+
+    __slots__ = ()
+
+    @property
+    def errors(self) -> Findings:
+        """Those of severity error."""
+        return self._only("error")
+
+    @property
+    def warnings(self) -> Findings:
+        """Those of severity warning."""
+        return self._only("warning")
+
+    def of(self, *rules: str) -> Findings:
+        """Those of the rules with these ids."""
+        return Findings(result for result in self if result.tags.get("rule") in rules)
+
+    def _only(self, severity: Severity) -> Findings:
+        return Findings(result for result in self if result.severity == severity)
+
+    def __str__(self) -> str:
+        """The text report."""
+        return render(self, "text").rstrip("\n")
+
+    def __repr__(self) -> str:
+        """The text report, in brackets when there is something in it."""
+        return f"Findings(\n{self}\n)" if self else "Findings()"
+
+
+def validate(
+    manifests: Manifests,
+    *,
+    kubernetes: str | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+    config: Mapping[str, Any] | None = None,
+    against: Manifests | None = None,
+    update: str = "apply",
+    stages: Collection[str] = STAGES,
+) -> Findings:
+    """What the API server, the scheduler and the operators would say of `manifests`.
+
+    `kubernetes` is "1.35", "1.36" or "1.37"; `feature_gates` differ from the release's defaults; `config` is a
+    GangScheduling object, under which the two others lie. `against` is an older state: the step from it is checked too,
+    sent as `update` says ("apply", "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator
+    and gitops.
+
+    No krmfn.yaml is looked for: a test depends on what it says. Raises ConfigError, InputMissing and Unreadable.
+    """
+    from krmfn import pipeline
+
+    value: dict[str, Any] = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", **(config or {})}
+    settings = read_settings(value)
+    if kubernetes is not None:
+        # Read like a configuration, so that an unknown release is refused in the same words.
+        settings = settings._replace(release=read_settings(_with_version(kubernetes)).release)
+    if feature_gates:
+        settings = settings._replace(feature_gates={**settings.feature_gates, **feature_gates})
+    new = list(_read(manifests))
+    old = None if against is None else list(_read(against))
+    return Findings(order(pipeline.validate(new, settings, old, stages, update)))
+
+
+def _with_version(release: str) -> dict[str, Any]:
+    spec = {"kubernetes": {"version": release}}
+    return {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}
+
+
+def _read(manifests: Manifests) -> Iterable[Item]:
+    if isinstance(manifests, bytes):
+        yield from Stream.parse(manifests).items
+    elif isinstance(manifests, Mapping):
+        yield Item.new(manifests)
+    elif isinstance(manifests, str | os.PathLike):
+        for file in read_paths([os.fspath(manifests)]):
+            yield from Stream.parse(file.data, file.path).items
+    else:
+        for each in manifests:
+            yield from _read(each)
