@@ -179,7 +179,8 @@ def _list_resources(folder: str) -> list[str]:
                 found.append(name)
         elif name.endswith((".yaml", ".yml", ".json")) and name not in (CONFIG_FILE, NAMES_FILE):
             data = _read(path)
-            if data and Stream.parse(data, path).items:
+            items = Stream.parse(data, path).items if data else ()
+            if items and all(item.name for item in items):  # kustomize refuses objects without a name
                 found.append(name)
     return found
 

@@ -97,6 +97,7 @@ def test_init_of_a_kustomization(tmp_path: Path) -> None:
 def test_init_makes_a_kustomization_of_the_manifests(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "values.yaml").write_text("a: 1\n")
+    (tmp_path / "kind.yaml").write_text("apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n")
     base = tmp_path / "base"
     base.mkdir()
     (base / "kustomization.yaml").write_text("resources: []\n")
@@ -154,3 +155,15 @@ def test_init_refuses_and_says_what_to_do(tmp_path: Path, files: dict[str, str],
 def test_init_of_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(InputMissing, match="no such folder"):
         plan_init(str(tmp_path / "nowhere"), "1.37")
+
+
+def test_without_the_function_only_names_are_prepared(tmp_path: Path) -> None:
+    (tmp_path / "manifests.yaml").write_text(JOB)
+    files = plan_init(str(tmp_path), "1.37", function=False)
+    assert [Path(file.path).name for file in files] == ["krmfn-names.yaml", "kustomization.yaml"]
+    assert yaml.safe_load(files[1].data) == {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": ["manifests.yaml"],
+        "configurations": ["krmfn-names.yaml"],
+    }
