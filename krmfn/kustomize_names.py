@@ -1,0 +1,177 @@
+"""The `configurations:` file for kustomize: which fields hold names of scheduling objects, so that prefixes reach them.
+
+kustomize renames objects of kinds it does not know, and leaves the references to them as they were. Written from one
+table; knows no manifest. Source: kustomize 5.8.1, `api/internal/plugins/builtinconfig`, nameReference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+_SCHEDULING: Final = "scheduling.k8s.io"
+_VOLCANO: Final = "scheduling.volcano.sh"
+_NATIVE: Final = ("PodGroup", "CompositePodGroup")
+_LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
+#: Composites above a leaf, at most, in a Workload (rule C21).
+_COMPOSITE_LEVELS: Final = 3
+
+_RAY: Final = ("headGroupSpec", "workerGroupSpecs")
+_TRAINING: Final = {
+    "JAXJob": ("jaxReplicaSpecs", ("Worker",)),
+    "PaddleJob": ("paddleReplicaSpecs", ("Master", "Worker")),
+    "PyTorchJob": ("pytorchReplicaSpecs", ("Master", "Worker")),
+    "TFJob": ("tfReplicaSpecs", ("Chief", "Evaluator", "Master", "PS", "Worker")),
+    "XGBoostJob": ("xgbReplicaSpecs", ("Master", "Worker")),
+}
+
+
+class PodTemplate(NamedTuple):
+    """Where a kind has a pod template: the path of the object that holds `metadata` and `spec` of its pods."""
+
+    group: str
+    kind: str
+    path: str
+
+
+class Field(NamedTuple):
+    """A field that holds a name, in objects of a kind."""
+
+    group: str
+    kind: str
+    path: str
+
+
+class Reference(NamedTuple):
+    """A kind, and the fields that hold names of its objects."""
+
+    group: str
+    kind: str
+    fields: tuple[Field, ...]
+
+
+def list_pod_templates() -> Iterator[PodTemplate]:
+    """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
+    yield PodTemplate("", "Pod", "")
+    for group, kind in (
+        ("", "ReplicationController"),
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("batch", "Job"),
+    ):
+        yield PodTemplate(group, kind, "spec/template")
+    yield PodTemplate("", "PodTemplate", "template")
+    yield PodTemplate("batch", "CronJob", "spec/jobTemplate/spec/template")
+    for part in _RAY:
+        yield PodTemplate("ray.io", "RayCluster", f"spec/{part}/template")
+        yield PodTemplate("ray.io", "RayJob", f"spec/rayClusterSpec/{part}/template")
+        yield PodTemplate("ray.io", "RayService", f"spec/rayClusterConfig/{part}/template")
+        yield PodTemplate("ray.io", "RayCronJob", f"spec/jobTemplate/rayClusterSpec/{part}/template")
+    yield PodTemplate("ray.io", "RayJob", "spec/submitterPodTemplate")
+    yield PodTemplate("ray.io", "RayCronJob", "spec/jobTemplate/submitterPodTemplate")
+    yield PodTemplate("jobset.x-k8s.io", "JobSet", "spec/replicatedJobs/template/spec/template")
+    for part in ("leaderTemplate", "workerTemplate"):
+        yield PodTemplate("leaderworkerset.x-k8s.io", "LeaderWorkerSet", f"spec/leaderWorkerTemplate/{part}")
+    for kind, (field, roles) in _TRAINING.items():
+        for role in roles:
+            yield PodTemplate("kubeflow.org", kind, f"spec/{field}/{role}/template")
+
+
+def list_references() -> Iterator[Reference]:
+    """Every kind whose name is written somewhere, with the places."""
+    templates = sorted(list_pod_templates())
+    owners = sorted({(template.group, template.kind) for template in templates} - {("", "PodTemplate")})
+    for group, kind in owners:
+        yield Reference(group, kind, (Field(_SCHEDULING, "Workload", "spec/controllerRef/name"),))
+    yield Reference(
+        _SCHEDULING,
+        "Workload",
+        (
+            *(Field(_SCHEDULING, kind, "spec/workloadRef/workloadName") for kind in _NATIVE),
+            Field(_SCHEDULING, "PodGroup", "spec/podGroupTemplateRef/workload/workloadName"),
+            *_in_pods(templates, "spec/workloadRef/name"),
+        ),
+    )
+    parents = tuple(Field(_SCHEDULING, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
+    yield Reference(_SCHEDULING, "CompositePodGroup", parents)
+    yield Reference(_SCHEDULING, "PodGroup", tuple(_in_pods(templates, "spec/schedulingGroup/podGroupName")))
+    yield Reference(
+        _VOLCANO, "PodGroup", tuple(_in_pods(templates, r"metadata/annotations/scheduling.k8s.io\/group-name"))
+    )
+    classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"))
+    yield Reference(_SCHEDULING, "PriorityClass", (*classes, Field(_VOLCANO, "PodGroup", "spec/priorityClassName")))
+    for kind, field in (
+        ("ResourceClaim", "resourceClaimName"),
+        ("ResourceClaimTemplate", "resourceClaimTemplateName"),
+    ):
+        groups = (entry for entry in _in_groups(f"resourceClaims/{field}") if _holds_claims(entry))
+        yield Reference("resource.k8s.io", kind, (*groups, *_in_pods(templates, f"spec/resourceClaims/{field}")))
+    for kind, paths in _CONFIGURATION.items():
+        ray = [template for template in templates if template.group == "ray.io"]
+        yield Reference("", kind, tuple(field for path in paths for field in _in_pods(ray, f"spec/{path}")))
+    yield Reference("scheduling.volcano.sh", "Queue", (Field(_VOLCANO, "PodGroup", "spec/queue"),))
+
+
+def _mounted(volume: str, source: str, key: str, environment: str) -> Iterator[str]:
+    """Where the spec of a pod names a ConfigMap or a Secret."""
+    yield f"volumes/{volume}"
+    yield f"volumes/projected/sources/{source}/name"
+    for containers in ("containers", "initContainers"):
+        yield f"{containers}/env/valueFrom/{key}/name"
+        yield f"{containers}/envFrom/{environment}/name"
+
+
+#: What pods of Ray mount and read, in their spec; kustomize knows it for its own kinds only.
+_CONFIGURATION: Final = {
+    "ConfigMap": (*_mounted("configMap/name", "configMap", "configMapKeyRef", "configMapRef"),),
+    "PersistentVolumeClaim": ("volumes/persistentVolumeClaim/claimName",),
+    "Secret": (*_mounted("secret/secretName", "secret", "secretKeyRef", "secretRef"), "imagePullSecrets/name"),
+    "ServiceAccount": ("serviceAccountName",),
+}
+
+
+def _in_pods(templates: Iterable[PodTemplate], path: str) -> Iterator[Field]:
+    for group, kind, template in templates:
+        yield Field(group, kind, f"{template}/{path}".lstrip("/"))
+
+
+def _in_custom_pods(templates: Iterable[PodTemplate], path: str) -> Iterator[Field]:
+    """Fields that kustomize covers by itself for the kinds it knows."""
+    return _in_pods((template for template in templates if "." in template.group), path)
+
+
+def _in_groups(path: str) -> Iterator[Field]:
+    """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
+    for kind in _NATIVE:
+        yield Field(_SCHEDULING, kind, f"spec/{path}")
+    leaf, composite = _LISTS
+    for depth in range(_COMPOSITE_LEVELS + 1):
+        above = f"{composite}/" * depth
+        yield Field(_SCHEDULING, "Workload", f"spec/{above}{leaf}/{path}")
+        if depth:
+            yield Field(_SCHEDULING, "Workload", f"spec/{above}{path}")
+
+
+def _holds_claims(field: Field) -> bool:
+    """Composites have no claims."""
+    return field.kind != "CompositePodGroup" and not field.path.split("/resourceClaims")[0].endswith(_LISTS[1])
+
+
+def write_names() -> str:
+    """The file, ready to be listed under `configurations:`."""
+    lines = [
+        "# Names of scheduling objects, for kustomize: list this file under configurations: wherever a layer",
+        "# adds a namePrefix or nameSuffix, so that pods, groups and Workloads still find each other.",
+        "nameReference:",
+    ]
+    for group, kind, fields in list_references():
+        lines += [f"- kind: {kind}", *([f"  group: {group}"] if group else []), "  fieldSpecs:"]
+        for field in fields:
+            place = f", group: {field.group}" if field.group else ""
+            lines.append(f"  - {{path: {field.path}, kind: {field.kind}{place}}}")
+    return "\n".join(lines) + "\n"
+
+
+TEXT: Final = write_names()

@@ -1,0 +1,98 @@
+"""The shipped kustomize configuration, by real kustomize: every reference follows the prefixes of two layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from krmfn.kustomize_names import TEXT, Field, Reference, list_pod_templates, list_references
+from krmfn.sources import SOURCES
+from tests.targets.programs import build, write
+
+LISTS = {
+    "workerGroupSpecs", "replicatedJobs", "podGroupTemplates", "compositePodGroupTemplates", "resourceClaims",
+    "volumes", "containers", "initContainers", "env", "envFrom", "sources", "imagePullSecrets",
+}  # fmt: skip
+
+
+def parts_of(path: str) -> list[str]:
+    return [part.replace("\0", "/") for part in path.replace(r"\/", "\0").split("/")]
+
+
+def put(value: dict[str, Any], parts: list[str], name: str) -> None:
+    """Set `name` at the path, with one element in every list on the way."""
+    head, *rest = parts
+    if not rest:
+        value[head] = name
+    elif head in LISTS:
+        put(value.setdefault(head, [{}])[0], rest, name)
+    else:
+        put(value.setdefault(head, {}), rest, name)
+
+
+def get(value: Any, parts: list[str]) -> Any:
+    for part in parts:
+        value = (value[0] if isinstance(value, list) else value)[part]
+    return value
+
+
+def object_of(group: str, kind: str, name: str) -> dict[str, Any]:
+    version = f"{group}/v1" if group else "v1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+
+
+def referrers(reference: Reference) -> dict[tuple[str, str], dict[str, Any]]:
+    """One object per kind that refers to the reference's kind, with all of its fields set."""
+    objects: dict[tuple[str, str], dict[str, Any]] = {}
+    for field in reference.fields:
+        name = f"{field.kind}-to-{target(reference)}".lower()
+        value = objects.setdefault((field.group, field.kind), object_of(field.group, field.kind, name))
+        put(value, parts_of(field.path), target(reference))
+    return objects
+
+
+def target(reference: Reference) -> str:
+    return f"{reference.kind}.{reference.group}".lower().rstrip(".")
+
+
+def test_references_follow(tmp_path: Path) -> None:
+    references = list(list_references())
+    targets = [object_of(entry.group, entry.kind, target(entry)) for entry in references]
+    sent = {entry: referrers(entry) for entry in references}
+    resources = [*targets, *(value for objects in sent.values() for value in objects.values())]
+    base = {"resources": ["objects.yaml"], "configurations": ["names.yaml"], "namePrefix": "b-"}
+    write(tmp_path / "base", kustomization=base, objects=resources, names=TEXT)
+    write(tmp_path / "overlay", kustomization={"resources": ["../base"], "namePrefix": "o-", "nameSuffix": "-z"})
+    built = {
+        (value["kind"], value["apiVersion"], value["metadata"]["name"]): value for value in build(tmp_path / "overlay")
+    }
+    stale = [
+        (reference.kind, field)
+        for reference, objects in sent.items()
+        for field in reference.fields
+        if follow(built, objects, field) != f"o-b-{target(reference)}-z"
+    ]
+    assert stale == []
+
+
+def follow(built: Any, objects: Any, field: Field) -> Any:
+    value = objects[field.group, field.kind]
+    return get(built[value["kind"], value["apiVersion"], f"o-b-{value['metadata']['name']}-z"], parts_of(field.path))
+
+
+@pytest.mark.parametrize("kind", sorted(SOURCES))
+def test_every_source_is_covered(kind: tuple[str, str]) -> None:
+    """A kind whose pods can be linked has its pod templates in the table."""
+    from krmfn.sources.foreign import REASONS
+
+    known = {(template.group, template.kind) for template in list_pod_templates()}
+    assert kind in known or kind in REASONS
+
+
+def test_is_plain_yaml() -> None:
+    value = yaml.safe_load(TEXT)
+    assert list(value) == ["nameReference"]
+    assert all(entry["fieldSpecs"] for entry in value["nameReference"])
