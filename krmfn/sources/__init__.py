@@ -68,4 +68,6 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
         manifest.note("generated-name", ("metadata", "generateName"), message, "give it a metadata.name")
         return Reading(None, tuple(manifest.notes))
     group = SOURCES[ref.group, ref.kind](manifest)
+    if group is None and not manifest.notes:
+        manifest.note("group-without-pods", ("spec",), f"nothing in this {ref.kind} asks for pods")
     return Reading(None if manifest.refused else group, tuple(manifest.notes))

@@ -72,8 +72,9 @@ def test_groups_without_pods_are_left_out(group: dict[str, Any], path: str) -> N
 @pytest.mark.parametrize("value", [None, "absent"])
 def test_null_is_absent(value: str | None) -> None:
     fields = ("replicas", "minReplicas", "maxReplicas", "numOfHosts", "suspend")
-    nulls = {} if value == "absent" else dict.fromkeys(fields)
-    assert pods_of(read(raycluster(workers("a", **{**nulls, "minReplicas": 2}))).group) == {"head": 1, "a": 2}
+    nulls: dict[str, Any] = {} if value == "absent" else dict.fromkeys(fields)
+    group = {**workers("a"), **nulls, "minReplicas": 2}
+    assert pods_of(read(raycluster(group)).group) == {"head": 1, "a": 2}
 
 
 def test_a_suspended_cluster_is_read_as_if_it_ran() -> None:

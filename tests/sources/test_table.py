@@ -1,0 +1,47 @@
+"""The table of sources and the rules behind their notes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import krmfn.sources
+from krmfn.sources import RULES, SOURCES
+from tests.sources.manifests import manifest, read
+
+FOLDER = Path(krmfn.sources.__file__).parent
+
+
+@pytest.mark.parametrize(("group", "kind"), SOURCES)
+@pytest.mark.parametrize("spec", [None, {}, [], "x", 7, {"template": 1, "replicas": [], "jobTemplate": {}}])
+def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
+    reading = read(manifest(f"{group}/v1" if group else "v1", kind, spec))
+    assert reading.group is None
+    assert reading.notes
+
+
+def _noted_rules() -> set[str]:
+    """The first argument of every call of `note` in the sources."""
+    found = set()
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "note":
+                rule = node.args[0]
+                if isinstance(rule, ast.Constant):
+                    found.add(str(rule.value))
+    return found
+
+
+def test_rules_are_those_that_are_noted() -> None:
+    assert {rule.id for rule in RULES} == _noted_rules()
+    assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_rules_explain_themselves(rule: Any) -> None:
+    assert rule.sentence.endswith(".")
+    assert rule.why.endswith(".")
+    assert rule.fix or rule.severity == "info"
