@@ -1,0 +1,180 @@
+"""The admission plugins that speak about groups: priority classes, the protecting finalizer, existing Workloads.
+
+They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes in as
+Facts; a question that no fact answers is left open, never guessed. Rules are named in schemas as `x-kubernetes-admission`.
+
+Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from krmfn.checks.server.spell import quote
+
+
+class PriorityClass(Protocol):
+    """A class as facts describe it."""
+
+    @property
+    def value(self) -> int: ...
+    @property
+    def preemption_policy(self) -> str: ...
+    @property
+    def default(self) -> bool: ...
+
+
+class Facts(NamedTuple):
+    """What is known of the cluster; None where nothing is.
+
+    `workloads` maps (namespace, name) to the template names, `gangs` holds (namespace, name) of PodGroups with a gang
+    policy. With `complete` what is not listed does not exist; without it nobody knows.
+    """
+
+    priority_classes: Mapping[str, PriorityClass] | None = None
+    workloads: Mapping[tuple[str, str], frozenset[str]] = {}
+    gangs: frozenset[tuple[str, str]] = frozenset()
+    complete: bool = False
+
+
+class Denied(NamedTuple):
+    """A 403: the text behind "is forbidden:" and the rule."""
+
+    rule: str
+    detail: str
+    path: tuple[str, ...] = ("spec",)
+
+
+#: (gates, facts, new object, old object, argument) -> the denial, or None. May fill fields of the new object in.
+Plugin = Callable[[Mapping[str, bool], Facts, dict[str, Any], "dict[str, Any] | None", Any], "Denied | None"]
+
+#: Classes that every cluster has; their values are above what users may write.
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_TEXTS = {
+    "priority": {
+        "pod group": (
+            "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in"
+            " the spec"
+        ),
+        "pod": (
+            "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed"
+            " %d from the given PriorityClass name"
+        ),
+    }
+}
+
+
+def resolve_priority(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its preemption."""
+    if argument.get("gate") and not gates.get(argument["gate"], False):
+        return None
+    noun: str = argument["noun"]
+    spec = new.setdefault("spec", {})
+    name = spec.get("priorityClassName", "")
+    found = _resolve(name, facts)
+    if found is None:
+        if facts.priority_classes is None:
+            return None
+        return Denied("priority-class", f"no PriorityClass with name {name} was found", ("spec", "priorityClassName"))
+    class_name, value, policy = found
+    given = spec.get("priority")
+    if given is not None and given != value:
+        if facts.priority_classes is None:
+            return None
+        text = _TEXTS["priority"]["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
+        return Denied("priority-class", text % (given, value), ("spec", "priority"))
+    spec["priority"] = value
+    if class_name:
+        spec["priorityClassName"] = class_name
+    gate = argument.get("policy")
+    if gate is not None and (gate == "" or gates.get(gate, False)):
+        return _compare_policy(spec, policy, noun, facts)
+    return None
+
+
+def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) -> Denied | None:
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        if facts.priority_classes is None:
+            return None
+        detail = (
+            f"the string value of PreemptionPolicy ({given}) must not be provided in {noun} spec; priority admission"
+            f" controller computed {policy} from the given PriorityClass name"
+        )
+        return Denied("preemption-policy-of-class", detail, ("spec", "preemptionPolicy"))
+    spec["preemptionPolicy"] = policy
+    return None
+
+
+def _resolve(name: str, facts: Facts) -> tuple[str, int, str] | None:
+    """(class, value, preemption policy), or None when the class does not exist or nobody knows."""
+    classes = facts.priority_classes
+    if name:
+        if classes is not None and name in classes:
+            return name, classes[name].value, classes[name].preemption_policy
+        if name in _SYSTEM_CLASSES:
+            return name, _SYSTEM_CLASSES[name], "PreemptLowerPriority"
+        return None
+    defaults = [(found.value, name) for name, found in (classes or {}).items() if found.default]
+    if defaults and classes:
+        value, name = min(defaults)
+        return name, value, classes[name].preemption_policy
+    return "", 0, "PreemptLowerPriority"
+
+
+def add_finalizer(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """PodGroupProtection: a finalizer is appended. `argument` is its name."""
+    meta = new.setdefault("metadata", {})
+    if argument not in meta.get("finalizers", ()):
+        meta["finalizers"] = [*meta.get("finalizers", ()), argument]
+    return None
+
+
+def check_workload_exists(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """PodGroupWorkloadExists of 1.36: the template that a group names is there."""
+    reference = new.get("spec", {}).get("podGroupTemplateRef", {}).get("workload")
+    if reference is None:
+        return None
+    workload = reference.get("workloadName", "")
+    template = reference.get("podGroupTemplateName", "")
+    path = ("spec", "podGroupTemplateRef", "workload")
+    templates = facts.workloads.get((new["metadata"].get("namespace", ""), workload))
+    if templates is None:
+        if not facts.complete:
+            return None
+        return Denied("workload-exists", f"PodGroup rejected: Workload {quote(workload)} not found", path)
+    if template in templates:
+        return None
+    detail = f"PodGroup rejected: PodGroupTemplate {quote(template)} not found in Workload {quote(workload)}"
+    return Denied("workload-exists", detail, path)
+
+
+def check_gang_parallelism(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """JobValidation of 1.36: parallelism stays while the Job's group is a gang."""
+    if old is None:
+        return None
+    spec, before = new.get("spec", {}), old.get("spec", {})
+    if spec.get("parallelism") == before.get("parallelism"):
+        return None
+    group = before.get("template", {}).get("spec", {}).get("schedulingGroup", {}).get("podGroupName")
+    if group is None or (old["metadata"].get("namespace", ""), group) not in facts.gangs:
+        return None
+    detail = f"cannot change parallelism for a Job referencing gang-scheduled PodGroup {quote(group)}"
+    return Denied("gang-parallelism", detail, ("spec", "parallelism"))
+
+
+PLUGINS: Mapping[str, Plugin] = {
+    "priority": resolve_priority,
+    "pod-group-protection": add_finalizer,
+    "pod-group-workload-exists": check_workload_exists,
+    "job-validation": check_gang_parallelism,
+}

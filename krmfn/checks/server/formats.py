@@ -1,0 +1,125 @@
+"""The string formats of the API: names, label keys, path segments. Each function returns what is wrong, () when nothing is.
+
+Lengths are bytes of UTF-8. The two spellings of a length (`bytes`, `characters`) are those of the server's declarative and
+hand-written rules. No regular expressions: importing `re` costs more than checking a thousand names.
+
+Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; rule ids L1-L3, S1, S2 of the reference.
+"""
+
+from __future__ import annotations
+
+_LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
+_LABEL = _LOWER + "-"
+_SUBDOMAIN = _LOWER + "-."
+_ALNUM = _LOWER + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_QUALIFIED = _ALNUM + "-_."
+
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS_SUBDOMAIN = _DNS_LABEL + "(\\." + _DNS_LABEL + ")*"
+_LABEL_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+NO_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
+    f" an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
+NO_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
+    f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
+)
+_NAME_PART = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+    f" (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_LABEL_NAME}')"
+)
+_NO_LABEL_VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and"
+    " end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345',"
+    f" regex used for validation is '({_LABEL_NAME})?')"
+)
+
+
+def count_bytes(text: str) -> int:
+    """The length of the text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _is_label(text: str) -> bool:
+    return bool(text) and not text.strip(_LABEL) and text[0] != "-" and text[-1] != "-"
+
+
+def _is_subdomain(text: str) -> bool:
+    return (
+        bool(text)
+        and not text.strip(_SUBDOMAIN)
+        and text[0] not in "-."
+        and text[-1] not in "-."
+        and ".." not in text
+        and ".-" not in text
+        and "-." not in text
+    )
+
+
+def _is_label_name(text: str) -> bool:
+    return bool(text) and not text.strip(_QUALIFIED) and text[0] in _ALNUM and text[-1] in _ALNUM
+
+
+def check_short_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
+    """A DNS label of RFC 1123."""
+    if _is_label(text):
+        return () if len(text) <= 63 else (f"must be no more than 63 {unit}",)
+    wrong = "must not contain dots" if _is_subdomain(text) else NO_LABEL
+    return (f"must be no more than 63 {unit}", wrong) if count_bytes(text) > 63 else (wrong,)
+
+
+def check_long_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
+    """A DNS subdomain of RFC 1123."""
+    if _is_subdomain(text):
+        return () if len(text) <= 253 else (f"must be no more than 253 {unit}",)
+    return (f"must be no more than 253 {unit}", NO_SUBDOMAIN) if count_bytes(text) > 253 else (NO_SUBDOMAIN,)
+
+
+def check_label_key(text: str) -> tuple[str, ...]:
+    """A label key: `name` or `prefix/name`."""
+    prefix, slash, name = text.partition("/")
+    if not slash:
+        prefix, name = "", text
+    elif "/" in name:
+        return (f"a valid label key {_NAME_PART} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+    if _is_label_name(name) and len(name) <= 63 and (not slash or _is_subdomain(prefix)) and len(prefix) <= 253:
+        return ()
+    wrong = []
+    if slash:
+        if prefix:
+            wrong += ["prefix part " + message for message in check_long_name(prefix)]
+        else:
+            wrong.append("prefix part must be non-empty")
+    if not name:
+        wrong.append("name part must be non-empty")
+    elif count_bytes(name) > 63:
+        wrong.append("name part must be no more than 63 bytes")
+    if not _is_label_name(name):
+        wrong.append("name part " + _NAME_PART)
+    return tuple(wrong)
+
+
+def check_label_value(text: str) -> tuple[str, ...]:
+    """The value of a label: empty, or like the name part of a key."""
+    fits = not text or _is_label_name(text)
+    if fits and len(text) <= 63:
+        return ()
+    wrong = ("must be no more than 63 bytes",) if count_bytes(text) > 63 else ()
+    return wrong if fits else (*wrong, _NO_LABEL_VALUE)
+
+
+def check_path_segment(text: str) -> tuple[str, ...]:
+    """A text that can stand in a URL's path."""
+    if "/" not in text and "%" not in text:
+        return (f"may not be '{text}'",) if text in (".", "..") else ()
+    return tuple(f"may not contain '{part}'" for part in "/%" if part in text)
+
+
+FORMATS = {
+    "k8s-short-name": check_short_name,
+    "k8s-long-name": check_long_name,
+    "k8s-label-key": check_label_key,
+    "k8s-path-segment-name": check_path_segment,
+}

@@ -1,0 +1,288 @@
+"""The rules that the server's authors wrote by hand for the scheduling kinds, by the name that schemas call them by.
+
+Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They see the
+whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
+
+Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C12, C17, C20-C22, A2-A21, B40-B43.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from krmfn.checks.server.causes import (
+    Cause,
+    duplicate,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from krmfn.checks.server.formats import (
+    check_label_key,
+    check_long_name,
+    check_path_segment,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.checks.server.spell import quote, to_internal, write_json
+from krmfn.checks.server.types import Type
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+Rule = Callable[[Type, Object, Object | None, Any], Iterator[Cause]]
+
+_COMPOSITES = "compositePodGroupTemplates"
+_LEAVES = "podGroupTemplates"
+
+
+def check_unique_names(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
+    spec = new.get("spec", {})
+    composites = spec.get(_COMPOSITES)
+    if composites:
+        seen = {leaf.get("name", "") for leaf in spec.get(_LEAVES, ())}
+        yield from _names_below(composites, ("spec", _COMPOSITES), seen)
+
+
+def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[Cause]:
+    for index, composite in enumerate(composites):
+        if composite.get("name", "") in seen:
+            yield duplicate((*path, index, "name"), "unique-template-names", quote(composite.get("name", "")))
+    seen.update(composite.get("name", "") for composite in composites)
+    for index, composite in enumerate(composites):
+        leaves = composite.get(_LEAVES, ())
+        for place, leaf in enumerate(leaves):
+            if leaf.get("name", "") in seen:
+                where = (*path, index, _LEAVES, place, "name")
+                yield duplicate(where, "unique-template-names", quote(leaf.get("name", "")))
+        seen.update(leaf.get("name", "") for leaf in leaves)
+        yield from _names_below(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES), seen)
+
+
+def check_depth(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C21: at most `argument` levels, a flat list being one."""
+    for index, composite in enumerate(new.get("spec", {}).get(_COMPOSITES, ())):
+        if _is_deeper(composite, argument - 1):
+            of = root.fields["spec"].type.fields[_COMPOSITES].type
+            written = _dig(getattr(new, "written", None), "spec", _COMPOSITES, index, _COMPOSITES)
+            text = write_json(to_internal(of, composite.get(_COMPOSITES, []), written))
+            detail = f"maximum template hierarchy depth is {argument}"
+            yield invalid_text(("spec", _COMPOSITES, index), "max-tree-depth", text, detail)
+
+
+def _dig(value: Any, *path: str | int) -> Any:
+    """The value at a path, None where something on the way is of another shape."""
+    for part in path:
+        try:
+            value = value[part]
+        except (TypeError, KeyError, IndexError):
+            return None
+    return value
+
+
+def _is_deeper(composite: Object, levels: int) -> bool:
+    return levels == 0 or any(_is_deeper(child, levels - 1) for child in composite.get(_COMPOSITES, ()))
+
+
+def check_single_priority(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C22: all templates have the same class and the same priority; an absent one differs from 0."""
+    spec = new.get("spec", {})
+    leaves = spec.get(_LEAVES, ())
+    flat = {_priority(leaf) for leaf in leaves}
+    if len(flat) > 1:
+        yield invalid(("spec",), "single-priority", None, "detected multiple priority configurations")
+        return
+    composites = spec.get(_COMPOSITES)
+    if composites and len(flat.union(*map(_priorities, composites))) > 1:
+        detail = "all priority and priorityClassName values must be identical, detected multiple values"
+        yield invalid(("spec",), "single-priority", None, detail)
+
+
+def _priority(template: Object) -> tuple[str, int | None]:
+    return template.get("priorityClassName", ""), template.get("priority")
+
+
+def _priorities(composite: Object) -> set[tuple[str, int | None]]:
+    found = {_priority(composite)}
+    found.update(_priority(leaf) for leaf in composite.get(_LEAVES, ()))
+    return found.union(*map(_priorities, composite.get(_COMPOSITES, ())))
+
+
+def check_children(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C12: a composite has a child in one of its lists."""
+    composites = new.get("spec", {}).get(_COMPOSITES)
+    if composites:
+        yield from _childless(composites, ("spec", _COMPOSITES))
+
+
+def _childless(composites: list[Any], path: Path) -> Iterator[Cause]:
+    detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+    for index, composite in enumerate(composites):
+        if not composite.get(_LEAVES) and not composite.get(_COMPOSITES):
+            yield invalid((*path, index), "composite-has-children", composite.get("name", ""), detail)
+        yield from _childless(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES))
+
+
+def check_parent_needs_workload(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C17: a group below a composite one names its Workload."""
+    spec = new.get("spec", {})
+    if "parentCompositePodGroupName" in spec and "workloadRef" not in spec:
+        detail = "must be set when parentCompositePodGroupName is set"
+        yield required(("spec", "workloadRef"), "parent-needs-workload-ref", detail)
+
+
+def check_claim_statuses(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """B40: a claim's status belongs to a claim of the spec."""
+    claims = {claim.get("name", "") for claim in new.get("spec", {}).get("resourceClaims", ())}
+    for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
+        if status.get("name", "") not in claims:
+            path = ("status", "resourceClaimStatuses", index, "name")
+            detail = "must match the name of an entry in `spec.resourceClaims`"
+            yield invalid(path, "claim-status-name", status.get("name", ""), detail)
+
+
+_STATUSES = ("False", "True", "Unknown")
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_NO_REASON = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters"
+    " or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', "
+    f" or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
+)
+
+
+def check_conditions(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its type."""
+    seen: set[str] = set()
+    for index, condition in enumerate(new.get("status", {}).get("conditions", ())):
+        path: Path = ("status", "conditions", index)
+        kind = condition.get("type", "")
+        if kind in seen:
+            yield duplicate(path if argument == "item" else (*path, "type"), "conditions", quote(kind))
+        seen.add(kind)
+        yield from _check_condition(condition, path, argument)
+
+
+def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[Cause]:
+    kind = condition.get("type", "")
+    status = condition.get("status", "")
+    if not kind and argument == "item":
+        yield required((*path, "type"), "conditions", "is required")
+    else:
+        for message in check_label_key(kind):
+            yield invalid((*path, "type"), "conditions", kind, message)
+    if not status and argument == "item":
+        yield required((*path, "status"), "conditions")
+    elif status not in _STATUSES:
+        yield not_supported((*path, "status"), "conditions", write_json(status), _STATUSES)
+    generation = condition.get("observedGeneration", 0)
+    if generation < 0:
+        detail = "must be greater than or equal to zero"
+        yield invalid((*path, "observedGeneration"), "conditions", generation, detail)
+    if condition.get("lastTransitionTime", "0001-01-01T00:00:00Z") == "0001-01-01T00:00:00Z":
+        yield required((*path, "lastTransitionTime"), "conditions")
+    reason = condition.get("reason", "")
+    if not reason:
+        yield required((*path, "reason"), "conditions")
+    else:
+        if not _is_reason(reason):
+            yield invalid((*path, "reason"), "conditions", reason, _NO_REASON)
+        if count_bytes(reason) > 1024:
+            yield too_long((*path, "reason"), "conditions", 1024)
+    if count_bytes(condition.get("message", "")) > 32768:
+        yield too_long((*path, "message"), "conditions", 32768)
+
+
+def _is_reason(text: str) -> bool:
+    """Whether the text is a condition's reason: a letter, then letters, digits and `_,:`, no comma or colon at the end."""
+    return (
+        text.isascii()
+        and text[0].isalpha()
+        and text[-1] not in ",:"
+        and all(character.isalnum() or character in "_,:" for character in text)
+    )
+
+
+def check_v1alpha1_workload(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
+    spec = new.get("spec", {})
+    controller = spec.get("controllerRef")
+    if controller is not None:
+        yield from _check_v1alpha1_controller(controller)
+    groups = spec.get("podGroups", ())
+    if not groups:
+        yield required(("spec", "podGroups"), "pod-groups", "must have at least one item")
+    elif len(groups) > argument:
+        yield too_many(("spec", "podGroups"), "pod-groups", len(groups), argument)
+    else:
+        seen: set[str] = set()
+        for index, group in enumerate(groups):
+            yield from _check_v1alpha1_group(group, ("spec", "podGroups", index), seen)
+
+
+def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
+    path: Path = ("spec", "controllerRef")
+    group = controller.get("apiGroup")
+    if group:
+        for message in check_long_name(group, "characters"):
+            yield invalid((*path, "apiGroup"), "controller-ref", group, message)
+    for name in ("kind", "name"):
+        value = controller.get(name)
+        if not value:
+            yield required((*path, name), "controller-ref")
+        else:
+            for message in check_path_segment(value):
+                yield invalid((*path, name), "controller-ref", value, message)
+
+
+def _check_v1alpha1_group(group: Object, path: Path, seen: set[str]) -> Iterator[Cause]:
+    name = group.get("name", "")
+    for message in check_short_name(name, "characters"):
+        yield invalid((*path, "name"), "pod-groups", name, message)
+    if name in seen:
+        yield duplicate((*path, "name"), "pod-groups", quote(name))
+    seen.add(name)
+    policy = group.get("policy", {})
+    if len(policy) == 2:
+        detail = "exactly one of `basic`, `gang` is required, but multiple fields are set"
+        yield invalid((*path, "policy"), "pod-groups", "{`basic`, `gang`}", detail)
+    elif not policy:
+        yield required((*path, "policy"), "pod-groups", "exactly one of `basic`, `gang` is required")
+    elif "gang" in policy and policy["gang"].get("minCount", 0) <= 0:
+        count = policy["gang"].get("minCount", 0)
+        yield invalid((*path, "policy", "gang", "minCount"), "pod-groups", count, "must be greater than zero")
+
+
+def check_v1alpha1_change(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
+    spec, before = new.get("spec", {}), (old or {}).get("spec", {})
+    fields = root.fields["spec"].type.fields
+    if "controllerRef" in before and spec.get("controllerRef") != before["controllerRef"]:
+        text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
+        yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
+    if spec.get("podGroups") != before.get("podGroups"):
+        written = _dig(getattr(new, "written", None), "spec", "podGroups")
+        text = _internal(fields["podGroups"].type, spec.get("podGroups"), written)
+        yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
+
+
+def _internal(of: Type, value: Any, written: Any) -> str:
+    if value is None:
+        return "[]" if written == [] else "null"
+    return write_json(to_internal(of, value, written))
+
+
+RULES: Mapping[str, Rule] = {
+    "unique-template-names": check_unique_names,
+    "max-tree-depth": check_depth,
+    "single-priority": check_single_priority,
+    "composite-has-children": check_children,
+    "parent-needs-workload-ref": check_parent_needs_workload,
+    "claim-status-name": check_claim_statuses,
+    "conditions": check_conditions,
+    "v1alpha1-workload": check_v1alpha1_workload,
+    "v1alpha1-workload-change": check_v1alpha1_change,
+}

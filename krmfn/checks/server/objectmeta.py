@@ -1,0 +1,195 @@
+"""The rules of `metadata`, the same for every kind: names, labels, annotations, owners, finalizers, managed fields.
+
+Values are normal (see decode). What differs between releases is an argument that the schema of ObjectMeta carries.
+
+Source: k8s.io/apimachinery/pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation, plus the finalizer rule of
+k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from krmfn.checks.server.causes import Cause, forbidden, invalid, invalid_text, required, too_long
+from krmfn.checks.server.formats import (
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_path_segment,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.checks.server.spell import quote, to_api, write_json
+from krmfn.checks.server.types import Type
+
+Out = list[Cause]
+
+_ANNOTATIONS = 256 * 1024
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_LABELS = ("metadata", "labels")
+_OWNERS = ("metadata", "ownerReferences")
+_FINALIZERS = ("metadata", "finalizers")
+_MANAGED = ("metadata", "managedFields")
+
+
+def check_new_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
+    """What a create refuses. The name has been generated and the namespace filled in before."""
+    _check_names(meta, check_long_name, out)
+    _check_common(of, meta, out)
+    for index, name in enumerate(meta.get("finalizers", ())):
+        _check_kube_finalizer(name, index, out)
+
+
+def check_changed_metadata(of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out) -> None:
+    """What an update refuses. Both have the system's fields filled in."""
+    if meta == old:
+        return
+    _check_names(meta, check_path_segment, out)
+    _check_common(of, meta, out)
+    if "deletionTimestamp" in old:
+        added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
+        if added:
+            listed = ", ".join(quote(name) for name in added)
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            out.append(forbidden(_FINALIZERS, "metadata-finalizer", f"{detail} []string{{{listed}}}"))
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if meta.get(name) != old.get(name):
+            text = write_json(meta.get(name))
+            out.append(invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable"))
+    for index, name in enumerate(meta.get("finalizers", ())):
+        _check_kube_finalizer(name, index, out)
+
+
+def _check_names(meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]], out: Out) -> None:
+    prefix = meta.get("generateName")
+    hand = check is check_long_name
+    if prefix:
+        masked = _mask_dash(prefix) if hand else prefix
+        for message in _as_characters(check(masked), hand):
+            out.append(invalid(("metadata", "generateName"), "metadata-name", prefix, message))
+    name = meta.get("name")
+    if not name:
+        out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
+    else:
+        plain = name.replace("<random>", "00000") if "<random>" in name else name
+        for message in _as_characters(check(plain), hand):
+            out.append(invalid(("metadata", "name"), "metadata-name", name, message))
+    namespace = meta.get("namespace")
+    if not namespace:
+        out.append(required(("metadata", "namespace"), "metadata-namespace"))
+    else:
+        for message in check_short_name(namespace, "characters"):
+            out.append(invalid(("metadata", "namespace"), "metadata-namespace", namespace, message))
+
+
+def _mask_dash(prefix: str) -> str:
+    """A trailing dash and the byte before it become `a`, because five characters will follow."""
+    text = prefix.encode("utf-8", "surrogatepass")
+    return (text[:-2] + b"a").decode("utf-8", "replace") if len(text) > 1 and text[-1:] == b"-" else prefix
+
+
+def _as_characters(messages: tuple[str, ...], hand: bool) -> tuple[str, ...]:
+    return tuple(message.replace("253 bytes", "253 characters") for message in messages) if messages and hand else messages
+
+
+def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
+    generation = meta.get("generation", 0)
+    if generation < 0:
+        out.append(invalid(("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"))
+    labels = meta.get("labels")
+    if labels:
+        for key, value in labels.items():
+            for message in check_label_key(key):
+                out.append(invalid(_LABELS, "metadata-label", key, message))
+            for message in check_label_value(value):
+                out.append(invalid(_LABELS, "metadata-label", value, message))
+    annotations = meta.get("annotations")
+    if annotations:
+        _check_annotations(annotations, out)
+    if "ownerReferences" in meta:
+        _check_owners(of, meta["ownerReferences"], out)
+    if "finalizers" in meta:
+        _check_finalizers(meta["finalizers"], out)
+    if "managedFields" in meta:
+        _check_managed_fields(meta["managedFields"], out)
+
+
+def _check_annotations(annotations: Mapping[str, str], out: Out) -> None:
+    size = 0
+    for key, value in annotations.items():
+        for message in check_label_key(key.lower()):
+            out.append(invalid(("metadata", "annotations"), "metadata-annotation", key, message))
+        size += count_bytes(key) + count_bytes(value)
+    if size > _ANNOTATIONS:
+        out.append(too_long(("metadata", "annotations"), "metadata-annotation", _ANNOTATIONS))
+
+
+def _check_owners(of: Type, owners: list[Any], out: Out) -> None:
+    indexed = of.keywords.get("x-kubernetes-owner-references") == "indexed"
+    controller = ""
+    for index, owner in enumerate(owners):
+        if indexed:
+            _check_owner(owner, (*_OWNERS, index), out)
+        else:
+            _check_owner_plainly(owner, out)
+        api_version = owner.get("apiVersion", "")
+        if api_version == "v1" and owner.get("kind") == "Event":
+            where = (*_OWNERS, index) if indexed else _OWNERS
+            item = of.fields["ownerReferences"].type.item
+            text = write_json(to_api(item, owner)) if item else ""
+            out.append(invalid_text(where, "metadata-owner", text, "/v1, Kind=Event is disallowed from being an owner"))
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                text = write_json(to_api(of.fields["ownerReferences"].type, owners))
+                detail = 'Only one reference can have Controller set to true. Found "true" in references for'
+                out.append(invalid_text(_OWNERS, "metadata-owner", text, f"{detail} {controller} and {name}"))
+            else:
+                controller = name
+
+
+def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...], out: Out) -> None:
+    api_version = owner.get("apiVersion", "")
+    if not api_version:
+        out.append(required((*path, "apiVersion"), "metadata-owner", "must not be empty"))
+    elif api_version.count("/") > 1 or api_version.endswith("/"):
+        out.append(
+            invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
+        )
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            out.append(required((*path, name), "metadata-owner", "must not be empty"))
+
+
+def _check_owner_plainly(owner: Mapping[str, Any], out: Out) -> None:
+    """The spelling of 1.35 and 1.36: no index, Invalid instead of Required."""
+    api_version = owner.get("apiVersion", "")
+    if not api_version or api_version == "/" or api_version.count("/") > 1 or api_version.endswith("/"):
+        out.append(invalid((*_OWNERS, "apiVersion"), "metadata-owner", api_version, "version must not be empty"))
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            out.append(invalid((*_OWNERS, name), "metadata-owner", "", "must not be empty"))
+
+
+def _check_finalizers(finalizers: list[str], out: Out) -> None:
+    for name in finalizers:
+        for message in check_label_key(name):
+            out.append(invalid(_FINALIZERS, "metadata-finalizer", name, message))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        out.append(invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail))
+
+
+def _check_kube_finalizer(name: str, index: int, out: Out) -> None:
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
+        detail = "name is neither a standard finalizer name nor is it fully qualified"
+        out.append(invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail))
+
+
+def _check_managed_fields(entries: list[Any], out: Out) -> None:
+    """Entries that the server cannot read never get here: see strategy.forget_unreadable_managers."""
+    for index, entry in enumerate(entries):
+        for name, limit in (("manager", 128), ("subresource", 256)):
+            if count_bytes(entry.get(name, "")) > limit:
+                out.append(too_long((*_MANAGED, index, name), "metadata-managed-fields", limit))

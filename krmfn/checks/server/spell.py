@@ -1,0 +1,116 @@
+"""How the server writes values into texts: Go's quoting, and objects as JSON in the API's or in the internal spelling.
+
+Source: strconv.Quote; k8s.io/apimachinery/pkg/util/validation/field/errors.go (Error.ErrorBody).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.checks.server.types import Field, Type
+
+_SHORT = {
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"
+}  # fmt: skip
+
+
+def quote(text: str) -> str:
+    """strconv.Quote: printable characters stay, the rest is escaped."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    out = []
+    for character in text:
+        short = _SHORT.get(character)
+        if short:
+            out.append(short)
+        elif character.isprintable() and (character == " " or not character.isspace()):
+            out.append(character)
+        else:
+            code = ord(character)
+            if code < 0x80:
+                out.append(f"\\x{code:02x}")
+            else:
+                out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return '"' + "".join(out) + '"'
+
+
+def spell(value: Any) -> str:
+    """A plain value as an error prints it: strings quoted, numbers and booleans bare, nil as null."""
+    if value is None:
+        return "null"
+    if type(value) is str:
+        return quote(value)
+    if type(value) is bool:
+        return "true" if value else "false"
+    return str(value)
+
+
+def write_json(value: Any) -> str:
+    """JSON as Go's encoder writes it: no blanks, and <, >, & and line separators escaped."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029\x7f":
+        if character in text and character != "\x7f":
+            text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def to_api(of: Type, value: Any) -> Any:
+    """A normal value as the server returns it: keys in Go's order, required keys written even when empty."""
+    if of.kind == "struct":
+        out = {}
+        for field in of.fields.values():
+            if field.name in value:
+                out[field.name] = to_api(field.type, value[field.name])
+            elif field.always_written:
+                out[field.name] = None if field.pointer else _zero(field)
+            elif field.type.kind == "struct" and not field.pointer:
+                out[field.name] = to_api(field.type, {})
+        return out
+    if of.kind == "list" and of.item:
+        return [to_api(of.item, item) for item in value]
+    if of.kind == "map" and of.item:
+        return {key: to_api(of.item, item) for key, item in sorted(value.items())}
+    return value
+
+
+def _zero(field: Field) -> Any:
+    kind = field.type.kind
+    if kind == "struct":
+        return to_api(field.type, {})
+    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(kind)
+
+
+def to_internal(of: Type, value: Any, written: Any = None) -> Any:
+    """A normal value in the spelling of hand-written rules: Go field names, every field there.
+
+    `written` is the value before it was made normal; an empty list in it is spelled `[]`, an absent one `null`.
+    """
+    if of.kind == "struct":
+        if not isinstance(written, dict):
+            written = {}
+        return {
+            field.go_name: _internal_field(field, value.get(field.name), written.get(field.name))
+            for field in of.fields.values()
+        }
+    if of.kind == "list" and of.item:
+        if not isinstance(written, list):
+            written = ()
+        return [
+            to_internal(of.item, item, written[index] if index < len(written) else None)
+            for index, item in enumerate(value)
+        ]
+    return value
+
+
+def _internal_field(field: Field, value: Any, written: Any) -> Any:
+    if value is not None:
+        return to_internal(field.type, value, written)
+    if field.pointer:
+        return None
+    if field.type.kind == "struct":
+        return to_internal(field.type, {}, written)
+    if field.type.kind in ("list", "map"):
+        return written if written in ([], {}) else None
+    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(field.type.kind)

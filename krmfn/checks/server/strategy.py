@@ -1,0 +1,169 @@
+"""What the server does to an object before it looks at it: defaults, system fields, gated fields that are off.
+
+Objects are normal and changed in place; the caller owns them. Knows keywords, no kinds.
+
+Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strategy.go) and of k8s.io/apiserver
+(pkg/registry/rest); sections 2.4, 4.5, 5.9 and 8.1 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.checks.server.types import Field, Type
+from krmfn.krm.paths import Path
+
+_SYSTEM = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
+def fill_defaults(of: Type, value: dict[str, Any]) -> None:
+    """Static defaults of this struct and everything below it."""
+    plan = of.cache.get("defaults")
+    if plan is None:
+        plan = of.cache["defaults"] = _plan(of, _has_default, frozenset())
+    own, below = plan
+    for field in own:
+        if field.name not in value:
+            value[field.name] = copy_value(field.default)
+    for field in below:
+        for inner in _structs(field, value):
+            fill_defaults(_struct_of(field), inner)
+
+
+def drop_gated(
+    of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path = ()
+) -> Iterator[tuple[Path, str]]:
+    """Remove the fields whose gate is off, unless the stored object uses them. Yields (path, gate) of what was there."""
+    plan = of.cache.get("drops")
+    if plan is None:
+        plan = of.cache["drops"] = _plan(of, _is_gated, frozenset())
+    own, below = plan
+    for field in own:
+        if field.name in new and not (old and field.name in old):
+            del new[field.name]
+            yield (*path, field.name), field.gate
+    for field in below:
+        value = new.get(field.name)
+        if not value:
+            continue
+        before = (old or {}).get(field.name)
+        where = (*path, field.name)
+        if field.type.kind == "struct":
+            yield from drop_gated(field.type, value, before, where)
+        else:
+            yield from _drop_in_list(field, value, before or [], where)
+
+
+def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) -> Iterator[tuple[Path, str]]:
+    """Items are matched with stored ones by index or by name, as the strategy does for that list."""
+    assert field.type.item is not None
+    named = {item.get("name", ""): item for item in old} if field.drop_by == "name" else None
+    for index, item in enumerate(value):
+        if named is not None:
+            before = named.get(item.get("name", ""))
+        else:
+            before = old[index] if index < len(old) else None
+        yield from drop_gated(field.type.item, item, before, (*path, index))
+
+
+def _has_default(field: Field) -> bool:
+    return field.default is not None
+
+
+def _is_gated(field: Field) -> bool:
+    return bool(field.gate)
+
+
+def _plan(of: Type, test: Any, seen: frozenset[int]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """The fields of this struct that pass the test, and those below which some do."""
+    own = tuple(field for field in of.fields.values() if test(field))
+    below = tuple(field for field in of.fields.values() if not field.opaque and _reaches(field.type, test, seen))
+    return own, below
+
+
+def _reaches(of: Type, test: Any, seen: frozenset[int]) -> bool:
+    if of.kind == "list" and of.item is not None:
+        return _reaches(of.item, test, seen)
+    if of.kind != "struct" or id(of) in seen:
+        return False
+    seen |= {id(of)}
+    return any(
+        test(field) or (not field.opaque and _reaches(field.type, test, seen)) for field in of.fields.values()
+    )
+
+
+def _struct_of(field: Field) -> Type:
+    of = field.type
+    while of.kind == "list" and of.item is not None:
+        of = of.item
+    return of
+
+
+def _structs(field: Field, value: dict[str, Any]) -> list[Any]:
+    """The struct or structs that a field holds; a plain struct is there even when nothing was written."""
+    held = value.get(field.name)
+    if field.type.kind == "struct":
+        if held is None:
+            if field.pointer:
+                return []
+            held = value[field.name] = {}
+        return [held]
+    return held or []
+
+
+def copy_value(value: Any) -> Any:
+    """A deep copy of a JSON-like value."""
+    if isinstance(value, dict):
+        return {key: copy_value(item) for key, item in value.items()}
+    return [copy_value(item) for item in value] if isinstance(value, list) else value
+
+
+def wipe_system_fields(meta: dict[str, Any]) -> None:
+    """What a create ignores in metadata."""
+    for name in _SYSTEM:
+        meta.pop(name, None)
+
+
+def generate_name(meta: dict[str, Any]) -> None:
+    """A name from generateName: its first 58 bytes and five random characters, here the word `<random>`."""
+    prefix = meta.get("generateName")
+    if prefix and not meta.get("name"):
+        encoded = prefix.encode("utf-8", "surrogatepass")
+        if len(encoded) > 58:
+            prefix = encoded[:58].decode("utf-8", "replace")
+        meta["name"] = prefix + "<random>"
+
+
+def drop_repeated_owners(meta: dict[str, Any]) -> str:
+    """Equal owner references are kept once. Returns the warning, if any."""
+    owners = meta.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return ""
+    kept: list[Any] = []
+    repeated = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if not repeated:
+        return ""
+    meta["ownerReferences"] = kept
+    return (
+        "metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
+        f" such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    )
+
+
+def forget_unreadable_managers(meta: dict[str, Any]) -> None:
+    """Managed fields of which one entry cannot be read are replaced by the server's own."""
+    entries = meta.get("managedFields", ())
+    for entry in entries:
+        if (
+            entry.get("operation") not in ("Apply", "Update")
+            or entry.get("fieldsType") != "FieldsV1"
+            or not entry.get("apiVersion")
+        ):
+            del meta["managedFields"]
+            return

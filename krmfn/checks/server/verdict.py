@@ -1,0 +1,39 @@
+"""What the server answers to one request."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from krmfn.checks.server.causes import Cause
+from krmfn.krm.paths import Path, format_path
+
+_NOTHING: dict[str, Any] = {}
+
+
+class Verdict(NamedTuple):
+    """The answer. `code` is the HTTP status; accepted means below 300.
+
+    `causes` are the refusals by field (for 400 the decoder's problems, for 403 the plugin's one); `message` is the
+    server's whole text. `dropped` are paths that were sent and are silently removed, because a gate is off. `stored` is
+    the object as the server holds it afterwards, in normal form (see decode): what `write_object` turns into JSON.
+    """
+
+    code: int
+    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    dropped: tuple[tuple[Path, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    stored: dict[str, Any] = _NOTHING
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the object would be stored."""
+        return self.code < 300
+
+
+def refuse(kind: str, group: str, name: str, causes: list[Cause]) -> Verdict:
+    """The 422 of validation."""
+    texts = list(dict.fromkeys(f"{format_path(cause.path)}: {cause.message}" for cause in causes))
+    body = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    qualified = f"{kind}.{group}" if group else kind
+    return Verdict(422, f'{qualified} "{name}" is invalid: {body}', tuple(causes))
