@@ -1,0 +1,71 @@
+"""The wheel in a virtual environment of its own: what a user gets from an index is whole."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.tools import JOB, ROOT, function
+
+pytestmark = pytest.mark.xdist_group("wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by pip from this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True)
+    (built,) = folder.glob("krmfn-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a fresh environment that holds the wheel and what it depends on."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    interpreter = folder / "bin" / "python"
+    subprocess.run([str(interpreter), "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+    return interpreter
+
+
+def test_the_wheel_holds_the_schemas_and_nothing_of_the_tests(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "krmfn/schemas/krmfn/v1alpha1/gangscheduling.json" in names
+    assert "krmfn/schemas/kubernetes/1.37/podgroup.json" in names
+    assert "krmfn/py.typed" in names
+    assert {name.split("/")[0] for name in names} == {"krmfn", f"krmfn-{wheel.name.split('-')[1]}.dist-info"}
+
+
+def test_two_builds_give_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_installed_function_runs_anywhere_without_environment(python: Path, tmp_path: Path) -> None:
+    request = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [JOB]}
+    done = subprocess.run(
+        [str(python.parent / "krmfn")],
+        input=yaml.safe_dump({**request, "functionConfig": function()}),
+        env={},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [item["kind"] for item in yaml.safe_load(done.stdout)["items"]] == ["Job", "Workload", "PodGroup"]
+
+
+def test_the_installed_command_finds_its_schemas(python: Path, tmp_path: Path) -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "a"}}
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump({**group, "spec": {}}))
+    command = [str(python.parent / "krmfn"), "validate", "a.yaml"]
+    done = subprocess.run(command, env={}, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "spec.schedulingPolicy" in done.stdout
