@@ -1,6 +1,6 @@
-"""Writes what the commands of pages really print into the pages: `python -m tests.docs.update docs/tutorial.md`.
+"""Writes the files and outputs that pages show into them: `python -m tests.docs.update docs/tutorial.md`.
 
-Outputs that hold `...` and still match are left alone. Read the difference before you commit it.
+Without names, all pages. Outputs that hold `...` and still match are left alone. Read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -9,24 +9,44 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.docs.pages import matches, read_page
-from tests.docs.sessions import run_page
+from tests.docs.pages import Page, matches, read_page
+from tests.docs.sessions import ROOT, run_page, source
 
 
 def main(names: list[str]) -> None:
     """Update the named pages in place."""
-    for name in names:
-        path = Path(name).resolve()
-        with tempfile.TemporaryDirectory() as folder:
-            runs = run_page(path, read_page(path), Path(folder))
-        lines = path.read_text().splitlines(keepends=True)
-        for step, outcome in reversed(runs):
-            if not step.line_of_output or matches(step.output, outcome.output):
-                continue
-            first = step.line_of_output - 1
-            lines[first : first + len(step.output.splitlines())] = outcome.output.splitlines(keepends=True)
-            print(f"{name}:{step.line}: {step.command}")
-        path.write_text("".join(lines))
+    for path in map(Path.resolve, map(Path, names)) if names else sorted((ROOT / "docs").rglob("*.md")):
+        update_files(path, read_page(path))
+        if "```console" in path.read_text():
+            update_outputs(path, read_page(path))
+
+
+def update_files(path: Path, page: Page) -> None:
+    """Put the text of the repository's files into the blocks that show them."""
+    lines = path.read_text().splitlines(keepends=True)
+    for block in reversed(page.blocks):
+        file = source(path, page, block)
+        if not block.title or not file.is_file():
+            continue
+        opening = lines[block.line - 1]
+        indent = opening[: len(opening) - len(opening.lstrip())]
+        shown = [indent + line if line.strip() else line for line in file.read_text().splitlines(keepends=True)]
+        lines[block.line : block.line + len(block.text.splitlines())] = shown
+    path.write_text("".join(lines))
+
+
+def update_outputs(path: Path, page: Page) -> None:
+    """Put what the commands print behind them."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = run_page(path, page, Path(folder))
+    lines = path.read_text().splitlines(keepends=True)
+    for step, outcome in reversed(runs):
+        if not step.line_of_output or matches(step.output, outcome.output):
+            continue
+        first = step.line_of_output - 1
+        lines[first : first + len(step.output.splitlines())] = outcome.output.splitlines(keepends=True)
+        print(f"{path.name}:{step.line}: {step.command}")
+    path.write_text("".join(lines))
 
 
 if __name__ == "__main__":
