@@ -8,7 +8,7 @@ from krmfn.checks.members import from_tree
 from krmfn.config import Settings
 from krmfn.findings import Finding, Member
 from krmfn.krm.item import Item
-from krmfn.sources import read_tree
+from krmfn.sources import count_pods
 from krmfn.sources.rules import SEVERITIES
 
 
@@ -20,7 +20,7 @@ def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Membe
     members: list[Member] = []
     findings: list[Finding] = []
     for item in items:
-        reading = read_tree(item.value, item.ref, settings.gang, settings)
+        reading = count_pods(item.value, item.ref, settings)
         findings += [Finding(item, note) for note in reading.notes]
         if reading.group is not None:
             members += from_tree((item,), reading.group)

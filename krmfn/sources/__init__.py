@@ -35,7 +35,7 @@ from krmfn.sources.statefulset import read_statefulset
 from krmfn.sources.trainingoperator import ROLES, read_trainingjob
 from krmfn.tree import Group
 
-__all__ = ["RULES", "SOURCES", "Reading", "Source", "read_tree"]
+__all__ = ["RULES", "SOURCES", "Reading", "Source", "count_pods", "read_tree"]
 
 Source = Callable[[Manifest], Group | None]
 
@@ -57,6 +57,14 @@ SOURCES: Mapping[tuple[str, str], Source] = {
 }
 
 
+def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings) -> Reading:
+    """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
+
+    Notes that only explain why there is no gang are not among the notes.
+    """
+    return _read(Manifest(value, ref, None, settings))
+
+
 def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> Reading:
     """The tree of the manifest `value`, whose (group, kind) must be in SOURCES, and the notes on the way.
 
@@ -67,6 +75,11 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
         message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
         manifest.note("generated-name", ("metadata", "generateName"), message, "give it a metadata.name")
         return Reading(None, tuple(manifest.notes))
+    return _read(manifest)
+
+
+def _read(manifest: Manifest) -> Reading:
+    ref = manifest.ref
     group = SOURCES[ref.group, ref.kind](manifest)
     if group is None and not manifest.notes:
         manifest.note("group-without-pods", ("spec",), f"nothing in this {ref.kind} asks for pods")

@@ -38,8 +38,8 @@ def read_replicas(manifest: Manifest, name: str) -> Leaf | None:
     """The leaf of a kind with `spec.replicas` (1) and `spec.template`. None unless the gang was asked for."""
     if not manifest.options.requested:
         message = f"pods of a {manifest.ref.kind} serve on their own: no gang unless asked for"
-        manifest.note("gang-on-request", ("spec",), message, 'annotate it krmfn.dev/gang: "true" to have one')
-        return None
+        if manifest.decline("gang-on-request", ("spec",), message, 'annotate it krmfn.dev/gang: "true" to have one'):
+            return None
     replicas = manifest.count(_REPLICAS, 1)
     if replicas < 0:
         manifest.note("count-negative", _REPLICAS, f"replicas is {replicas}", "use 0 or more")

@@ -79,8 +79,9 @@ def _schedules_itself(manifest: Manifest) -> bool:
     if manifest.settings.feature_gates.get("WorkloadWithJob") is False:
         return False  # the API server drops the field
     message = "spec.scheduling makes the Job controller create the groups of this Job: nothing is generated"
-    manifest.note("job-own-scheduling", path, message, "remove spec.scheduling to have krmfn write them instead")
-    return True
+    return manifest.decline(
+        "job-own-scheduling", path, message, "remove spec.scheduling to have krmfn write them instead"
+    )
 
 
 def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
@@ -89,9 +90,8 @@ def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
         message = (
             "a Job without completions is a work queue, whose pods do not need each other: no gang unless asked for"
         )
-        manifest.note("job-no-gang", (*spec, "parallelism"), message, 'annotate it krmfn.dev/gang: "true" to have one')
-        return False
+        hint = 'annotate it krmfn.dev/gang: "true" to have one'
+        return not manifest.decline("job-no-gang", (*spec, "parallelism"), message, hint)
     if count_job_pods(manifest, spec) == 1:
-        manifest.note("job-no-gang", (*spec, "parallelism"), "a Job of a single pod needs no gang")
-        return False
+        return not manifest.decline("job-no-gang", (*spec, "parallelism"), "a Job of a single pod needs no gang")
     return True

@@ -78,7 +78,7 @@ def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup
     Then a note predicts what it will create, and nothing is generated.
     """
     predict = _PREDICTIONS.get(manifest.settings.kuberay.manages)
-    return predict is not None and predict(manifest, spec, groups, autoscaling)
+    return predict is not None and not manifest.counting and predict(manifest, spec, groups, autoscaling)
 
 
 def _predict_kubernetes_was(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:

@@ -31,7 +31,8 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
         return None
     if replicas > 1 and not _is_asked_for(manifest, replicas):
         return None
-    group = _read_late_leader(manifest, replicas, size) if _starts_late(manifest) else _read(manifest, replicas, size)
+    late = _starts_late(manifest) and not manifest.counting
+    group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
     if group:
         manifest.note_link_version(_WORKER, "LeaderWorkerSet v0.9.0")
     return group
@@ -80,5 +81,4 @@ def _is_asked_for(manifest: Manifest, replicas: int) -> bool:
         manifest.note("rollout-shares-gang", _REPLICAS, f"{message}: scaling and rollouts will find it filled", hint)
         return True
     hint = 'annotate it krmfn.dev/gang: "true" for that, or write one LeaderWorkerSet of replicas: 1 per group'
-    manifest.note("gang-on-request", _REPLICAS, f"{message}: no gang unless asked for", hint)
-    return False
+    return not manifest.decline("gang-on-request", _REPLICAS, f"{message}: no gang unless asked for", hint)

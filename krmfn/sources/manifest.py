@@ -25,13 +25,19 @@ class Reading(NamedTuple):
 
 
 class Manifest:
-    """One manifest with what is asked of it. A value that cannot be read leaves a note and counts as absent."""
+    """One manifest with what is asked of it. A value that cannot be read leaves a note and counts as absent.
 
-    def __init__(self, value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> None:
+    With `options` None nobody asks for a gang: the pods are counted, whatever may speak against one.
+    """
+
+    def __init__(
+        self, value: Mapping[str, Any], ref: ResourceRef, options: GangOptions | None, settings: Settings
+    ) -> None:
         self.value = value
         self.ref = ref
-        self.options = options
+        self.options = options or settings.gang
         self.settings = settings
+        self.counting = options is None
         self.notes: list[Note] = []
 
     @property
@@ -44,6 +50,12 @@ class Manifest:
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
         self.notes.append(Note(rule, path, message, current, proposed, hint))
+
+    def decline(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> bool:
+        """Say why there will be no gang although there are pods. False, and no note, when pods are only counted."""
+        if not self.counting:
+            self.note(rule, path, message, hint, proposed)
+        return not self.counting
 
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` when there is none."""

@@ -36,8 +36,8 @@ def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
     if autoscaling and manifest.options.autoscaling == "Skip":
         message = "no gang for a cluster that autoscales: its number of pods changes at run time"
         hint = "set autoscaling: MinReplicas for a gang of the head and minReplicas of every group"
-        manifest.note("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint)
-        return None
+        if manifest.decline("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint):
+            return None
     head_path = (*spec, "headGroupSpec")
     head = manifest.template((*head_path, "template"), 1, head_path)
     if head is None:

@@ -19,5 +19,6 @@ def read_statefulset(manifest: Manifest) -> Group | None:
     if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
         message = f"the {leaf.pods} pods are made one after the other, each when the one before is ready (OrderedReady)"
         hint = "set podManagementPolicy: Parallel"
-        manifest.note("ordered-start-deadlock", _POLICY, message, hint, proposed="Parallel")
+        if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
+            return None
     return leaf

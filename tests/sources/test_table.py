@@ -23,12 +23,15 @@ def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
     assert reading.notes
 
 
+_NOTING = ("note", "decline")
+
+
 def _noted_rules() -> set[str]:
-    """The first argument of every call of `note` in the sources."""
+    """The first argument of every call of `note` and `decline` in the sources."""
     found = set()
     for path in FOLDER.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "note":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _NOTING:
                 rule = node.args[0]
                 if isinstance(rule, ast.Constant):
                     found.add(str(rule.value))
