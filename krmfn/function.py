@@ -21,7 +21,7 @@ LOCAL = "config.kubernetes.io/local-config"
 
 def main() -> int:
     """Runs the function on this process's streams and returns the exit code."""
-    return run(process)
+    return run(process, report=_report)
 
 
 def process(resources: ResourceList) -> Iterable[Result]:
@@ -90,6 +90,13 @@ def _read_settings(config: Item | None) -> Settings:
         raise Misconfigured(
             Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
         ) from None
+
+
+def _report(results: Iterable[Result]) -> str:
+    """What goes to stderr: all that kustomize shows of a run."""
+    from krmfn.reports.text import render_short
+
+    return render_short(results)
 
 
 def _is_generator(config: Item, items: list[Item]) -> bool:

@@ -95,6 +95,21 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
     return kustomization.text.encode() if kustomization.changed else text
 
 
+def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) -> bytes:
+    """The kustomization without `entries` (list name to entries). Raises Unreadable and NotPossible."""
+    kustomization = Item(Source(data, path), 0, len(data))
+    for field, unwanted in entries.items():
+        gone = {posixpath.normpath(entry) for entry in unwanted}
+        listed = kustomization.get((field,))
+        for place in reversed(range(len(listed) if isinstance(listed, list) else 0)):
+            if _normalize(kustomization.get((field, place))) in gone:
+                try:
+                    kustomization.remove((field, place))
+                except EditRefused as refusal:
+                    raise NotPossible(f"{path}: {field}: entry {place} cannot be removed: {refusal}") from None
+    return kustomization.text.encode() if kustomization.changed else data
+
+
 def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedFile]:
     """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
 

@@ -31,17 +31,15 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
     """What the API server would refuse in the objects of one gang, at the fields that the user wrote."""
     if settings.scheduler != "Kubernetes" or not wanted.emission.objects:
         return
-    try:
-        from krmfn.checks.server import validate_create
-    except ImportError:
-        return
+    from krmfn.checks.server import validate_create
     from krmfn.targets import choose_target
 
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
     gates = {**dict.fromkeys(choose_target(settings).gates(wanted.emission), True), **settings.feature_gates}
     seen = set()
     for value in wanted.emission.objects:
-        for cause in validate_create(value, settings.release, gates).causes:
+        verdict = validate_create(value, settings.release, gates)
+        for cause in verdict.causes if verdict else ():
             item, path = trace(wanted, value, cause.path)
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
             if (id(item), path, cause.message) not in seen:

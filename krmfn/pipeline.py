@@ -106,7 +106,8 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     from krmfn.targets.gates import note_gates
 
     target = choose_target(settings)
-    wanted, gates = [], []
+    wanted: list[Wanted] = []
+    gates: list[str] = []
     for gang, items in found.asked:
         emission = target.emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))

@@ -48,7 +48,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Joined(click.ParamType):
+class Joined(click.ParamType[str]):
     """Several of `choices`, separated by commas; stays a string."""
 
     name = "list"
@@ -80,8 +80,9 @@ def build(module: ModuleType, name: str) -> click.Command:
         required = arguments.least > 0
         count = arguments.most if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
-        metavar = arguments.metavar.replace("...", "")
-        parameters.append(click.Argument(["words"], nargs=count or -1, required=required, metavar=metavar, type=kind))
+        parameters.append(
+            click.Argument(["words"], nargs=count or -1, required=required, metavar=arguments.metavar, type=kind)
+        )
     parameters += [_option(option) for option in module.OPTIONS]
     text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
     return click.Command(name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0])

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, read_settings
 
+if TYPE_CHECKING:
+    from krmfn.krm import Item
+
 FILE = "krmfn.yaml"
 API_GROUP = "krmfn.dev/"
+KIND = "GangScheduling"
 
 
-def load_settings(options: Mapping[str, Any]) -> Settings:
-    """The settings of --config (or the nearest krmfn.yaml), with --kubernetes and --feature-gates on top.
+def load_settings(options: Mapping[str, Any], items: Iterable[Item] = ()) -> Settings:
+    """The settings of --config, of the nearest krmfn.yaml, or of the one configuration among the manifests, with
+    --kubernetes and --feature-gates on top.
 
     Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
     """
     path = options.get("config") or _find()
-    settings = read_settings(_read(path) if path else None)
+    if path:
+        value: Mapping[str, Any] | None = _read(path)
+    else:
+        # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
+        among = [item for item in items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
+        value = among[0].value if len(among) == 1 else None
+    settings = read_settings(value)
     if options.get("kubernetes"):
         settings = settings._replace(release=options["kubernetes"])
     if options.get("feature_gates"):

@@ -8,7 +8,7 @@ the input cannot be read (nothing is written) or the functionConfig cannot be us
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 from krmfn.krm.errors import Misconfigured, Unreadable
@@ -25,11 +25,13 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
     fail_on: Severity = "error",
+    report: Callable[[Sequence[Result]], str] | None = None,
 ) -> int:
     """Read a ResourceList from `stdin`, let `function` change it, write it to `stdout`; give the exit status.
 
     The function edits the list and yields results. While it runs `sys.stdout` is stderr, so a stray print corrupts
-    nothing. Everything is written at the end or not at all. `fail_on` is the severity from which results are failures.
+    nothing. Everything is written at the end or not at all. `fail_on` is the severity from which results are failures;
+    `report` spells results for stderr, one line each by default.
     """
     errors = stderr or sys.stderr
     source = stdin or sys.stdin.buffer
@@ -37,7 +39,9 @@ def run(
     printed, sys.stdout = sys.stdout, errors
 
     def answer() -> int:
-        parts, status = _answer(function, source, errors, fail_on)
+        parts, results, status = _answer(function, source, fail_on)
+        if results:
+            errors.write((report or spell_results)(results))
         _write(target, parts)
         return status
 
@@ -48,7 +52,7 @@ def run(
 
 
 def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
-    """Do `work` and give its exit status; 2 with one line on stderr for unreadable input, 3 with a traceback for a defect.
+    """Do `work` and give its exit status; 2 with a line on stderr for unreadable input, 3 with a traceback for a defect.
 
     A reader that closed the pipe (`krmfn … | head`) is no failure of anybody: 0, silently.
     """
@@ -73,8 +77,8 @@ def _silence_stdout() -> None:
 
 
 def _answer(
-    function: Function, source: IO[bytes], errors: IO[str], fail_on: Severity
-) -> tuple[list[memoryview | bytes], int]:
+    function: Function, source: IO[bytes], fail_on: Severity
+) -> tuple[list[memoryview | bytes], list[Result], int]:
     if source.isatty():
         raise Unreadable("a ResourceList is expected on stdin, not a terminal")
     data = source.read()
@@ -85,17 +89,15 @@ def _answer(
         results = list(function(resources) or ())
     except Misconfigured as refusal:
         results = list(refusal.results)
-        _print(results, errors)
-        return [resources.render_original(results)], 2
-    _print(results, errors)
+        return [resources.render_original(results)], results, 2
     if has_errors(results, fail_on):
-        return [resources.render_original(results)], 1
-    return resources.render_parts(results), 0
+        return [resources.render_original(results)], results, 1
+    return resources.render_parts(results), results, 0
 
 
-def _print(results: Iterable[Result], errors: IO[str]) -> None:
-    for result in results:
-        print(spell_result(result), file=errors)
+def spell_results(results: Iterable[Result]) -> str:
+    """One line for each result."""
+    return "".join(spell_result(result) + "\n" for result in results)
 
 
 def spell_result(result: Result) -> str:

@@ -1,0 +1,29 @@
+"""`validate --fix`: makes the edits that findings propose, and shows them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.cli.options import UsageError
+from krmfn.findings import Finding
+from krmfn.fixes import apply_fixes
+from krmfn.manifests import Manifests
+from krmfn.rewriting import plan_changes, spell_diff, write
+
+
+def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str, Any]) -> list[Finding]:
+    """Edit the files (with --fix) or show the edits (with --diff); the findings that are left. Raises UsageError."""
+    if any(file.path == "-" or file.path.startswith("git:") for file in manifests.files):
+        raise UsageError("--fix and --diff need files, not stdin or a revision")
+    fixed = apply_fixes(findings)
+    changes = plan_changes(manifests.files, (), ())
+    if options["diff"]:
+        sys.stdout.write(spell_diff(changes))
+    if not options["fix"]:
+        return list(findings)
+    write(changes)
+    for change in changes:
+        sys.stderr.write(f"fixed {change.path}\n")
+    return list(fixed.left)

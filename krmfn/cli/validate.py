@@ -1,0 +1,61 @@
+"""`krmfn validate`: what the API server would refuse, what would never be scheduled, what operators would not do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.cli.configuration import load_settings
+from krmfn.cli.findings import exit_status, report
+from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, Option, UsageError
+from krmfn.cli.progress import track
+from krmfn.files import GIT, read_paths, read_revision
+from krmfn.manifests import Manifests, load
+
+SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
+ARGUMENTS = PATHS
+OPTIONS = (
+    Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
+    Option(
+        ("--update",),
+        "How the change is sent: by kubectl and Argo CD, by Flux, or as a PUT of the manifest alone.",
+        "apply",
+        ("apply", "server-side-apply", "replace"),
+    ),
+    Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
+    FAIL_ON,
+    Option(("--fix",), "Make the edits that findings propose.", False, flag=True),
+    Option(("--diff",), "Show the edits of --fix; without --fix, make none.", False, flag=True),
+    OUTPUT,
+    *COMMON,
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
+    new = load(track(list(read_paths(words)), "reading", options))
+    settings = load_settings(options, new.items)
+    fail_on = options["fail_on"] or settings.fail_on
+    old = _load_old(options["against"], words) if options["against"] else None
+    stages = options["stage"].split(",") if options["stage"] else STAGES
+    from krmfn.pipeline import find_all, to_results
+
+    findings = list(find_all(new.items, settings, old.items if old else None, stages, options["update"]))
+    if options["fix"] or options["diff"]:
+        from krmfn.cli.fixing import fix
+
+        findings = fix(new, findings, options)
+    results = [*new.problems, *(old.problems if old else ()), *to_results(findings)]
+    report(results, options, [(item.ref, item.file) for item in new.items], fail_on)
+    if not new.items and not options["quiet"]:
+        sys.stderr.write(f"krmfn: no Kubernetes objects in {' '.join(words)}\n")
+    return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
+
+
+def _load_old(against: str, words: Sequence[str]) -> Manifests:
+    if not against.startswith(GIT):
+        return load(read_paths([against]))
+    if words == ["-"] and ":" not in against.removeprefix(GIT):
+        raise UsageError(f"--against {against}: say which path of the revision, {against}:PATH, when stdin is checked")
+    return load(read_revision(against, words))

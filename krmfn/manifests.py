@@ -1,0 +1,78 @@
+"""Files of manifests, read: which objects they hold, which could not be read, and how they are written again.
+
+Knows files and text; not what the objects mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from krmfn.files import ManifestFile
+from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
+
+#: Files that steer tools: they are read, but they are no part of a stream of manifests.
+STEERING = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
+
+
+class Manifest(NamedTuple):
+    """A file and what was read in it."""
+
+    path: str
+    data: bytes
+    stream: Stream
+
+    @property
+    def steers(self) -> bool:
+        """Whether the file is for a tool, by its name."""
+        return self.path.rpartition("/")[2] in STEERING
+
+
+class Manifests(NamedTuple):
+    """All files of a call. `problems` are those that could not be read, and what was skipped in the others."""
+
+    files: tuple[Manifest, ...]
+    problems: tuple[Result, ...]
+
+    @property
+    def items(self) -> list[Item]:
+        """The objects of all files, in order."""
+        return [item for file in self.files for item in file.stream.items]
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether a file could not be read at all."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def load(files: Iterable[ManifestFile]) -> Manifests:
+    """Read all files; one that cannot be read does not hide the others."""
+    read: list[Manifest] = []
+    problems: list[Result] = []
+    for path, data in files:
+        try:
+            stream = Stream.parse(data, path)
+            for item in stream.items:
+                item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
+        except Unreadable as error:
+            place = FileRef(path, 0, error.line, error.column)
+            problems.append(Result(error.message, "error", file=place, tags={"rule": "unreadable", "stage": "server"}))
+            continue
+        read.append(Manifest(path, data, stream))
+        for skipped in stream.skipped:
+            place = FileRef(path, skipped.index, skipped.line, 1)
+            problems.append(Result(skipped.message, "info", file=place, tags={"rule": "skipped", "stage": "gitops"}))
+    return Manifests(tuple(read), tuple(problems))
+
+
+def join(parts: Sequence[bytes]) -> bytes:
+    """Several streams as one: a marker line between those that do not begin with one."""
+    whole = b""
+    for part in parts:
+        if not part.strip():
+            continue
+        if whole:
+            whole += b"" if whole.endswith(b"\n") else b"\n"
+            whole += b"" if part.startswith(b"---") else b"---\n"
+        whole += part
+    return whole
