@@ -34,7 +34,7 @@ def compose(text: str, find_anchor: FindAnchor | None = None, first_line: int = 
 def compose_all(text: str, find_anchor: FindAnchor | None = None, first_line: int = 1) -> list[Node]:
     """Read all documents in `text`; documents without content are left out. Raises Unreadable."""
     import yaml
-    from yaml.cyaml import CParser
+    from yaml._yaml import CParser
 
     documents: list[Node] = []
     parser: Any = None

@@ -13,8 +13,8 @@ Plain = str | int | float | bool | None
 
 _TAG = "tag:yaml.org,2002:"
 _WORDS: dict[str, bool | None] = {
-    **dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), True),
-    **dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), False),
+    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
+    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
 }
 #: Words that every reader agrees on.
@@ -42,7 +42,7 @@ def resolve_plain(text: str, tag: str | None = None) -> Plain:
     >>> [resolve_plain(text) for text in ("yes", "0o17", "1e3", "12:30", "08", "2020-01-02", "~")]
     [True, 15, 1000, '12:30', 8, '2020-01-02', None]
     """
-    if tag is not None and tag != "!":
+    if tag is not None:
         return _resolve_tagged(text, tag)
     if not text:
         return None
@@ -51,13 +51,14 @@ def resolve_plain(text: str, tag: str | None = None) -> Plain:
         return text
     if text in _WORDS:
         return _WORDS[text]
+    if text in _ENDLESS:
+        raise Unreadable(f"{text} has no spelling in JSON")
     if first in _DIGITS or first in "+-":
         number = parse_number(text)
         return text if number is None else number
     if first == ".":
-        if text in _ENDLESS:
-            raise Unreadable(f"{text} has no spelling in JSON")
-        number = _parse_float(text) if _is_float(text) else None
+        plain = _drop_underscores(text)
+        number = _parse_float(plain) if _is_float(plain) else None
         return text if number is None else number
     return text
 
@@ -109,6 +110,8 @@ def _parse_int(text: str) -> int | None:
     if digits[:1] == "0" and len(digits) > 1:
         base = {"x": 16, "o": 8, "b": 2}.get(digits[1].lower(), 8)
         digits = digits[1:] if base == 8 and digits[1] not in "oO" else digits[2:]
+        if digits[:1] == "0" and digits[1:2].lower() == {16: "x", 8: "o", 2: "b"}[base]:
+            return None  # int() would skip a second prefix
     if not digits.isascii() or not digits.isalnum():
         return None
     if len(digits) > 70:  # beyond 64 bits in every base; int() would take long
@@ -134,29 +137,71 @@ def _is_float(text: str) -> bool:
     return (whole.isdigit() and (not fraction or fraction.isdigit())) or (not whole and fraction.isdigit())
 
 
+def _drop_underscores(text: str) -> str:
+    """Take out underscores between digits; others stay and spoil the number."""
+    parts = text.split("_")
+    fits = all(part[:1].isdigit() for part in parts[1:]) and all(part[-1:].isdigit() for part in parts[:-1])
+    return "".join(parts) if fits else text
+
+
 def _parse_float(text: str) -> int | float | None:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         return None  # ParseFloat reports a range error, so the text stays a string
     # encoding/json prints integral floats below 1e21 without a point, and the API machinery reads those as int64.
-    if number.is_integer() and -_INT64 <= number < _INT64:
-        return int(number)
+    if number.is_integer() and abs(number) < 2 * _INT64:
+        whole = _round_like_go(number)
+        if -_INT64 <= whole < _INT64:
+            return whole
     return number
 
 
-def spell_key(value: Plain) -> str:
-    """Spell a resolved key as sigs.k8s.io/yaml does in JSON; a null key raises Unreadable.
+def _round_like_go(number: float) -> int:
+    """The shortest digits that give the float, filled up with zeros."""
+    mantissa, mark, exponent = repr(number).partition("e")
+    if not mark:
+        return int(number)
+    whole, _, fraction = mantissa.partition(".")
+    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
 
-    >>> [spell_key(resolve_plain(text)) for text in ("on", "8080", "0x10", "1.50")]
-    ['true', '8080', '16', '1.5']
+
+def spell_key(text: str, tag: str | None = None) -> str:
+    """Spell a plain key as sigs.k8s.io/yaml does in JSON; a null key raises Unreadable.
+
+    >>> [spell_key(text) for text in ("on", "8080", "0x10", "1.50", "1e7")]
+    ['true', '8080', '16', '1.5', '1e+07']
     """
+    if text in _ENDLESS and tag is None:
+        return text.lower().removeprefix("+")
+    value = resolve_plain(text, tag)
     if isinstance(value, str):
         return value
     if value is None:
         raise Unreadable("a key is null")
     if isinstance(value, bool):
         return "true" if value else "false"
+    plain = text.replace("_", "")
+    if isinstance(value, float) or (_parse_int(plain) is None and _is_float(plain)):
+        return _spell_float_key(float(plain))
+    if value >= _INT64:
+        raise Unreadable(f"the key {text} is beyond 64 bits with a sign")
     return str(value)
+
+
+def _spell_float_key(number: float) -> str:
+    """Format as Go's `strconv.FormatFloat(number, 'g', -1, 32)`: the shortest text that gives the same float32."""
+    import struct
+
+    try:
+        single = struct.pack("<f", number)
+    except OverflowError:
+        return ".inf" if number > 0 else "-.inf"
+    if struct.unpack("<f", single)[0] == 0:
+        return "-0" if str(number)[0] == "-" else "0"
+    text = next(text for digits in range(9) if struct.pack("<f", float(text := f"{number:.{digits}e}")) == single)
+    if -4 <= int(text.partition("e")[2]) < 6:
+        return repr(float(text)).removesuffix(".0")
+    return text
 
 
 def explain_ambiguity(text: str) -> str:

@@ -216,7 +216,7 @@ class Item:
         annotation only: its lines are not those of stdin.
         """
         file = self.file
-        if self.is_new or not self.source.path and file.path:
+        if self.is_new or (not self.source.path and file.path):
             return file
         text = self._original()
         root = self._compose(text) if self.touched else self._read()

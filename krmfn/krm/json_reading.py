@@ -30,11 +30,11 @@ class _Reader:
     """An explicit stack of open collections; strings are read by the C scanner of the json module."""
 
     def __init__(self, text: str, first_line: int) -> None:
-        from json.decoder import scanstring
+        from json import decoder
 
         self.text = text
         self.first_line = first_line
-        self.scan: Any = scanstring
+        self.scan: Any = vars(decoder)["scanstring"]  # the C scanner where there is one; typeshed omits it
 
     def read(self, position: int) -> tuple[Node, int]:
         stack: list[Mapping | Sequence] = []

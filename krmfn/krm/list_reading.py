@@ -9,8 +9,17 @@ from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
-from krmfn.krm.places import colon_after, column, entry_start, first_dash, line_start, next_line, visible_end
-from krmfn.krm.places import dash_of, is_block_scalar, last_leaf
+from krmfn.krm.places import (
+    colon_after,
+    column,
+    dash_of,
+    entry_start,
+    is_block_scalar,
+    last_leaf,
+    line_start,
+    next_line,
+    visible_end,
+)
 from krmfn.krm.source import Source
 from krmfn.krm.styling import detect_style, is_multiline
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from krmfn.krm.dialect import resolve_plain, spell_key
+from krmfn.krm.dialect import spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
@@ -32,7 +32,7 @@ def read_key(key: Node) -> str | None:
     if target.style and target.tag is None:
         return target.content
     try:
-        return spell_key(resolve_plain(target.content, target.tag))
+        return spell_key(target.content, target.tag)
     except Unreadable:
         return None
 

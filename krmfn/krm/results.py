@@ -38,7 +38,7 @@ class FileRef(NamedTuple):
     """A place in a file. `index` counts documents from 0, `line` and `column` from 1 (0: unknown)."""
 
     path: str
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which nobody needs of a place
     line: int = 0
     column: int = 0
 

@@ -65,7 +65,8 @@ def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
 
 def is_multiline(text: str, node: Mapping | Sequence) -> bool:
     """Whether a flow collection has its children on lines of their own."""
-    last = (node.pairs[-1][0] if node.pairs else None) if isinstance(node, Mapping) else (node.items or [None])[-1]
+    children = [key for key, _ in node.pairs] if isinstance(node, Mapping) else node.items
+    last = children[-1] if children else None
     return (
         last is not None
         and not text[line_start(text, last.start) : last.start].strip()

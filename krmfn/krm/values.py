@@ -87,10 +87,12 @@ class _Builder:
         target = follow(key)
         if not isinstance(target, Scalar):
             raise self.refuse(key, "a key is a map or a list")
-        value = target.content if target.style and target.tag is None else self.resolve(target)
-        if value is None:
-            raise self.refuse(key, "a key is null")
-        return spell_key(value)
+        if target.style and target.tag is None:
+            return target.content
+        try:
+            return spell_key(target.content, target.tag)
+        except Unreadable as error:
+            raise self.refuse(key, error.message) from None
 
     def resolve(self, node: Scalar) -> str | int | float | bool | None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_WORDS = frozenset("y n yes no on off true false null nan inf none".split())
+_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"])
 _PLAIN_MORE = str.maketrans("", "", "_./-")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -86,7 +86,7 @@ def write_scalar(value: Any, json: bool = False) -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not float("-inf") < value < float("inf"):
             raise ValueError(f"{value} has no spelling in JSON")
         return float.__repr__(value)
     raise ValueError(f"a {type(value).__name__} has no spelling in YAML")

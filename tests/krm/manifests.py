@@ -7,11 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 KEYS = st.one_of(
-    st.sampled_from(["a", "b", "c", "spec", "template", "x-y", "ray.io/name", "on", "12", "a b", "é", "k:v", "#h", "~"]),
+    st.sampled_from(
+        ["a", "b", "c", "spec", "template", "x-y", "ray.io/name", "on", "12", "a b", "é", "k:v", "#h", "~"]
+    ),
     st.text("abcXY 1-_./é:#'\"\\😀", min_size=1, max_size=6),
 )
 STRINGS = st.one_of(
-    st.sampled_from(["", "yes", "x", "a: b", "- a", "# no", "line\n", "two\nlines", "  lead", "trail ", "é😀", "1e3", "{", "*a"]),
+    st.sampled_from(
+        ["", "yes", "x", "a: b", "- a", "# no", "line\n", "two\nlines", "  lead", "trail ", "é😀", "1e3", "{", "*a"]
+    ),
     st.text("ab 1:#-\n'\"\\é&*!%@`{}[],|>?\t", max_size=12),
 )
 SCALARS = st.one_of(STRINGS, st.integers(-5, 70000), st.booleans(), st.none(), st.sampled_from([0.5, -2.25]))
@@ -32,6 +36,7 @@ class Speller:
         self.step = draw(st.sampled_from([1, 2, 2, 4]))
         self.wide = draw(st.booleans())
         self.noisy = draw(st.booleans())
+        self.kept = False  # whether a `|+` stands right before, to which blank lines would belong
 
     def pick(self, *choices: str) -> str:
         return str(self.draw(st.sampled_from(choices)))
@@ -41,7 +46,8 @@ class Speller:
 
     def filler(self, indent: int) -> str:
         """Lines of no meaning between entries."""
-        if not self.noisy:
+        kept, self.kept = self.kept, False
+        if not self.noisy or kept:
             return ""
         return self.pick("", "", "", self.newline, " " * indent + "# - dash: {" + self.newline)
 
@@ -85,6 +91,7 @@ class Speller:
             mark, body = self.pick("|", "|+"), lines[:-1]
         if not body[-1].isprintable() or body[-1] != body[-1].strip() or not body[0]:
             return None
+        self.kept = mark == "|+"
         blank = self.pick("", self.newline) if mark != "|+" and self.noisy else ""
         return mark + "".join(self.newline + " " * indent + line for line in body) + blank
 

@@ -97,7 +97,9 @@ def test_removing_a_value_equals_the_edit_in_plain_data(data: Any, spelled: Any)
 @given(st.data(), spelled_objects(), KEYS, VALUES)
 def test_inserting_and_removing_a_key_gives_the_same_bytes(data: Any, spelled: Any, key: str, new: Any) -> None:
     value, text = spelled
-    maps = [path for path in [(), *list_paths(value)] if step_to(value, path) and isinstance(step_to(value, path), dict)]
+    maps = [
+        path for path in [(), *list_paths(value)] if step_to(value, path) and isinstance(step_to(value, path), dict)
+    ]
     path = (*data.draw(st.sampled_from(maps)), key)
     if key in step_to(value, path[:-1]):
         return
