@@ -1,6 +1,6 @@
 """Writes the files and outputs that pages show into them: `python -m tests.docs.update docs/tutorial.md`.
 
-Without names, all pages. Outputs that hold `...` and still match are left alone. Read the difference before you commit it.
+Without names, all pages. Outputs that hold `...` and still match are left alone. Read the difference before committing.
 """
 
 from __future__ import annotations
