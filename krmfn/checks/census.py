@@ -92,6 +92,7 @@ class Census(NamedTuple):
     workloads: Mapping[tuple[str, str], Workload]
     groups: Mapping[tuple[str, str], Group]
     by_kind: Mapping[tuple[str, str], tuple[Item, ...]]
+    by_item: Mapping[int, tuple[Template, ...]]
     facts: Facts
 
     def kind(self, group: str, kind: str) -> tuple[Item, ...]:
@@ -121,7 +122,7 @@ class Census(NamedTuple):
 
     def templates_of(self, item: Item) -> tuple[Template, ...]:
         """The pod templates of one object, in order."""
-        return tuple(template for template in self.templates if template.item is item)
+        return self.by_item.get(id(item), ())
 
 
 def take_census(
@@ -155,8 +156,11 @@ def take_census(
     _add_previous_names(index, composites, workloads)
     gangs, dangling = _muster(groups, index, templates)
     frozen = {key: tuple(items) for key, items in by_kind.items()}
+    by_item: dict[int, tuple[Template, ...]] = {}
+    for template in templates:
+        by_item[id(template.item)] = (*by_item.get(id(template.item), ()), template)
     facts = read_facts(cluster, frozen)
-    return Census(objects, old, tuple(templates), gangs, dangling, composites, workloads, index, frozen, facts)
+    return Census(objects, old, tuple(templates), gangs, dangling, composites, workloads, index, frozen, by_item, facts)
 
 
 def _template(member: Member) -> Template:

@@ -68,7 +68,7 @@ class Quota(NamedTuple):
 class Facts(NamedTuple):
     """What is known. `nodes`, `queues`, `schedulers` are None when nobody gave them.
 
-    `complete_classes`: the list of priority classes is the cluster's whole list, not only what the input holds.
+    `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates.
     """
 
@@ -77,6 +77,7 @@ class Facts(NamedTuple):
     nodes: tuple[Node, ...] | None
     quotas: tuple[Quota, ...]
     queues: Mapping[str, Mapping[str, Any]] | None
+    complete_queues: bool
     schemas: Mapping[str, Mapping[str, Any]]
     kept_fields: Mapping[str, Sequence[Any]]
     groups: frozenset[tuple[str, str]]
@@ -117,6 +118,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         nodes=None if nodes is None else tuple(_node(value) for value in nodes),
         quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
         queues={_name(value): value for value in queues} if queues or _TOPICS["queues"] in given else None,
+        complete_queues=_TOPICS["queues"] in given,
         schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
         kept_fields={_name(value): as_list(value["keeps"]) for value in crds if "keeps" in value},
         groups=frozenset((_namespace(value), _name(value)) for value in given.get(_TOPICS["podGroups"], ())),

@@ -18,9 +18,22 @@ if TYPE_CHECKING:
 
 def list_checks() -> tuple[Check, ...]:
     """Every rule of this stage, topic by topic."""
-    from krmfn.checks.scheduler import atomicity, links, quorum, sharing, trees
+    from krmfn.checks.scheduler import (
+        agreement,
+        atomicity,
+        gating,
+        hindrances,
+        links,
+        quorum,
+        reuse,
+        room,
+        sharing,
+        topology_rules,
+        trees,
+    )
 
-    return tuple(check for topic in (quorum, links, sharing, trees, atomicity) for check in topic.CHECKS)
+    topics = (quorum, links, sharing, trees, atomicity, agreement, hindrances, reuse, topology_rules, room, gating)
+    return tuple(check for topic in topics for check in topic.CHECKS)
 
 
 def check(

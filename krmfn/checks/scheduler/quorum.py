@@ -9,6 +9,7 @@ from krmfn.checks.rule import Check
 from krmfn.checks.values import as_int, as_text, dig
 from krmfn.checks.wording import count, sum_up
 from krmfn.findings import Finding, Note, Rule
+from krmfn.krm.results import ABSENT
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census, Gang
@@ -25,7 +26,7 @@ def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             message = (
                 f"minCount is {group.quorum}, but only {count(pods, 'pod')} can exist ({sum_up(gang.templates)}): "
-                "none of them is ever scheduled"
+                + ("none of them is ever scheduled" if pods else "no pod waits now, and none could start")
             )
             hint = (
                 f"Set minCount to {pods}, or raise the number of pods."
@@ -33,7 +34,7 @@ def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
                 else "Leave the group out, or give it pods."
             )
             note = Note("min-count-above-pods", group.quorum_path, message, group.quorum, pods or None, hint)
-            yield Finding(group.item, note if pods else note._replace(proposed=Note._field_defaults["proposed"]))
+            yield Finding(group.item, note) if pods else Finding(group.item, note._replace(proposed=ABSENT), "warning")
 
 
 def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -85,7 +86,7 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
             )
 
 
-def find_group_without_pods(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """A PodGroup that no template names."""
     for gang in census.gangs:
         group = gang.group
@@ -95,7 +96,7 @@ def find_group_without_pods(census: Census, _: Settings) -> Iterator[Finding]:
         hint = f"Set schedulingGroup.podGroupName: {group.name} in the pod template, or remove the group."
         if group.path[-1] != "spec":
             hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
-        yield Finding(group.item, Note("group-without-pods", group.path, message, hint=hint))
+        yield Finding(group.item, Note("group-unused", group.path, message, hint=hint))
 
 
 def _is_wanted(gang: Gang, settings: Settings) -> bool:
@@ -199,7 +200,7 @@ CHECKS = (
     ),
     Check(
         Rule(
-            "group-without-pods",
+            "group-unused",
             "scheduler",
             "warning",
             "No pod template of the input links to this group.",
@@ -210,6 +211,6 @@ CHECKS = (
             (),
             ("G08", "live: child without pods"),
         ),
-        find_group_without_pods,
+        find_group_unused,
     ),
 )

@@ -1,0 +1,50 @@
+"""Feature gates of the scheduling API: where each is needed, on what it depends, and whether a run takes it as on.
+
+A gate that the settings do not name is taken as on when manifests need it; the opt-in gates are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+
+APISERVER: Final = "kube-apiserver"
+CONTROLLERS: Final = "kube-controller-manager"
+SCHEDULER: Final = "kube-scheduler"
+_ALL: Final = (APISERVER, CONTROLLERS, SCHEDULER)
+
+#: Gates that change what happens to objects which do not mention them: on only when the settings say so.
+OPT_IN: Final = frozenset({"WorkloadWithJob", "PodGroupPreemptionPolicy"})
+
+#: Per release: gate, the gates it depends on, the components that need it.
+GATES: Final[Mapping[str, Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
+    "1.35": {
+        "GenericWorkload": ((), (APISERVER, SCHEDULER)),
+        "GangScheduling": (("GenericWorkload",), (SCHEDULER,)),
+    },
+    "1.36": {
+        "GenericWorkload": ((), _ALL),
+        "GangScheduling": (("GenericWorkload",), (SCHEDULER,)),
+        "WorkloadAwarePreemption": (("GangScheduling",), (APISERVER, SCHEDULER)),
+        "TopologyAwareWorkloadScheduling": (("GenericWorkload",), (APISERVER, SCHEDULER)),
+        "DRAWorkloadResourceClaims": (("GenericWorkload",), _ALL),
+        "WorkloadWithJob": (("GenericWorkload",), (APISERVER, CONTROLLERS)),
+    },
+    "1.37": {
+        "GenericWorkload": ((), _ALL),
+        "TopologyAwareWorkloadScheduling": (("GenericWorkload",), (APISERVER, SCHEDULER)),
+        "CompositePodGroup": (("GenericWorkload", "TopologyAwareWorkloadScheduling"), _ALL),
+        "DRAWorkloadResourceClaims": (("GenericWorkload",), _ALL),
+        "WorkloadWithJob": (("GenericWorkload",), (APISERVER, CONTROLLERS)),
+        "PodGroupPreemptionPolicy": (("GenericWorkload",), (APISERVER, SCHEDULER)),
+    },
+}
+
+
+def is_on(settings: Settings, gate: str) -> bool:
+    """Whether this run takes `gate` as on."""
+    given = settings.feature_gates.get(gate)
+    return gate not in OPT_IN if given is None else given

@@ -1,0 +1,172 @@
+"""The order in which Argo CD and Flux apply groups and the pods that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.rule import Check
+from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.checks.groups import Group
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+WAVE: Final = "argocd.argoproj.io/sync-wave"
+HOOK: Final = "argocd.argoproj.io/hook"
+_PHASES: Final = ("PreSync", "Sync", "PostSync")
+#: Kinds whose health holds the next wave back in Argo CD; others count as done at once.
+_WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
+
+
+def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """A group in a later sync wave than the pods that wait for it."""
+    for group, owner in _pairs(census):
+        wave, first = _wave(group.item), _wave(owner)
+        if wave > first and _phase(group.item) == _phase(owner):
+            blocks = owner.kind in _WITH_HEALTH
+            message = (
+                f"sync wave {wave} comes after {owner.kind} {owner.name} (wave {first}), whose pods wait for this group"
+            )
+            message += ": the wave never ends" if blocks else ""
+            hint = f"Set {WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
+            path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
+            note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
+            yield Finding(group.item, note, None if blocks else "warning")
+
+
+def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """A hook whose pods need a group of a later phase."""
+    for group, owner in _pairs(census):
+        mine, theirs = _phase(owner), _phase(group.item)
+        if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
+            message = (
+                f"runs as {mine} hook, and its group {group.name} is applied in the phase {theirs}: the hook waits for "
+                "it for ever"
+            )
+            hint = f"Give the group (and its Workload and parents) {HOOK}: {mine}, or make this no hook."
+            yield Finding(owner, Note("hook-before-group", ("metadata", "annotations", HOOK), message, mine, hint=hint))
+
+
+def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """1.36: the Workload must exist before the PodGroup is applied."""
+    for gang in census.gangs:
+        group = gang.group
+        workload = census.workloads.get((group.namespace, group.workload))
+        if workload is None:
+            continue
+        before, own = _wave(workload.item), _wave(group.item)
+        if before >= own:
+            message = (
+                f"nothing applies Workload {workload.name} (sync wave {before}) before this PodGroup (wave {own}), and "
+                "1.36 refuses a PodGroup whose Workload does not exist: Argo CD orders both by name, Flux by kind, "
+                "PodGroup first"
+            )
+            hint = (
+                f"Set {WAVE}: Workload -3, PodGroup -1. With Flux put Workloads into a Kustomization of their own and "
+                "use dependsOn."
+            )
+            path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
+            yield Finding(group.item, Note("workload-after-group", path, message, str(own), hint=hint))
+
+
+def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
+    """1.36 with Flux: all objects are dry-run before any is applied."""
+    for gang in census.gangs:
+        group = gang.group
+        workload = census.workloads.get((group.namespace, group.workload))
+        marks = {**group.item.labels, **group.item.annotations}
+        flux = next((key for key in marks if key.startswith(_FLUX)), "")
+        if workload is not None and flux:
+            message = (
+                "Flux dry-runs all objects of a Kustomization before it applies one, and 1.36 refuses this PodGroup "
+                f"as long as Workload {workload.name} does not exist: nothing is applied"
+            )
+            hint = "Put Workloads into a Kustomization of their own, and let the one of the PodGroups depend on it."
+            yield Finding(group.item, Note("flux-dry-run", ("metadata",), message, hint=hint))
+
+
+_FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+
+
+def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
+    """Every group with every object whose pods need it; parents of a group are needed, too."""
+    for gang in census.gangs:
+        for group in (gang.group, *census.chain(gang.group)[0]):
+            for owner in gang.owners:
+                yield group, owner
+
+
+def _wave(item: Item) -> int:
+    text = item.annotations.get(WAVE, "0")
+    return int(text) if text.lstrip("+-").isdigit() else 0
+
+
+def _phase(item: Item) -> str:
+    """The phase in which Argo CD applies the object; "" for hooks of other kinds (Skip, SyncFail)."""
+    hook = item.annotations.get(HOOK, "Sync").partition(",")[0]
+    return hook if hook in _PHASES else ""
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "wave-after-pods",
+            "gitops",
+            "error",
+            "A group is in a later Argo CD sync wave than the pods that wait for it.",
+            "Argo CD starts a wave when the objects of the one before are healthy. A Job or Deployment whose pods wait "
+            "for their group is not, so the wave with the group never comes. Kinds without a health check (RayCluster) "
+            "only start late: a warning.",
+            "Give groups lower waves than what uses them.",
+            (),
+            ("A01", "KRM reference 5.2", "job reference 2.6"),
+        ),
+        find_wave_after_pods,
+    ),
+    Check(
+        Rule(
+            "hook-before-group",
+            "gitops",
+            "error",
+            "An Argo CD hook needs a group of a later phase.",
+            "Hooks run to completion before the next phase begins. A PreSync Job whose PodGroup is an ordinary object "
+            "waits for it for ever.",
+            "Make the group a hook of the same phase with a lower wave.",
+            (),
+            ("A01", "KRM reference 5.2"),
+        ),
+        find_hook_before_group,
+    ),
+    Check(
+        Rule(
+            "workload-after-group",
+            "gitops",
+            "warning",
+            "Nothing makes sure that the Workload is applied before its PodGroup.",
+            "Kubernetes 1.36 refuses a PodGroup that refers to a Workload which does not exist (admission plugin "
+            "PodGroupWorkloadExists). A retry repairs it with kubectl and Argo CD; 1.37 does not look.",
+            "Use sync waves, or separate applies.",
+            ("1.36",),
+            ("A01", "G06", "job reference 2.6"),
+        ),
+        find_workload_after_group,
+    ),
+    Check(
+        Rule(
+            "flux-dry-run",
+            "gitops",
+            "warning",
+            "Flux cannot apply Workload and PodGroup in one Kustomization on 1.36.",
+            "Flux dry-runs all objects of a stage first. The dry run of a PodGroup fails as long as its Workload does "
+            "not exist, and then nothing is applied.",
+            "Use two Kustomizations with dependsOn, or 1.37.",
+            ("1.36",),
+            ("A01", "job reference 2.6"),
+        ),
+        find_flux_dry_run,
+    ),
+)

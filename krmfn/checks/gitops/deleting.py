@@ -1,0 +1,201 @@
+"""Deletion and recreation: finalizers, pruning, and names that are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.groups import API_GROUP
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list, as_mapping, dig
+from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+OPTIONS: Final = "argocd.argoproj.io/sync-options"
+_FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
+_FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
+PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
+#: Fields of a PodGroup that can change in a stored one, by release.
+_MUTABLE: Final = {"1.37": ("schedulingPolicy",)}
+
+
+def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A group keeps its name while something that cannot change changes."""
+    before = {
+        (item.kind, item.namespace, item.name): item
+        for item in census.old or ()
+        if item.ref.group == API_GROUP and item.kind in ("PodGroup", "CompositePodGroup")
+    }
+    for kind in ("PodGroup", "CompositePodGroup"):
+        for item in census.kind(API_GROUP, kind):
+            old = before.get((kind, item.namespace, item.name))
+            field = _changed_field(old, item, settings.release) if old is not None else ""
+            if field:
+                message = (
+                    f"{field} changes and cannot be changed in place: the group would have to be deleted and made anew "
+                    "under the same name"
+                )
+                message += ", which waits until none of its pods runs" if kind == "PodGroup" else ""
+                hint = (
+                    "Give the group a new name and change the pods' link in the same commit (naming: Revisioned does)."
+                )
+                yield Finding(item, Note("group-name-reused", ("spec", field), message, hint=hint))
+
+
+def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
+    """The applier is told to delete and recreate a PodGroup."""
+    for item in census.kind(API_GROUP, "PodGroup"):
+        options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
+        key = OPTIONS if {"Force=true", "Replace=true"} <= options else ""
+        if item.annotations.get(_FLUX_FORCE) == "enabled":
+            key = _FLUX_FORCE
+        if key:
+            message = (
+                f"{key} recreates the PodGroup when it cannot be changed; its finalizer holds the deletion back while "
+                "pods run, and the apply waits or fails"
+            )
+            hint = "Remove it, and give a changed group a new name."
+            path: Path = ("metadata", "annotations", key)
+            yield Finding(item, Note("force-replace-group", path, message, item.annotations[key], hint=hint))
+
+
+def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
+    """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
+    for gang in census.gangs:
+        for owner in gang.owners:
+            if _is_kept(owner) and not _is_kept(gang.group.item):
+                message = (
+                    f"{owner.kind} {owner.name} stays when it is removed from Git, and this group goes: new pods of it "
+                    "then wait for ever"
+                )
+                hint = "Keep the group, too, or prune both."
+                yield Finding(gang.group.item, Note("pruned-apart", ("metadata",), message, hint=hint))
+
+
+def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
+    """A manifest with the finalizer that the server adds by itself."""
+    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+        for item in census.kind(API_GROUP, kind):
+            metadata = as_mapping(item.value.get("metadata"))
+            if PROTECTION in as_list(metadata.get("finalizers")):
+                message = (
+                    f"the finalizer {PROTECTION} is set by the API server and removed by a controller; in Git it comes "
+                    "back while the group is deleted"
+                )
+                hint = "Remove metadata.finalizers."
+                yield Finding(item, Note("finalizer-in-git", ("metadata", "finalizers"), message, hint=hint))
+
+
+def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
+    """A manifest that names an owner by its UID."""
+    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+        for item in census.kind(API_GROUP, kind):
+            metadata = as_mapping(item.value.get("metadata"))
+            if as_list(metadata.get("ownerReferences")):
+                uid = dig(metadata, "ownerReferences", 0, "uid")
+                message = (
+                    f"an ownerReference names a UID ({uid or 'none'}), which changes whenever the owner is made anew: "
+                    "the garbage collector then deletes this object"
+                )
+                hint = "Remove metadata.ownerReferences; the applier prunes what left Git."
+                yield Finding(item, Note("owner-in-git", ("metadata", "ownerReferences"), message, hint=hint))
+
+
+def _changed_field(old: Item, new: Item, release: str) -> str:
+    before, after = (as_mapping(item.value.get("spec")) for item in (old, new))
+    for field in sorted({*before, *after} - {"priority"}):
+        if _shape(before, field, old.kind, release) != _shape(after, field, old.kind, release):
+            return field
+    return ""
+
+
+def _shape(spec: Any, field: str, kind: str, release: str) -> Any:
+    """The part of a field that cannot change: of a PodGroup's gang policy in 1.37 not minCount."""
+    value = dig(spec, field)
+    if field == "disruptionMode" and value is None:
+        return "Pod" if release == "1.36" else {"single": {}}
+    if kind == "PodGroup" and field in _MUTABLE.get(release, ()):
+        return sorted(key for key, entry in as_mapping(value).items() if entry is not None)
+    return value
+
+
+def _is_kept(item: Item) -> bool:
+    options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
+    return bool({"Prune=false", "Delete=false"} & options) or item.annotations.get(_FLUX_PRUNE) == "disabled"
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "group-name-reused",
+            "gitops",
+            "warning",
+            "A group keeps its name although a field changes that cannot be changed in place.",
+            "The update is refused, so the group would have to be deleted first. The finalizer podgroup-protection "
+            "holds a PodGroup until none of its pods runs, and creating it anew meanwhile is a conflict (409).",
+            "Use a new name. `krmfn diff` shows what each object needs.",
+            (),
+            ("A02", "G18", "R35", "live: G3/H8"),
+        ),
+        find_name_reused,
+    ),
+    Check(
+        Rule(
+            "force-replace-group",
+            "gitops",
+            "warning",
+            "The applier is told to recreate a PodGroup when it cannot be changed.",
+            "Force and Replace delete first. A PodGroup with running pods does not go, so the sync hangs or fails with "
+            "a conflict.",
+            "Rename the group instead.",
+            (),
+            ("A02", "KRM reference 5.2", "job reference 2.6"),
+        ),
+        find_force_replace,
+    ),
+    Check(
+        Rule(
+            "pruned-apart",
+            "gitops",
+            "warning",
+            "A group is pruned while the object whose pods need it stays.",
+            "A pod that is made after its group is gone waits without a condition.",
+            "Give both the same prune options.",
+            (),
+            ("job reference 2.5 rule 5", "R46"),
+        ),
+        find_pruned_apart,
+    ),
+    Check(
+        Rule(
+            "finalizer-in-git",
+            "gitops",
+            "warning",
+            "A manifest carries the finalizer that the API server adds by itself.",
+            "Exported objects contain it. An applier that restores it on a group under deletion keeps the group alive.",
+            "Remove it from the manifest.",
+            (),
+            ("R35",),
+        ),
+        find_finalizer_in_git,
+    ),
+    Check(
+        Rule(
+            "owner-in-git",
+            "gitops",
+            "warning",
+            "A group in Git carries an ownerReference.",
+            "An owner is named by its UID, which nobody knows before it exists. A reference to a UID that is gone "
+            "makes the garbage collector delete the group.",
+            "Remove it from the manifest.",
+            (),
+            ("job reference 2.5 rule 5",),
+        ),
+        find_owner_in_git,
+    ),
+)

@@ -1,0 +1,132 @@
+"""Functions that did not run, or are listed where they cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.gitops.naming import GENERATED_FROM
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list, as_mapping, dig
+from krmfn.config import options_for
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+_CONFIG: Final = ("krmfn.dev", "GangScheduling")
+_VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
+
+
+def find_function_skipped(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A resource asks for a gang and has no group: the sign that the function did not run."""
+    if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
+        return  # the sources of a build, not its output
+    made = {source for item in census.objects for source in item.annotations.get(GENERATED_FROM, "").split(",")}
+    for key, templates in census.by_item.items():
+        item = templates[0].item
+        if id(item) != key or _name_source(item) in made:
+            continue
+        asked = options_for(settings, item)
+        counted = [template for template in templates if template.pods]
+        if asked.options is None or not asked.options.requested or not counted or _is_linked(item, census):
+            continue
+        message = "asks for a gang, and no group in the input is for it: the function that makes it did not run"
+        hint = (
+            "kustomize build skips exec functions silently without --enable-exec: "
+            "use kustomize build --enable-alpha-plugins --enable-exec, or krmfn generate."
+        )
+        rendered = item.file.path in ("", "-")
+        note = Note("function-skipped", ("metadata",), message, hint=hint)
+        yield Finding(item, note, None if rendered else "warning")
+
+
+def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
+    """Our function under `generators:`."""
+    for item, field, index, _config in _listings(census):
+        if field == "generators":
+            message = "kustomize gives a generator no resources, so krmfn sees none and fails"
+            hint = "List it under transformers: of the outermost kustomization."
+            yield Finding(item, Note("listed-as-generator", (field, index), message, hint=hint))
+
+
+def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Finding]:
+    """Our function under `validators:` in a mode that returns items."""
+    for item, field, index, config in _listings(census):
+        spec = as_mapping(config.value.get("spec"))
+        if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):
+            message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
+            hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."
+            yield Finding(item, Note("validator-returns-items", (field, index), message, hint=hint))
+
+
+def _name_source(item: Item) -> str:
+    return f"{item.kind}.{item.ref.group}/{item.name}" if item.ref.group else f"{item.kind}/{item.name}"
+
+
+def _is_linked(item: Item, census: Census) -> bool:
+    for template in census.templates_of(item):
+        if template.link or _VOLCANO_LINK in as_mapping(template.metadata.get("annotations")):
+            return True
+    return dig(item.value, "spec", "scheduling") is not None
+
+
+def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
+    """Where kustomizations of the input list a configuration of ours that is in the input, too."""
+    configs = {config.file.path: config for config in census.kind(*_CONFIG)}
+    for item in census.kind("kustomize.config.k8s.io", "Kustomization"):
+        folder = item.file.path.rpartition("/")[0]
+        for field in ("generators", "validators"):
+            for index, entry in enumerate(as_list(item.value.get(field))):
+                path = f"{folder}/{entry}" if folder else str(entry)
+                config = configs.get(path.replace("/./", "/"))
+                if config is not None:
+                    yield item, field, index, config
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "function-skipped",
+            "gitops",
+            "error",
+            "A resource asks for a gang, and nothing was generated for it.",
+            "`kustomize build --enable-alpha-plugins` without `--enable-exec` skips exec functions and exits with 0; "
+            "`kubectl kustomize` has no such flag at all. The output looks right and its pods are scheduled one by "
+            "one. A warning where manifests are read from files, which may be sources.",
+            "Build with both flags, or pipe the output through `krmfn generate -`.",
+            (),
+            ("KRM reference 2.2", "kubernetes-sigs/kustomize#4399"),
+        ),
+        find_function_skipped,
+    ),
+    Check(
+        Rule(
+            "listed-as-generator",
+            "gitops",
+            "error",
+            "krmfn is listed under generators.",
+            "A generator sees its own configuration only, never the resources.",
+            "List it under `transformers:`.",
+            (),
+            ("KRM reference 2.4", "kubernetes-sigs/kustomize#5502"),
+        ),
+        find_listed_as_generator,
+    ),
+    Check(
+        Rule(
+            "validator-returns-items",
+            "gitops",
+            "error",
+            "krmfn is listed under validators in a mode that returns items.",
+            "kustomize compares what a validator returns with what it sent and counts its own tracking annotations as "
+            "a change: `validator shouldn't modify the resource map`.",
+            "Set `mode: Validate` and `emitItems: None`.",
+            (),
+            ("KRM reference 2.8", "kubernetes-sigs/kustomize#5036"),
+        ),
+        find_validator_returns_items,
+    ),
+)

@@ -1,0 +1,226 @@
+"""References that a kustomize prefix or suffix left behind, and annotations that only generators may carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list, as_text
+from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+KUSTOMIZE: Final = "kustomize.config.k8s.io/"
+_SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
+
+
+def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
+    """A reference to the name that an object had before a prefix or suffix was put on."""
+    for item, path, kind, name in _dangling_references(census):
+        known = [other.name for other in census.kind("scheduling.k8s.io", kind) if other.namespace == item.namespace]
+        found = [other for other in known if _is_affixed(name, other)]
+        if len(found) == 1:
+            message = (
+                f'names the {kind} "{name}", which seems to be called "{found[0]}" now: a kustomize prefix or suffix '
+                "renamed it and not this reference"
+            )
+            hint = "List krmfn's nameReference file under configurations: of the kustomization (krmfn init writes it)."
+            yield Finding(item, Note("renamed-reference", path, message, name, found[0], hint))
+
+
+def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
+    """A kustomization that renames objects and has no configuration for these kinds."""
+    for item in _kustomizations(census):
+        affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
+        if affix and not as_list(item.value.get("configurations")) and _is_scheduling_involved(census, item):
+            message = (
+                f"{affix} renames groups and Workloads, and kustomize does not know which fields refer to them: pods "
+                "keep the old name, and wait"
+            )
+            hint = "Add krmfn's nameReference file under configurations: (krmfn init does)."
+            yield Finding(item, Note("affix-unconfigured", (affix,), message, item.value[affix], hint=hint))
+
+
+def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
+    """Annotations that kustomize obeys on a generator's output only."""
+    for kind in _SCHEDULING_KINDS:
+        for item in census.kind("scheduling.k8s.io", kind):
+            for key in ("needs-hash", "behavior"):
+                full = KUSTOMIZE + key
+                if full in item.annotations:
+                    message = (
+                        f"{full} is obeyed for ConfigMaps and Secrets of generators; here it has no effect and stays "
+                        "in the output"
+                    )
+                    hint = "Remove it. For a name that changes with the content use naming: Revisioned."
+                    path: Path = ("metadata", "annotations", full)
+                    yield Finding(item, Note("generator-annotation", path, message, hint=hint))
+
+
+def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
+    """`${…}` in a group, which Flux would replace."""
+    for kind in _SCHEDULING_KINDS:
+        for item in census.kind("scheduling.k8s.io", kind):
+            for path, text in _strings(item.value, ()):
+                if "${" in text:
+                    message = (
+                        f"{text} is replaced by Flux (postBuild.substitute) before it is applied, and taken literally "
+                        "by everything else"
+                    )
+                    hint = "Write the value itself, or substitute before krmfn runs."
+                    yield Finding(item, Note("substitution-in-group", path, message, text, hint=hint))
+                    break
+
+
+def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
+    """A generated object whose source is not in the input any more."""
+    sources = {
+        (item.namespace, f"{item.kind}.{item.ref.group}/{item.name}" if item.ref.group else f"{item.kind}/{item.name}")
+        for item in census.objects
+    }
+    for item in census.objects:
+        named = [source for source in item.annotations.get(GENERATED_FROM, "").split(",") if source]
+        gone = [source for source in named if not _is_known(sources, item.namespace, source)]
+        if named and len(gone) == len(named):
+            message = f"was generated from {', '.join(gone)}, which the input does not hold"
+            hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."
+            path: Path = ("metadata", "annotations", GENERATED_FROM)
+            yield Finding(item, Note("generated-orphan", path, message, ",".join(named), hint=hint))
+
+
+GENERATED_FROM: Final = "krmfn.dev/generated-from"
+
+
+def _is_known(sources: set[tuple[str, str]], namespace: str, source: str) -> bool:
+    """Whether the source is there, also under a prefix or suffix that was put on later."""
+    if (namespace, source) in sources:
+        return True
+    kind, _, name = source.partition("/")
+    return any(
+        space == namespace and other.partition("/")[0] == kind and _is_affixed(name, other.partition("/")[2])
+        for space, other in sources
+    )
+
+
+def _is_affixed(name: str, other: str) -> bool:
+    """Whether `other` is `name` with something in front or behind."""
+    return name != other and (other.endswith(name) or other.startswith(name))
+
+
+def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]]:
+    for template in census.dangling:
+        if template.link is not None:
+            in_workload = "/" in template.link.group
+            kind = "Workload" if in_workload else "PodGroup"
+            path = (*template.link.path[:-1], "name") if in_workload else template.link.path
+            yield template.item, path, kind, template.link.group.partition("/")[0]
+    groups = {id(gang.group.item): gang.group for gang in census.gangs if gang.group.path == ("spec",)}
+    composites = {id(group.item): group for group in census.composites.values()}
+    for group in (*groups.values(), *composites.values()):
+        if group.workload and (group.namespace, group.workload) not in census.workloads:
+            old = "podGroupTemplateRef" in group.spec
+            reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
+            yield group.item, ("spec", *reference, "workloadName"), "Workload", group.workload
+        if group.parent and (group.namespace, group.parent) not in census.composites:
+            yield group.item, ("spec", "parentCompositePodGroupName"), "CompositePodGroup", group.parent
+
+
+def _kustomizations(census: Census) -> Iterator[Item]:
+    for kind in ("Kustomization", "Component"):
+        yield from census.kind("kustomize.config.k8s.io", kind)
+
+
+def _is_scheduling_involved(census: Census, item: Item) -> bool:
+    """Whether the input has groups at all, or the kustomization runs a function of ours."""
+    return any(census.kind("scheduling.k8s.io", kind) for kind in _SCHEDULING_KINDS) or bool(
+        as_list(item.value.get("transformers")) and census.kind("krmfn.dev", "GangScheduling")
+    )
+
+
+def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, child in value.items():
+            yield from _strings(child, (*path, key))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from _strings(child, (*path, index))
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "renamed-reference",
+            "gitops",
+            "warning",
+            "A reference still has the name that an object had before a kustomize prefix or suffix.",
+            "kustomize renames objects of kinds that it does not know, and leaves references to them alone. The "
+            "objects are valid, nobody finds them.",
+            "List the nameReference file under `configurations:`; it works in the base, too.",
+            (),
+            ("KRM reference 2.7",),
+        ),
+        find_renamed_reference,
+    ),
+    Check(
+        Rule(
+            "affix-unconfigured",
+            "gitops",
+            "warning",
+            "A kustomization renames groups and does not know the references to them.",
+            "namePrefix and nameSuffix reach names of all objects, but references only where kustomize is told about "
+            "them.",
+            "List the nameReference file under `configurations:`.",
+            (),
+            ("KRM reference 2.7", "kubernetes-sigs/kustomize#1727"),
+        ),
+        find_affix_unconfigured,
+    ),
+    Check(
+        Rule(
+            "generator-annotation",
+            "gitops",
+            "warning",
+            "A group carries an annotation that kustomize obeys on generators only.",
+            "needs-hash and behavior in the output of a transformer, or in a resource, are left in place and do "
+            "nothing.",
+            "Remove the annotation.",
+            (),
+            ("KRM reference 2.6",),
+        ),
+        find_generator_annotation,
+    ),
+    Check(
+        Rule(
+            "substitution-in-group",
+            "gitops",
+            "warning",
+            "A group contains ${…}, which Flux replaces and others do not.",
+            "postBuild.substitute works on the text after every check. The result can have another type, or be empty.",
+            "Write the value.",
+            (),
+            ("KRM reference 5.3",),
+        ),
+        find_substitution,
+    ),
+    Check(
+        Rule(
+            "generated-orphan",
+            "gitops",
+            "info",
+            "A generated object is left whose source is not in the input.",
+            "krmfn never removes an object because its source is absent: the input may be a part of the whole. A "
+            "resource that was deleted or renamed by hand leaves its groups behind.",
+            "Delete the object, or give the whole input.",
+            (),
+            ("KRM reference 9.1 rule 8",),
+        ),
+        find_generated_orphan,
+    ),
+)

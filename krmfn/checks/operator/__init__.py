@@ -1,0 +1,34 @@
+"""Stage operator: whether KubeRay, the Job controller, Volcano, Kueue and others act as the manifests mean.
+
+What an operator refuses when it reads one resource is noted by that resource's source; here is what can be seen only
+when resources, groups and links are looked at together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check, run
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.findings import Finding, Member
+    from krmfn.krm.item import Item
+
+
+def list_checks() -> tuple[Check, ...]:
+    """Every rule of this stage, topic by topic."""
+    from krmfn.checks.operator import crds, delegation, job_rules, kuberay, kueue, ordering, ray, volcano
+
+    topics = (crds, kuberay, ray, job_rules, delegation, ordering, kueue, volcano)
+    return tuple(check for topic in topics for check in topic.CHECKS)
+
+
+def check(
+    objects: Sequence[Item], members: Sequence[Member], old: Sequence[Item] | None, settings: Settings
+) -> Iterator[Finding]:
+    """The findings of this stage on `objects`; `old` is the earlier state, None when there is none."""
+    from krmfn.checks.census import take_census
+
+    yield from run(list_checks(), take_census(objects, members, old, settings.cluster), settings)

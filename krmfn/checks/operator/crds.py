@@ -1,0 +1,141 @@
+"""Whether the installed CRDs keep the field that links a pod template to its group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list, as_mapping, as_text, dig
+from krmfn.config import options_for
+from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Template
+    from krmfn.config import Settings
+
+
+def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A link inside a custom resource whose CRD does not keep it, or may not."""
+    reported: set[tuple[int, str]] = set()
+    for template in census.templates:
+        item = template.item
+        group = item.ref.group
+        if template.link is None or group in _BUILT_IN or (id(item), item.kind) in reported:
+            continue
+        field = _field(template)
+        verdict, reason = _judge(census, settings, template, field)
+        if verdict is True or (verdict is None and not reason):
+            continue
+        reported.add((id(item), item.kind))
+        known = "drops" if verdict is False else "may drop"
+        message = (
+            f"the API server {known} {field} from the pod templates of this {item.kind}, without an error: {reason}"
+        )
+        hint = "Install a CRD that keeps the field, then look for it in a live pod."
+        path = (*template.spec_path, field)
+        yield Finding(item, Note("crd-drops-link", path, message, hint=hint), "error" if verdict is False else None)
+
+
+def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
+    """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
+    wanted = "workloadRef" if settings.release == "1.35" else "schedulingGroup"
+    for template in census.templates:
+        if template.link is None or _field(template) == wanted:
+            continue
+        field = _field(template)
+        message = f"{field} does not exist in Kubernetes {settings.release}: the pods belong to no group"
+        hint = f"Use {wanted}; krmfn convert --to {settings.release} rewrites groups and links."
+        path = (*template.spec_path, field)
+        yield Finding(template.item, Note("link-of-other-release", path, message, hint=hint))
+
+
+#: Groups whose kinds the API server itself knows; AppWrapper keeps everything.
+_BUILT_IN: Final = frozenset({"", "apps", "batch", "workload.codeflare.dev"})
+
+#: First version of each project whose CRDs keep schedulingGroup; empty: none does yet.
+_KEEPERS: Final[Mapping[str, str]] = {
+    "jobset.x-k8s.io": "JobSet v0.12.0",
+    "leaderworkerset.x-k8s.io": "LeaderWorkerSet v0.9.0",
+    "trainer.kubeflow.org": "Kubeflow Trainer v2.2.1",
+    "kubeflow.org": "training operator v1.9.4",
+    "batch.volcano.sh": "Volcano 1.16",
+    "sparkoperator.k8s.io": "",
+}
+
+
+def _field(template: Template) -> str:
+    return str(template.link.path[-2]) if template.link else ""
+
+
+def _judge(census: Census, settings: Settings, template: Template, field: str) -> tuple[bool | None, str]:
+    """Whether the field is kept (None: unknown), and why it is not."""
+    item = template.item
+    for name, crd in census.facts.schemas.items():
+        if dig(crd, "spec", "group") == item.ref.group and dig(crd, "spec", "names", "kind") == item.kind:
+            kept = _keeps(crd, item.api_version.rpartition("/")[2], (*template.spec_path, field))
+            return kept, f"the CRD {name} has no such field"
+    for name, fields in census.facts.kept_fields.items():
+        if name.partition(".")[2] == item.ref.group and name.startswith(item.kind.lower()):
+            return field in fields, f"the facts say that the CRD {name} keeps {', '.join(map(str, fields)) or 'none'}"
+    if item.ref.group == "ray.io":
+        if options_for(settings, item).options is not None:
+            return None, ""  # the source of the resource has said it
+        version = settings.kuberay.version
+        kept = version == (1, 6) if field == "workloadRef" else version >= (1, 7)
+        return kept, f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
+    if item.kind == "MPIJob" and item.api_version.endswith("/v2beta1"):
+        return False, "no release of the MPI operator has it"
+    keeper = _KEEPERS.get(item.ref.group)
+    return None, f"{keeper} is the first that keeps it" if keeper else "no release is known that keeps it"
+
+
+def _keeps(crd: Mapping[str, Any], version: str, path: Path) -> bool:
+    """Whether the schema of `version` has `path`, or keeps unknown fields on the way."""
+    entry = next((one for one in as_list(dig(crd, "spec", "versions")) if as_text(dig(one, "name")) == version), None)
+    node = as_mapping(dig(entry, "schema", "openAPIV3Schema"))
+    for part in path:
+        if node.get("x-kubernetes-preserve-unknown-fields") is True:
+            return True
+        if isinstance(part, int):
+            node = as_mapping(node.get("items"))
+        else:
+            node = as_mapping(as_mapping(node.get("properties")).get(part) or node.get("additionalProperties"))
+        if not node:
+            return False
+    return True
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "crd-drops-link",
+            "operator",
+            "warning",
+            "The CRD of a resource may not keep the link to the group.",
+            "Pod templates inside a CRD are pruned by its schema. A CRD generated from an older API loses "
+            "schedulingGroup silently: groups exist, pods never name them and are scheduled one by one. An error when "
+            "the CRD itself, the facts or the configured version say so.",
+            "Install a newer CRD (Helm does not upgrade CRDs by itself), or put the CRD into the input or the facts, "
+            "so that it can be read.",
+            (),
+            ("K01", "KubeRay 5.1", "live: K7"),
+        ),
+        find_link_dropped,
+    ),
+    Check(
+        Rule(
+            "link-of-other-release",
+            "operator",
+            "error",
+            "A pod template links to its group by the field of another Kubernetes release.",
+            "1.35 has spec.workloadRef, 1.36 and later have spec.schedulingGroup; neither release knows the other's. "
+            "In built-in kinds a strict client refuses it, in custom resources it is dropped.",
+            "Rewrite the link for the release of the cluster.",
+            (),
+            ("K02", "API reference 6.1"),
+        ),
+        find_link_of_other_release,
+    ),
+)

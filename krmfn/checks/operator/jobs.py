@@ -1,0 +1,173 @@
+"""What the Job controller does with the gate WorkloadWithJob, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.gates import is_on
+from krmfn.checks.values import as_int, as_mapping, as_text, dig
+from krmfn.findings import Finding, Note
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+_GATE: Final = "WorkloadWithJob"
+#: `<job>-pgt-0` has to be a DNS label of 63 characters.
+LONGEST_NAME: Final = 57
+
+
+def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
+    """Both spec.scheduling and a link in the template."""
+    for job in census.kind("batch", "Job"):
+        templates = census.templates_of(job)
+        if "scheduling" in as_mapping(job.value.get("spec")) and templates and templates[0].link:
+            name = templates[0].link.group
+            message = (
+                f"spec.scheduling has no effect, because the pods link to the group {name}: the Job controller stands "
+                "aside"
+            )
+            hint = "Remove spec.scheduling, or the link. A later release is to refuse both together."
+            yield Finding(job, Note("job-scheduling-unused", ("spec", "scheduling"), message, hint=hint))
+
+
+def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
+    """spec.scheduling in the template of a Job that has a controller."""
+    for cron in census.kind("batch", "CronJob"):
+        if dig(cron.value, "spec", "jobTemplate", "spec", "scheduling") is not None:
+            message = (
+                "the Jobs of a CronJob have a controller, and the 1.37 Job controller makes groups for Jobs without "
+                "one only: scheduling is ignored"
+            )
+            hint = "Link the pod template to a group (krmfn generate), with concurrencyPolicy: Forbid."
+            path = ("spec", "jobTemplate", "spec", "scheduling")
+            yield Finding(cron, Note("job-scheduling-ignored", path, message, hint=hint))
+    for jobset in census.kind("jobset.x-k8s.io", "JobSet"):
+        for index, entry in enumerate(dig(jobset.value, "spec", "replicatedJobs") or ()):
+            annotations = as_mapping(dig(entry, "template", "metadata", "annotations"))
+            if dig(entry, "template", "spec", "scheduling") is not None and TEMPLATE_ANNOTATION not in annotations:
+                message = (
+                    "the Jobs of a JobSet have a controller: scheduling is ignored without the annotation "
+                    "scheduling.k8s.io/group-template-name"
+                )
+                hint = "Link the pod template to a group, or set the annotation and a Workload for the JobSet."
+                place: Path = ("spec", "replicatedJobs", index, "template", "spec", "scheduling")
+                yield Finding(jobset, Note("job-scheduling-ignored", place, message, hint=hint))
+
+
+TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
+
+
+def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A Job that 1.36 made a gang of by itself, and 1.37 does not."""
+    if settings.feature_gates.get(_GATE) is not True:
+        return
+    for job in _root_jobs(census):
+        spec = as_mapping(job.value.get("spec"))
+        width = as_int(spec.get("parallelism")) or 0
+        indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
+        if width > 1 and indexed and "scheduling" not in spec:
+            message = (
+                f"1.36 makes a gang of {width} of this Job by itself; 1.37 makes a group with the policy basic, so its "
+                "pods start one by one"
+            )
+            hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
+            yield Finding(job, Note("job-gang-lost", ("spec",), message, hint=hint))
+
+
+def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A Job whose name the controller cannot put into a template's name."""
+    if settings.feature_gates.get(_GATE) is not True:
+        return
+    for job in _root_jobs(census):
+        spec = as_mapping(job.value.get("spec"))
+        width = as_int(spec.get("parallelism")) or 0
+        indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
+        concerned = settings.release == "1.37" or (width > 1 and indexed)
+        if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
+            wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
+            message = (
+                f"the name {wrong}, and the Job controller needs {job.name[:20]}…-pgt-0 to be a DNS label: it makes no "
+                "Workload and no pods"
+            )
+            hint = f"Use a name of at most {LONGEST_NAME} characters without dots, or link the pod template to a group."
+            yield Finding(job, Note("job-name-too-long", ("metadata", "name"), message, job.name, hint=hint))
+
+
+def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
+    """The controller's PodGroup is refused, because it lacks preemptionPolicy: Never."""
+    if not (settings.feature_gates.get(_GATE) is True and is_on(settings, "PodGroupPreemptionPolicy")):
+        return
+    for job in _root_jobs(census):
+        template = census.templates_of(job)
+        found = census.facts.priority_classes.get(template[0].priority_class) if template else None
+        if found is not None and found.preemption_policy == "Never":
+            name = template[0].priority_class
+            message = (
+                f"the class {name} never preempts; the Job controller copies the class into its PodGroup without "
+                "preemptionPolicy, which the API server then refuses (403)"
+            )
+            hint = "Use another class, or link the pod template to a group that says preemptionPolicy: Never."
+            path = (*template[0].spec_path, "priorityClassName")
+            yield Finding(job, Note("job-class-never", path, message, name, hint=hint))
+
+
+def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A Workload that points at a workload object whose templates do not link to any group."""
+    items = {(i.namespace, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
+    for workload in {id(entry.item): entry for entry in census.workloads.values()}.values():
+        item = items.get((workload.namespace, *workload.controller))
+        templates = census.templates_of(item) if item is not None else ()
+        if item is None or not templates or any(template.link for template in templates):
+            continue
+        delegated = item.kind == "JobSet" and TEMPLATE_ANNOTATION in str(item.value)
+        if delegated:
+            continue
+        effect = "nothing reads the reference, so the pods are scheduled one by one"
+        if (item.ref.group, item.kind) == ("batch", "Job") and settings.feature_gates.get(_GATE) is True:
+            effect = (
+                "the 1.36 Job controller then makes no gang at all"
+                if settings.release == "1.36"
+                else "the Job controller makes a second pair of objects"
+            )
+        message = f"controllerRef names {item.kind} {item.name}, whose pods link to no group: {effect}"
+        hint = "Set schedulingGroup.podGroupName in the pod template; krmfn generate does."
+        yield Finding(
+            workload.item, Note("controller-unlinked", ("spec", "controllerRef"), message, item.name, hint=hint)
+        )
+
+
+def find_parallelism_frozen(census: Census, settings: Settings) -> Iterator[Finding]:
+    """1.36: parallelism of a Job in a gang changed between two states."""
+    old = {(i.namespace, i.name): i for i in census.old or () if (i.ref.group, i.kind) == ("batch", "Job")}
+    for gang in census.gangs:
+        for job in gang.owners:
+            before = old.get((job.namespace, job.name)) if job.kind == "Job" else None
+            if before is None or gang.group.policy != "gang":
+                continue
+            path = ("spec", "parallelism")
+            was, now = (_parallelism(item.value) for item in (before, job))
+            if was != now:
+                message = (
+                    f"parallelism changes from {was} to {now}, and 1.36 refuses that for a Job in the gang "
+                    f"{gang.group.name} (403)"
+                )
+                hint = "Replace the Job together with its group, under a new name."
+                yield Finding(job, Note("parallelism-frozen", path, message, now, was, hint))
+
+
+def _parallelism(value: Mapping[str, Any]) -> int:
+    number = as_int(dig(value, "spec", "parallelism"))
+    return 1 if number is None else number
+
+
+def _root_jobs(census: Census) -> Iterator[Item]:
+    """Jobs that the controller makes groups for: no link, no other controller."""
+    for job in census.kind("batch", "Job"):
+        templates = census.templates_of(job)
+        managed = as_text(dig(job.value, "spec", "managedBy"))
+        if managed in ("", "kubernetes.io/job-controller") and templates and templates[0].link is None:
+            yield job

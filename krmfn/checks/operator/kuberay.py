@@ -1,0 +1,240 @@
+"""What the KubeRay operator does by itself (`kuberay.manages`) against what stands in Git."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import dig
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+OPT_IN: Final = "ray.io/gang-scheduling-enabled"
+_RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
+_SCHEDULERS: Final = {
+    "Volcano": "volcano",
+    "YuniKorn": "yunikorn",
+    "SchedulerPlugins": "scheduler-plugins-scheduler",
+    "KAI": "kai-scheduler",
+}
+
+
+def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
+    """KubeRay's own gang replaces the link of a resource that opted in."""
+    if settings.kuberay.manages != "KubernetesWAS":
+        return
+    seen: set[int] = set()
+    for template in census.templates:
+        item, link = template.item, template.link
+        if link is None or id(item) in seen or not _is_managed(item):
+            continue
+        own = f"{item.name}-cluster"
+        if item.kind == "RayCluster" and link.group == own:
+            continue
+        seen.add(id(item))
+        message = (
+            "the operator replaces this link by its own PodGroup "
+            f"({own if item.kind == 'RayCluster' else '<cluster>-cluster'}), because the resource is labelled "
+            f"{OPT_IN}: the group {link.group} gets no pods"
+        )
+        hint = "Remove the label, or the groups and links from Git."
+        yield Finding(item, Note("operator-replaces-link", link.path, message, link.group, hint=hint))
+
+
+def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
+    """The operator sends all Ray pods to another scheduler."""
+    name = _SCHEDULERS.get(settings.kuberay.manages)
+    if name is None:
+        return
+    seen: set[int] = set()
+    for template in census.templates:
+        item, link = template.item, template.link
+        if link is not None and item.ref.group == "ray.io" and id(item) not in seen:
+            seen.add(id(item))
+            message = (
+                f"the operator (kuberay.manages: {settings.kuberay.manages}) gives all Ray pods to {name}, which does "
+                f"not read the group {link.group}"
+            )
+            hint = "Remove groups and links of Ray resources from Git, or switch the operator's batch scheduler off."
+            yield Finding(item, Note("operator-replaces-scheduler", link.path, message, link.group, hint=hint))
+
+
+def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
+    """An object in Git has the name of one that the operator wants to create."""
+    if settings.kuberay.manages != "KubernetesWAS":
+        return
+    for cluster in census.kind("ray.io", "RayCluster"):
+        if not _is_managed(cluster):
+            continue
+        wanted = {("Workload", cluster.name), ("PodGroup", f"{cluster.name}-cluster")}
+        for kind, name in sorted(wanted):
+            for item in census.kind("scheduling.k8s.io", kind):
+                if (item.namespace, item.name) == (cluster.namespace, name):
+                    message = (
+                        f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this one, "
+                        "which it does not own, and makes no pods"
+                    )
+                    hint = "Choose another name, or remove the object from Git."
+                    yield Finding(item, Note("operator-name-taken", ("metadata", "name"), message, name, hint=hint))
+
+
+def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A Volcano PodGroup in Git that the operator rewrites."""
+    if settings.kuberay.manages != "Volcano":
+        return
+    clusters = {
+        (item.namespace, f"ray-{item.name}-pg"): item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)
+    }
+    for item in census.kind("scheduling.volcano.sh", "PodGroup"):
+        owner = clusters.get((item.namespace, item.name))
+        if owner is not None:
+            message = (
+                f"the operator adopts the Volcano PodGroup of this name for {owner.kind} {owner.name} and rewrites "
+                "minMember and minResources: Git and operator undo each other's work"
+            )
+            hint = "Remove it from Git; the operator makes one of its own."
+            yield Finding(item, Note("operator-adopts-group", ("metadata", "name"), message, item.name, hint=hint))
+
+
+def find_operator_release(census: Census, settings: Settings) -> Iterator[Finding]:
+    """KubernetesWAS of KubeRay 1.7 runs with Kubernetes 1.36 only."""
+    if settings.kuberay.manages != "KubernetesWAS":
+        return
+    version = settings.kuberay.version
+    if version < (1, 7):
+        message = f"KubeRay {version[0]}.{version[1]} has no gate KubernetesWAS; 1.7 is the first"
+    elif version == (1, 7) and settings.release != "1.36":
+        message = (
+            "KubeRay 1.7 with KubernetesWAS needs scheduling.k8s.io/v1alpha2, which Kubernetes "
+            f"{settings.release} does not serve: the operator exits at start"
+        )
+    else:
+        return
+    for kind in _RAY_KINDS:
+        for item in census.kind("ray.io", kind):
+            hint = "Set kuberay.manages to what the operator really does, or use a matching pair of versions."
+            yield Finding(item, Note("operator-release", ("apiVersion",), message, hint=hint))
+            return
+
+
+def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
+    """An opted-in cluster that the operator skips because it autoscales."""
+    if settings.kuberay.manages != "KubernetesWAS":
+        return
+    for kind, field in (("RayCluster", ()), ("RayJob", ("rayClusterSpec",)), ("RayService", ("rayClusterConfig",))):
+        for item in census.kind("ray.io", kind):
+            path = ("spec", *field, "enableInTreeAutoscaling")
+            if _has_label(item) and dig(item.value, *path) is True:
+                message = (
+                    f"{OPT_IN} has no effect: the operator makes no gang for a cluster that autoscales, and says so in "
+                    "its log only"
+                )
+                hint = (
+                    "Switch enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
+                    "without the label)."
+                )
+                yield Finding(item, Note("operator-skips-autoscaling", path, message, True, hint=hint))
+
+
+def _has_label(item: Item) -> bool:
+    return item.labels.get(OPT_IN, "").lower() == "true"
+
+
+def _is_managed(item: Item) -> bool:
+    """Whether the operator makes the gang of this Ray resource: labelled, not autoscaling. Crons hand no label down."""
+    if item.ref.group != "ray.io" or item.kind == "RayCronJob" or not _has_label(item):
+        return False
+    fields = {"RayJob": ("rayClusterSpec",), "RayService": ("rayClusterConfig",)}.get(item.kind, ())
+    return dig(item.value, "spec", *fields, "enableInTreeAutoscaling") is not True
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "operator-replaces-link",
+            "operator",
+            "error",
+            "KubeRay replaces the link of a resource that it manages itself.",
+            "With the gate KubernetesWAS the operator sets schedulingGroup and schedulerName of every pod of a "
+            "labelled cluster, over what the template says.",
+            "Keep one owner of the gang: the operator (label) or Git (no label).",
+            (),
+            ("KubeRay 4.2", "KubeRay 5.3"),
+        ),
+        find_link_replaced,
+    ),
+    Check(
+        Rule(
+            "operator-replaces-scheduler",
+            "operator",
+            "error",
+            "KubeRay gives the pods to a scheduler that does not read the group they link to.",
+            "The operator's batch scheduler is a setting for all of its clusters and overwrites schedulerName in every "
+            "Ray pod.",
+            "Use that scheduler's gangs, or run the operator without the setting.",
+            (),
+            ("KubeRay 5.3", "S02"),
+        ),
+        find_scheduler_replaced,
+    ),
+    Check(
+        Rule(
+            "operator-name-taken",
+            "operator",
+            "error",
+            "An object in Git has the name of one that KubeRay creates.",
+            "KubeRay creates Workload `<cluster>` and PodGroup `<cluster>-cluster`. When it finds objects of these "
+            "names that it does not own, every reconcile ends with an error before any pod is made.",
+            "Rename the object. Names that krmfn generates stay clear of the operator's.",
+            (),
+            ("KubeRay 4.2", "KubeRay 4.3"),
+        ),
+        find_name_taken,
+    ),
+    Check(
+        Rule(
+            "operator-adopts-group",
+            "operator",
+            "warning",
+            "KubeRay adopts a Volcano PodGroup from Git.",
+            "It looks the group up by name and does not check who owns it.",
+            "Remove the PodGroup from Git.",
+            (),
+            ("KubeRay 6.2",),
+        ),
+        find_group_adopted,
+    ),
+    Check(
+        Rule(
+            "operator-release",
+            "operator",
+            "error",
+            "This KubeRay cannot manage gangs on this Kubernetes release.",
+            "The integration of KubeRay 1.7 is written for scheduling.k8s.io/v1alpha2, which only Kubernetes 1.36 "
+            "serves. The operator looks for it at start and exits without it.",
+            "Let krmfn generate the gangs and leave the operator's gate off, or use a matching pair of versions.",
+            (),
+            ("KubeRay 4.2",),
+        ),
+        find_operator_release,
+    ),
+    Check(
+        Rule(
+            "operator-skips-autoscaling",
+            "operator",
+            "warning",
+            "KubeRay makes no gang for a cluster that autoscales.",
+            "The label is accepted, the log says `autoscaling is not yet supported`, and objects made earlier are "
+            "removed.",
+            "Switch autoscaling off, or generate a gang over minReplicas in Git.",
+            (),
+            ("KubeRay 4.2",),
+        ),
+        find_autoscaling_unmanaged,
+    ),
+)

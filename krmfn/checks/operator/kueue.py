@@ -1,0 +1,113 @@
+"""Kueue beside native groups: two systems that both decide when pods start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_mapping
+from krmfn.checks.wording import name_all
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+
+QUEUE: Final = "kueue.x-k8s.io/queue-name"
+_PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
+_TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
+
+
+def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue may lower parallelism, minCount stays."""
+    for gang in census.gangs:
+        for owner in gang.owners:
+            if _PARTIAL in owner.annotations and gang.group.quorum is not None:
+                least = owner.annotations[_PARTIAL]
+                if least.isdigit() and int(least) >= gang.group.quorum:
+                    continue
+                message = (
+                    f"Kueue may admit this {owner.kind} with {least} pods, and minCount of {gang.group.name} stays "
+                    f"{gang.group.quorum}: then none starts"
+                )
+                hint = f"Set minCount to at most {least}, or remove the annotation."
+                path = ("metadata", "annotations", _PARTIAL)
+                yield Finding(owner, Note("kueue-partial-admission", path, message, least, hint=hint))
+
+
+def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
+    """One gang over objects that Kueue admits one by one."""
+    for gang in census.gangs:
+        queued = [owner for owner in gang.owners if QUEUE in owner.labels]
+        groups = [owner for owner in queued if owner.kind == "LeaderWorkerSet"]
+        if gang.group.policy == "gang" and (len(queued) > 1 or groups):
+            message = (
+                f"Kueue admits {name_all(queued)} {'group by group' if len(queued) == 1 else 'one by one'}, and the "
+                "gang waits for all pods: what is admitted holds its quota and does not run"
+            )
+            hint = "Use one Kueue workload for one gang."
+            yield Finding(gang.group.item, Note("kueue-several-workloads", gang.group.quorum_path, message, hint=hint))
+
+
+def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue's topology annotation and the group's topology key differ."""
+    for gang in census.gangs:
+        key = gang.group.topology_key
+        for template in gang.templates if key else ():
+            annotations = as_mapping(template.metadata.get("annotations"))
+            for name in _TOPOLOGY:
+                other = annotations.get(name)
+                if isinstance(other, str) and other != key:
+                    message = (
+                        f"Kueue places the pods by {other}, the group {gang.group.name} by {key}: the gang must fit "
+                        "into what Kueue chose"
+                    )
+                    hint = "Use one label key in both places, or only one of them."
+                    path = (*template.path, "metadata", "annotations", name)
+                    yield Finding(template.item, Note("kueue-topology-differs", path, message, other, key, hint))
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "kueue-partial-admission",
+            "operator",
+            "warning",
+            "Kueue may admit fewer pods than minCount.",
+            "With job-min-parallelism Kueue lowers parallelism when the queue has less room. A group in Git does not "
+            "follow.",
+            "Keep minCount at or below the annotation.",
+            (),
+            ("S10", "job reference 3.11"),
+        ),
+        find_partial_admission,
+    ),
+    Check(
+        Rule(
+            "kueue-several-workloads",
+            "operator",
+            "warning",
+            "One gang consists of several Kueue workloads.",
+            "Kueue admits its workloads one by one; a gang waits for all of its pods. Two half-admitted gangs can wait "
+            "for each other's quota for ever.",
+            "Make one object of it, or leave admission to the gang.",
+            (),
+            ("S10", "job reference 3.11"),
+        ),
+        find_several_workloads,
+    ),
+    Check(
+        Rule(
+            "kueue-topology-differs",
+            "operator",
+            "info",
+            "Kueue and the group constrain the topology by different keys.",
+            "Kueue decides first, by node selectors; the group's constraint applies within that choice.",
+            "Use the same key, or only one of them.",
+            (),
+            ("job reference 3.11",),
+        ),
+        find_two_topologies,
+    ),
+)

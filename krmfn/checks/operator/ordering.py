@@ -1,0 +1,220 @@
+"""Gangs over pods that are created one after another: the later ones wait for the earlier, which wait for the gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list, as_mapping, as_text, dig
+from krmfn.checks.wording import join
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang, Template
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+
+def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+    """A StatefulSet that makes pod n+1 when pod n is ready."""
+    for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
+        if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
+            message = (
+                f"the second pod is made when the first is ready, and the first waits for {gang.group.quorum} pods of "
+                f"the gang {gang.group.name}: none ever starts"
+            )
+            hint = "Set podManagementPolicy: Parallel (it cannot be changed later), or use the policy basic."
+            path = ("spec", "podManagementPolicy")
+            yield Finding(item, Note("statefulset-ordered", path, message, "OrderedReady", "Parallel", hint))
+
+
+def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+    """One group over replicated jobs that start one after another."""
+    for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
+        jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
+        ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+        waiting = [index for index, job in enumerate(jobs) if as_list(dig(job, "dependsOn"))]
+        inside = {template.path[2] for template in templates}
+        if len(inside) < 2 or not (ordered or inside & set(waiting)) or gang.group.policy != "gang":
+            continue
+        if (gang.group.quorum or 0) <= (templates[0].pods or 0):
+            continue
+        path = (
+            ("spec", "startupPolicy", "startupPolicyOrder")
+            if ordered
+            else ("spec", "replicatedJobs", waiting[0], "dependsOn")
+        )
+        message = (
+            f"the replicated jobs start one after another, and the gang {gang.group.name} waits for pods of all of "
+            "them: none ever starts"
+        )
+        hint = "Use one PodGroup for each replicated job, or startupPolicyOrder: AnyOrder."
+        yield Finding(item, Note("jobset-ordered", path, message, hint=hint))
+
+
+def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
+    """A LeaderWorkerSet whose workers come when the leader is ready."""
+    for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
+        if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
+            continue
+        separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
+        leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
+        if leader_in and (gang.group.quorum or 0) > 1:
+            message = (
+                "workers are made when the leader is ready, and the leader waits for them in the gang "
+                f"{gang.group.name}: none ever starts"
+            )
+            hint = "Set startupPolicy: LeaderCreated, or give the leader a leaderTemplate of its own without the link."
+            yield Finding(
+                item,
+                Note("leader-ready-gang", ("spec", "startupPolicy"), message, "LeaderReady", "LeaderCreated", hint),
+            )
+
+
+def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
+    """An MPI launcher that is made when the workers are ready."""
+    for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
+        roles = {template.path[2] for template in templates}
+        if (
+            dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
+            and {"Launcher", "Worker"} <= roles
+        ):
+            message = (
+                f"the launcher is made when the workers are ready, and they wait for it in the gang {gang.group.name}: "
+                "none ever starts"
+            )
+            hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
+            path = ("spec", "launcherCreationPolicy")
+            yield Finding(item, Note("mpi-launcher-waits", path, message, "WaitForWorkersReady", "AtStartup", hint))
+
+
+def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Spark driver in the gang of the executors that it creates."""
+    for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
+        driver = next((template for template in templates if template.path[1] == "driver"), None)
+        if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
+            message = (
+                f"the driver makes the executors, and waits for {gang.group.quorum} pods of the gang "
+                f"{gang.group.name}: none ever starts"
+            )
+            hint = "Link the executors only; the driver starts by itself."
+            yield Finding(item, Note("driver-in-gang", driver.link.path, message, driver.link.group, hint=hint))
+
+
+def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
+    """A training runtime whose gang counts steps that others wait for."""
+    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        for item in census.kind("trainer.kubeflow.org", kind):
+            jobs = as_list(dig(item.value, "spec", "template", "spec", "replicatedJobs"))
+            awaited = {as_text(dig(entry, "name")) for job in jobs for entry in as_list(dig(job, "dependsOn"))}
+            policy = as_mapping(dig(item.value, "spec", "podGroupPolicy"))
+            links: dict[str, list[str]] = {}
+            for template in census.templates_of(item):
+                if template.link is not None:
+                    place = next(part for part in template.path if isinstance(part, int))
+                    links.setdefault(template.link.group, []).append(as_text(dig(jobs[place], "name")))
+            shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
+            if awaited - {""} and (shared or {"coscheduling", "volcano"} & set(policy)):
+                where = "podGroupPolicy" if not shared else "the shared group"
+                message = (
+                    f"the steps {join(sorted(awaited - {''}))} finish before others start, and {where} counts them "
+                    "all: the gang is never complete"
+                )
+                hint = "Leave podGroupPolicy out and link only the trainer step to a group."
+                path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
+                yield Finding(item, Note("initializers-in-gang", path, message, hint=hint))
+
+
+def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item, list[Template]]]:
+    for gang in census.gangs:
+        for owner in gang.owners:
+            if (owner.ref.group, owner.kind) == (group, kind):
+                yield gang, owner, [template for template in gang.templates if template.item is owner]
+
+
+_DEADLOCK = (
+    "A gang waits until its pods exist; a controller that makes pods in steps waits until the first ones are ready. "
+    "Neither moves, and nothing in the cluster says why."
+)
+
+CHECKS = (
+    Check(
+        Rule(
+            "statefulset-ordered",
+            "operator",
+            "error",
+            "A gang over a StatefulSet that makes its pods one after another.",
+            _DEADLOCK,
+            "Set podManagementPolicy: Parallel.",
+            (),
+            ("O01", "pitfall 8"),
+        ),
+        find_statefulset_ordered,
+    ),
+    Check(
+        Rule(
+            "jobset-ordered",
+            "operator",
+            "error",
+            "One gang over replicated jobs that start one after another.",
+            _DEADLOCK,
+            "Use one PodGroup for each replicated job.",
+            (),
+            ("O02",),
+        ),
+        find_jobset_ordered,
+    ),
+    Check(
+        Rule(
+            "leader-ready-gang",
+            "operator",
+            "error",
+            "A gang over leader and workers of a LeaderWorkerSet that starts workers when the leader is ready.",
+            _DEADLOCK,
+            "Use LeaderCreated, or leave the leader out of the gang.",
+            (),
+            ("O03",),
+        ),
+        find_leader_ready,
+    ),
+    Check(
+        Rule(
+            "mpi-launcher-waits",
+            "operator",
+            "error",
+            "A gang over launcher and workers of an MPIJob whose launcher waits for the workers.",
+            _DEADLOCK,
+            "Use AtStartup, or leave the launcher out of the gang.",
+            (),
+            ("O04",),
+        ),
+        find_launcher_waits,
+    ),
+    Check(
+        Rule(
+            "driver-in-gang",
+            "operator",
+            "error",
+            "A Spark driver in the gang of the executors that it makes.",
+            _DEADLOCK,
+            "Link the executors only.",
+            (),
+            ("O05",),
+        ),
+        find_driver_in_gang,
+    ),
+    Check(
+        Rule(
+            "initializers-in-gang",
+            "operator",
+            "error",
+            "A training gang counts steps that must finish before others start.",
+            _DEADLOCK + " Trainer's own coscheduling and Volcano policies count all steps, initializers included.",
+            "Link the trainer step only.",
+            (),
+            ("O06",),
+        ),
+        find_initializers_in_gang,
+    ),
+)

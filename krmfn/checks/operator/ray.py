@@ -1,0 +1,206 @@
+"""Ray resources whose pods are not what a group in Git counts: submitters, clean-up pods, autoscaled workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+#: Where each kind keeps its cluster.
+_CLUSTERS: Final[dict[str, Path]] = {
+    "RayCluster": ("spec",),
+    "RayJob": ("spec", "rayClusterSpec"),
+    "RayService": ("spec", "rayClusterConfig"),
+    "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec"),
+}
+
+
+def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
+    """The submitter of a RayJob links to the gang of its cluster."""
+    for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
+        for item in census.kind("ray.io", kind):
+            path = (*base, "submitterPodTemplate", "spec", "schedulingGroup", "podGroupName")
+            name = as_text(dig(item.value, *path))
+            groups = {template.link.group for template in census.templates_of(item) if template.link}
+            if name and name in groups:
+                message = (
+                    f"the submitter links to {name}, the group of the cluster that it waits for: it is made when the "
+                    "cluster is ready, and must not be counted in its gang"
+                )
+                hint = "Remove schedulingGroup from submitterPodTemplate."
+                yield Finding(item, Note("ray-submitter-linked", path, message, name, hint=hint))
+
+
+def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
+    """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
+    for item, cluster, base in _clusters(census):
+        options = cluster.get("gcsFaultToleranceOptions")
+        on = isinstance(options, dict) and dig(options, "backend") in (None, "redis")
+        on = on or item.annotations.get("ray.io/ft-enabled", "").lower() == "true"
+        head = (*base, "headGroupSpec", "template")
+        template = next((one for one in census.templates_of(item) if one.path == head), None)
+        if on and template is not None and template.link is not None:
+            message = (
+                f"the Redis clean-up pod is made from the head's template and joins the group {template.link.group}: "
+                "alone it never reaches minCount, so the deletion of the cluster waits for its deadline"
+            )
+            hint = "Set ENABLE_GCS_FT_REDIS_CLEANUP=false on the operator, or accept the delay."
+            yield Finding(item, Note("ray-cleanup-joins-gang", template.link.path, message, hint=hint))
+
+
+def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
+    """The Ray autoscaler may leave fewer pods than minCount."""
+    for gang in census.gangs:
+        lowest = _lowest(census, gang)
+        if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
+            item = next(owner for owner in gang.owners if _autoscales(owner))
+            message = (
+                f"minCount is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} {item.name} down to "
+                f"{lowest} pods: a pod that is replaced then waits for ever"
+            )
+            hint = f"Set minCount to {lowest} (min-count: MinReplicas), or raise minReplicas."
+            note = Note("ray-autoscaler-below-gang", gang.group.quorum_path, message, gang.group.quorum, lowest, hint)
+            yield Finding(gang.group.item, note)
+
+
+def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
+    """The Ray autoscaler adds pods that the gang does not protect."""
+    for item, cluster, base in _clusters(census):
+        linked = [template for template in census.templates_of(item) if template.link]
+        if not linked or not _autoscales(item):
+            continue
+        for index, group in enumerate(as_list(cluster.get("workerGroupSpecs"))):
+            least, most = as_int(dig(group, "minReplicas")) or 0, as_int(dig(group, "maxReplicas"))
+            if most is None or most > least:
+                path = (*base, "workerGroupSpecs", index, "maxReplicas")
+                message = (
+                    f"workers between minReplicas {least} and maxReplicas {'(none)' if most is None else most} come "
+                    "one by one: the gang does not hold them together"
+                )
+                hint = (
+                    "Nothing to do when single workers are of use; otherwise fix the size (minReplicas equal to "
+                    "maxReplicas)."
+                )
+                yield Finding(item, Note("ray-autoscaler-beyond-gang", path, message, most, hint=hint))
+                break
+
+
+def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
+    for gang in census.gangs:
+        for item in gang.owners:
+            limit = as_int(dig(item.value, "spec", "backoffLimit")) or 0
+            if (item.ref.group, item.kind) == ("ray.io", "RayJob") and limit > 0 and gang.group.policy == "gang":
+                message = (
+                    f"a retry makes a new cluster in the same group {gang.group.name}; pods of the old one that still "
+                    "terminate count as members, so the new ones may start in parts"
+                )
+                hint = "Set backoffLimit: 0 and start a new RayJob, or accept it."
+                yield Finding(item, Note("ray-retry-shares-group", ("spec", "backoffLimit"), message, limit, hint=hint))
+
+
+def _clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
+    for kind, base in _CLUSTERS.items():
+        for item in census.kind("ray.io", kind):
+            yield item, dict(as_mapping(dig(item.value, *base))), base
+
+
+def _autoscales(item: Item) -> bool:
+    base = _CLUSTERS.get(item.kind)
+    return item.ref.group == "ray.io" and base is not None and dig(item.value, *base, "enableInTreeAutoscaling") is True
+
+
+def _lowest(census: Census, gang: Gang) -> int | None:
+    """The fewest pods of a gang that autoscales: the head and minReplicas times hosts; None when nothing autoscales."""
+    if not any(_autoscales(owner) for owner in gang.owners):
+        return None
+    total = 0
+    for template in gang.templates:
+        if not _autoscales(template.item) or template.path[-2] == "headGroupSpec":
+            total += 1 if template.path[-2:-1] == ("headGroupSpec",) else template.pods or 0
+            continue
+        group = as_mapping(dig(template.item.value, *template.path[:-1]))
+        hosts = as_int(group.get("numOfHosts"))
+        total += max(as_int(group.get("minReplicas")) or 0, 0) * (1 if hosts is None else hosts)
+    return total
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "ray-submitter-linked",
+            "operator",
+            "error",
+            "The submitter of a RayJob is in the gang of the cluster that it waits for.",
+            "KubeRay makes the submitter's pod when the cluster is ready. A gang that counts it can never be complete.",
+            "Leave schedulingGroup out of submitterPodTemplate.",
+            (),
+            ("O05", "KubeRay 3.5", "live: K6"),
+        ),
+        find_submitter_linked,
+    ),
+    Check(
+        Rule(
+            "ray-cleanup-joins-gang",
+            "operator",
+            "warning",
+            "The Redis clean-up pod of a Ray cluster joins its gang.",
+            "With fault tolerance on Redis, deleting the cluster runs a Job whose pod is made from the head's "
+            "template. It inherits the link and waits for a quorum that is gone; after 300 s the Job gives up.",
+            "Switch the clean-up off on the operator, or accept the delay.",
+            (),
+            ("KubeRay 3.5", "ray-project/kuberay#4773"),
+        ),
+        find_cleanup_joins,
+    ),
+    Check(
+        Rule(
+            "ray-autoscaler-below-gang",
+            "operator",
+            "warning",
+            "The Ray autoscaler may leave fewer pods than minCount.",
+            "minCount stays what Git says. After a scale-down every new pod of the group waits for pods that nobody "
+            "makes.",
+            "Use `minCount: MinReplicas`: the head and minReplicas of every group.",
+            (),
+            ("G03", "KubeRay 5.4"),
+        ),
+        find_autoscaler_below,
+    ),
+    Check(
+        Rule(
+            "ray-autoscaler-beyond-gang",
+            "operator",
+            "info",
+            "Pods that the Ray autoscaler adds are not held together by the gang.",
+            "A gang is all-or-nothing for minCount pods. Later pods of the group are scheduled one by one.",
+            "Fix the size of groups that are of use only as a whole.",
+            (),
+            ("pitfall 5", "ray-project/kuberay#5002"),
+        ),
+        find_autoscaler_beyond,
+    ),
+    Check(
+        Rule(
+            "ray-retry-shares-group",
+            "operator",
+            "info",
+            "Retries of a RayJob use one group.",
+            "A retry makes a new RayCluster with the same template, hence the same group. Terminating pods of the old "
+            "cluster are members until they are gone.",
+            "Use backoffLimit: 0 where that matters.",
+            (),
+            ("KubeRay 5.4", "R44"),
+        ),
+        find_retry_shares_group,
+    ),
+)

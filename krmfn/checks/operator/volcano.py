@@ -1,0 +1,199 @@
+"""Volcano: PodGroups that never leave Pending, and native links on pods that Volcano schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.facts import read_resources
+from krmfn.checks.quantity import format_quantity
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, as_mapping, as_text, dig
+from krmfn.checks.wording import count, suggest
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+
+_GROUP: Final = "scheduling.volcano.sh"
+LINK: Final = "scheduling.k8s.io/group-name"
+
+
+def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """The queue is not among those that are known."""
+    queues = census.facts.queues
+    for item in census.kind(_GROUP, "PodGroup"):
+        name = as_text(dig(item.value, "spec", "queue")) or "default"
+        if queues is None or name in queues or name == "default":
+            continue
+        message = (
+            f'there is no queue "{name}"{suggest(name, queues)}: Volcano refuses the PodGroup, or leaves it Pending'
+        )
+        hint = "Add the Queue, or give those of the cluster under cluster.queues."
+        note = Note("volcano-queue-missing", ("spec", "queue"), message, name, hint=hint)
+        yield Finding(item, note, "error" if census.facts.complete_queues else None)
+
+
+def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
+    """The queue takes no work."""
+    for item in census.kind(_GROUP, "PodGroup"):
+        name = as_text(dig(item.value, "spec", "queue")) or "default"
+        state = as_text(dig((census.facts.queues or {}).get(name), "status", "state"))
+        if state in ("Closed", "Closing"):
+            message = f"the queue {name} is {state}: the PodGroup stays Pending"
+            hint = "Open the queue, or use another one."
+            yield Finding(item, Note("volcano-queue-closed", ("spec", "queue"), message, name, hint=hint))
+
+
+def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
+    """minResources is more than the queue can ever give."""
+    for item in census.kind(_GROUP, "PodGroup"):
+        name = as_text(dig(item.value, "spec", "queue")) or "default"
+        capability = read_resources(dig((census.facts.queues or {}).get(name), "spec", "capability"))
+        for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
+            limit = capability.get(resource)
+            unlimited = limit is None or (limit <= 0 and resource in ("cpu", "memory"))
+            if wanted > 0 and not unlimited and limit is not None and wanted > limit:
+                message = (
+                    f"minResources asks for {format_quantity(wanted)} {resource}, the queue {name} has at most "
+                    f"{format_quantity(limit)}: the PodGroup stays Pending"
+                )
+                hint = "Raise the queue's capability, or make the gang smaller."
+                path = ("spec", "minResources", resource)
+                yield Finding(item, Note("volcano-resources-above-queue", path, message, hint=hint))
+
+
+def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
+    """minResources is more than the nodes have, with Volcano's overcommit factor."""
+    if census.facts.nodes is None:
+        return
+    total: dict[str, int] = {}
+    for node in census.facts.nodes:
+        for resource, amount in node.allocatable.items():
+            total[resource] = total.get(resource, 0) + amount
+    for item in census.kind(_GROUP, "PodGroup"):
+        for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
+            room = total.get(resource, 0) * 12 // 10
+            if wanted > room:
+                message = (
+                    f"minResources asks for {format_quantity(wanted)} {resource}, all nodes have "
+                    f"{format_quantity(total.get(resource, 0))}: the PodGroup stays Pending"
+                )
+                hint = "Add nodes, or make the gang smaller."
+                path = ("spec", "minResources", resource)
+                yield Finding(item, Note("volcano-resources-above-cluster", path, message, hint=hint))
+
+
+def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """minMember is greater than the number of pods that name the group."""
+    pods: dict[tuple[str, str], int | None] = {}
+    for template in census.templates:
+        name = as_mapping(template.metadata.get("annotations")).get(LINK)
+        if isinstance(name, str):
+            key = (template.item.namespace, name)
+            known = pods.get(key, 0)
+            pods[key] = None if template.pods is None or known is None else known + template.pods
+    for item in census.kind(_GROUP, "PodGroup"):
+        wanted, exist = as_int(dig(item.value, "spec", "minMember")), pods.get((item.namespace, item.name))
+        if wanted is not None and exist is not None and wanted > exist:
+            message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: none of them is ever scheduled"
+            hint = f"Set minMember to {exist}, or raise the number of pods."
+            note = Note("volcano-members-above-pods", ("spec", "minMember"), message, wanted, exist, hint)
+            yield Finding(item, note)
+
+
+def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Volcano Job with a native link: Volcano makes its own group."""
+    for item in census.kind("batch.volcano.sh", "Job"):
+        template = next((one for one in census.templates_of(item) if one.link), None)
+        if template is not None and template.link is not None:
+            message = (
+                f"Volcano schedules this Job as a gang by itself and does not read the group {template.link.group}"
+            )
+            hint = "Remove the link and the group."
+            yield Finding(item, Note("volcano-job-linked", template.link.path, message, template.link.group, hint=hint))
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "volcano-queue-missing",
+            "operator",
+            "warning",
+            "A Volcano PodGroup names a queue that is not known.",
+            "Volcano's webhook refuses the group, and without the webhook it stays Pending. An error when the facts "
+            "list the queues.",
+            "Create the queue first, or correct the name.",
+            (),
+            ("KubeRay 6.2 test 1",),
+        ),
+        find_queue_missing,
+    ),
+    Check(
+        Rule(
+            "volcano-queue-closed",
+            "operator",
+            "error",
+            "A Volcano PodGroup names a queue that is closed.",
+            "A queue that is not Open admits no group.",
+            "Open the queue, or use another one.",
+            (),
+            ("KubeRay 6.2 test 1",),
+        ),
+        find_queue_closed,
+    ),
+    Check(
+        Rule(
+            "volcano-resources-above-queue",
+            "operator",
+            "error",
+            "minResources of a Volcano PodGroup is more than its queue can give.",
+            "A group becomes Inqueue only when its minResources fit into the queue's capability. CPU and memory "
+            "without a positive capability are unlimited.",
+            "Raise the capability, or make the gang smaller.",
+            (),
+            ("KubeRay 6.2 tests 2, 3",),
+        ),
+        find_resources_above_queue,
+    ),
+    Check(
+        Rule(
+            "volcano-resources-above-cluster",
+            "operator",
+            "error",
+            "minResources of a Volcano PodGroup is more than the nodes have.",
+            "The overcommit plugin admits at most 1.2 times of what the nodes can give.",
+            "Add nodes, or make the gang smaller.",
+            (),
+            ("KubeRay 6.2 test 4",),
+        ),
+        find_resources_above_cluster,
+    ),
+    Check(
+        Rule(
+            "volcano-members-above-pods",
+            "operator",
+            "error",
+            "minMember of a Volcano PodGroup is greater than the number of its pods.",
+            "The gang plugin waits for minMember pods (NotEnoughPods).",
+            "Keep minMember equal to the pods.",
+            (),
+            ("KubeRay 6.2 test 6",),
+        ),
+        find_members_above_pods,
+    ),
+    Check(
+        Rule(
+            "volcano-job-linked",
+            "operator",
+            "warning",
+            "A Volcano Job links to a native group.",
+            "Volcano makes a group of its own for every Volcano Job, and the kube-scheduler never sees the pods.",
+            "Remove the link.",
+            (),
+            ("job reference 3.10",),
+        ),
+        find_native_link,
+    ),
+)

@@ -1,0 +1,67 @@
+"""Places where kubectl, kustomize and others read different values, in objects that concern gangs.
+
+The codes of `Item.problems` are the rules' ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.krm.item import Item
+
+
+def find_problems(census: Census) -> Iterator[Finding]:
+    """What readers disagree on in groups and in objects whose pods link to one. Duplicate keys are the server's."""
+    concerned: dict[int, Item] = {id(template.item): template.item for template in census.templates if template.link}
+    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+        concerned |= {id(item): item for item in census.kind("scheduling.k8s.io", kind)}
+    for item in concerned.values():
+        for problem in item.problems:
+            if problem.code in _CODES:
+                yield Finding(item, Note(problem.code, problem.path, problem.message, hint=_CODES[problem.code]))
+
+
+_CODES: Final = {
+    "merged-key-set-twice": "Put the merge first, or write the value once.",
+    "non-string-key": "Put the key into quotes.",
+    "ambiguous-scalar": "Put the value into quotes when it is a string, or write the number plainly.",
+}
+
+RULES: Final = (
+    Rule(
+        "merged-key-set-twice",
+        "gitops",
+        "warning",
+        "A key is set by hand and by a merge (<<) behind it, and readers disagree which one counts.",
+        "The YAML reader of kubectl lets a merge that stands behind the key win, kustomize lets the key win.",
+        "Put the merge first, or write the value once.",
+        (),
+        ("KRM reference 7.3",),
+    ),
+    Rule(
+        "non-string-key",
+        "gitops",
+        "warning",
+        "A key is a number, a boolean or null in YAML.",
+        "kubectl turns the key into a string, kustomize refuses it.",
+        "Put the key into quotes.",
+        (),
+        ("KRM reference 7.3",),
+    ),
+    Rule(
+        "ambiguous-scalar",
+        "gitops",
+        "warning",
+        "A value without quotes is read differently by different tools.",
+        "YAML 1.1 and 1.2 disagree about words such as yes and no, about octal and base-60 numbers, and about "
+        "exponents. kubectl, kustomize and this tool's reader would not see the same value.",
+        "Put it into quotes when it is a string, or write the number plainly.",
+        (),
+        ("KRM reference 7.2",),
+    ),
+)

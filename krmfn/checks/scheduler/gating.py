@@ -1,0 +1,169 @@
+"""Feature gates: which ones the objects need, and which of them somebody said are off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.gates import GATES
+from krmfn.checks.groups import disruption_mode
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_list
+from krmfn.checks.wording import join
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.checks.groups import Group
+    from krmfn.config import Settings
+
+
+def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Once: the gates that the input needs, and on which components."""
+    needed = _list_needed(census, settings)
+    groups = _list_groups(census)
+    if not needed or not groups:
+        return
+    spelled = [f"{gate} ({', '.join(GATES[settings.release][gate][1])})" for gate in needed]
+    versions = sorted({group.item.api_version for group in groups})
+    message = (
+        f"the cluster needs the feature {'gate' if len(spelled) == 1 else 'gates'} {join(spelled)}, and must serve "
+        f"{join(versions)}"
+    )
+    hint = "Alpha and new beta versions are served with --runtime-config only."
+    yield Finding(groups[0].item, Note("cluster-gates", ("apiVersion",), message, hint=hint))
+
+
+def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A needed gate that settings or facts say is off."""
+    groups = _list_groups(census)
+    for gate in _list_needed(census, settings) if groups else ():
+        off = [name for name in GATES[settings.release][gate][1] if census.facts.gates.get(name, {}).get(gate) is False]
+        if settings.feature_gates.get(gate) is False:
+            off = ["the cluster"]
+        if off:
+            message = (
+                f"{gate} is off on {join(off)}: {_EFFECTS.get(gate, 'the fields that need it are ignored')}, and "
+                "nothing reports it"
+            )
+            hint = f"Switch {gate} on for {', '.join(GATES[settings.release][gate][1])}, or do without what needs it."
+            yield Finding(groups[0].item, Note("cluster-gate-off", ("apiVersion",), message, hint=hint))
+
+
+def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A gate that is on while one it depends on is off: the component does not start."""
+    groups = _list_groups(census)
+    places = {"the configuration": settings.feature_gates, **census.facts.gates}
+    for place, gates in places.items() if groups else ():
+        for gate, (depends, _components) in GATES[settings.release].items():
+            missing = [other for other in depends if gates.get(other) is False]
+            if gates.get(gate) is True and missing:
+                message = f"{place} has {gate} on and {join(missing)} off: a component with these gates does not start"
+                hint = f"Switch {join(missing)} on as well."
+                yield Finding(groups[0].item, Note("gate-dependency", ("apiVersion",), message, hint=hint))
+
+
+def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[Finding]:
+    """1.36: groups with a topology key never preempt others."""
+    for gang in census.gangs:
+        if gang.group.topology_key:
+            message = (
+                f"the 1.36 scheduler evicts nobody for a group with a topology key ({gang.group.topology_key}), "
+                "whatever its priority"
+            )
+            hint = "Leave the topology key out where the gang must be able to preempt."
+            path = (*gang.group.path, "schedulingConstraints")
+            yield Finding(gang.group.item, Note("constraint-without-preemption", path, message, hint=hint))
+
+
+def _list_groups(census: Census) -> list[Group]:
+    groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
+    return list({id(group.item): group for group in groups}.values())
+
+
+def _list_needed(census: Census, settings: Settings) -> list[str]:
+    """The gates that the groups of the input need, in the table's order."""
+    needed = {"GenericWorkload"}
+    for group in _list_groups(census):
+        if group.policy == "gang":
+            needed.add("GangScheduling")
+        if group.topology_key:
+            needed.add("TopologyAwareWorkloadScheduling")
+        if group.composite or group.parent:
+            needed |= {"CompositePodGroup", "TopologyAwareWorkloadScheduling"}
+        if as_list(group.spec.get("resourceClaims")):
+            needed.add("DRAWorkloadResourceClaims")
+        if group.priority_class or disruption_mode(group.spec):
+            needed.add("WorkloadAwarePreemption")
+        if "preemptionPolicy" in group.spec:
+            needed.add("PodGroupPreemptionPolicy")
+    return [gate for gate in GATES[settings.release] if gate in needed]
+
+
+_EFFECTS = {
+    "GenericWorkload": "the link is dropped or ignored and pods are scheduled one by one",
+    "GangScheduling": "policies are ignored and pods are scheduled one by one",
+    "TopologyAwareWorkloadScheduling": "topology keys are dropped or ignored",
+    "CompositePodGroup": "every group of a tree is scheduled on its own",
+    "WorkloadAwarePreemption": "disruptionMode and priorityClassName of groups are dropped",
+    "PodGroupPreemptionPolicy": "preemptionPolicy of groups is dropped",
+}
+
+CHECKS = (
+    Check(
+        Rule(
+            "cluster-gates",
+            "scheduler",
+            "info",
+            "The feature gates and API versions that the input needs.",
+            "All of scheduling.k8s.io beyond PriorityClass is off by default in 1.35 to 1.37. A checker of manifests "
+            "cannot see gates; this says once which ones must be on, and where.",
+            "Compare with the flags of the components. `cluster.featureGates` lets the next rule decide.",
+            (),
+            ("K03",),
+        ),
+        find_gates_needed,
+    ),
+    Check(
+        Rule(
+            "cluster-gate-off",
+            "scheduler",
+            "warning",
+            "A feature gate that the objects need is off.",
+            "An API server without the gate drops the fields, a scheduler without it ignores them; neither says so. "
+            "With CompositePodGroup off on the scheduler alone a tree becomes a set of independent groups.",
+            "Switch the gate on for every component that the message names.",
+            (),
+            ("R5", "R17", "R32", "live: B10, B11, B12"),
+        ),
+        find_gate_off,
+    ),
+    Check(
+        Rule(
+            "gate-dependency",
+            "scheduler",
+            "error",
+            "A feature gate is on while one that it depends on is off.",
+            "Components check the dependencies of their gates at start and exit: `CompositePodGroup is enabled, but "
+            "depends on features that are disabled`.",
+            "Switch on what it depends on.",
+            (),
+            ("R32", "API reference 1.2", "live: B14"),
+        ),
+        find_gate_dependency,
+    ),
+    Check(
+        Rule(
+            "constraint-without-preemption",
+            "scheduler",
+            "info",
+            "On 1.36 a group with a topology key does not preempt.",
+            "The scheduler answers `workload aware preemption is not supported for pod groups with scheduling "
+            "constraints`. A group of high priority then waits behind running pods of low priority.",
+            "Leave the key out, or use 1.37.",
+            ("1.36",),
+            ("R16",),
+        ),
+        find_constraint_without_preemption,
+    ),
+)

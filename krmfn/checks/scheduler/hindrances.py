@@ -1,0 +1,249 @@
+"""What in a pod template keeps a gang from being scheduled as one: gates, node names, other gang systems, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.checks.wording import join
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Template
+    from krmfn.config import Settings
+
+
+def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
+    """Scheduling gates on pods of a gang."""
+    for gang in census.gangs:
+        gated = [template for template in gang.templates if as_list(template.spec.get("schedulingGates"))]
+        all_gated = len(gated) == len(gang.templates)
+        for template in gated:
+            names = join([as_text(dig(gate, "name")) for gate in as_list(template.spec["schedulingGates"])])
+            message = (
+                f"the pods carry the scheduling gate {names}: until it is removed they do not fill the gang "
+                f"{gang.group.name}"
+            )
+            if not all_gated:
+                message += ", and the pods without a gate wait with them"
+            hint = "Remove the gate, or make sure that something removes it from all pods of the gang."
+            path = (*template.spec_path, "schedulingGates")
+            note = Note("gated-member", path, message, hint=hint)
+            yield Finding(template.item, note, "info" if all_gated else None)
+
+
+def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
+    """A pod that is bound in its manifest."""
+    for gang in census.gangs:
+        for template in gang.templates:
+            name = as_text(template.spec.get("nodeName"))
+            if name:
+                message = (
+                    f"nodeName {name} binds the pods without the scheduler: they run even when the rest of "
+                    f"{gang.group.name} never starts"
+                )
+                hint = "Use a nodeSelector or node affinity instead."
+                yield Finding(
+                    template.item, Note("node-name", (*template.spec_path, "nodeName"), message, name, hint=hint)
+                )
+
+
+def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
+    """The pods belong to a group of another scheduler, too."""
+    for gang in census.gangs:
+        for template in gang.templates:
+            for field, keys in _RIVALS.items():
+                held = as_mapping(template.metadata.get(field))
+                for key, system in keys.items():
+                    if key in held:
+                        message = (
+                            f"{key} puts the pods into a group of {system}, and schedulingGroup into "
+                            f"{gang.group.name}: one scheduler cannot obey both"
+                        )
+                        hint = f"Remove the key, or the link when {system} schedules these pods."
+                        path = (*template.path, "metadata", field, key)
+                        yield Finding(template.item, Note("second-gang-system", path, message, held[key], hint=hint))
+
+
+def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A resource claim of the group that a pod template does not name in the same words."""
+    for gang in census.gangs:
+        for index, claim in enumerate(as_list(gang.group.spec.get("resourceClaims"))):
+            wanted = _claim(claim)
+            for template in gang.templates:
+                claims = [_claim(entry) for entry in as_list(template.spec.get("resourceClaims"))]
+                if wanted not in claims:
+                    name = wanted[0] or f"number {index}"
+                    message = (
+                        f'the claim "{name}" of the group is not among the pods\' resourceClaims of '
+                        f"{template.item.kind} {template.item.name} with the same source: the pods do not get it"
+                    )
+                    hint = "Repeat the entry (name and source alike) in the pod template's resourceClaims."
+                    path = (*gang.group.path, "resourceClaims", index)
+                    yield Finding(gang.group.item, Note("claim-not-in-pods", path, message, hint=hint))
+                    break
+
+
+def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Finding]:
+    """A short deadline that runs while the gang waits."""
+    seen: set[int] = set()
+    for gang in census.gangs:
+        for template in gang.templates:
+            for path in _deadlines(template):
+                seconds = as_int(dig(template.item.value, *path))
+                if seconds is None or not 0 < seconds <= SHORT_DEADLINE or id(template.item) in seen:
+                    continue
+                seen.add(id(template.item))
+                message = (
+                    f"{path[-1]} is {seconds} s and runs while the gang {gang.group.name} waits for room: the work may "
+                    "be over before it starts"
+                )
+                hint = "Allow for the time in the queue, or leave the deadline out."
+                yield Finding(template.item, Note("deadline-counts-waiting", path, message, seconds, hint=hint))
+
+
+def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Containers without CPU or memory requests."""
+    for gang in census.gangs:
+        for template in gang.templates:
+            missing = sorted(_missing_requests(template.spec))
+            if missing:
+                message = (
+                    f"the pods request no {join(missing)}: they fit on any node, so the gang is complete where it "
+                    "cannot run"
+                )
+                hint = "Set resources.requests in every container of the gang's pods."
+                path = (*template.spec_path, "containers")
+                yield Finding(template.item, Note("requests-missing", path, message, hint=hint))
+
+
+#: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.
+SHORT_DEADLINE: Final = 600
+
+_RIVALS: Final[Mapping[str, Mapping[str, str]]] = {
+    "labels": {
+        "scheduling.x-k8s.io/pod-group": "scheduler-plugins",
+        "pod-group.scheduling.sigs.k8s.io": "scheduler-plugins",
+        "pod-group-name": "KAI",
+    },
+    "annotations": {
+        "scheduling.k8s.io/group-name": "Volcano",
+        "yunikorn.apache.org/task-group-name": "YuniKorn",
+        "pod-group-name": "KAI",
+    },
+}
+
+
+def _claim(entry: object) -> tuple[str, str, str]:
+    claim = as_mapping(entry)
+    fields = ("name", "resourceClaimName", "resourceClaimTemplateName")
+    name, own, template = (as_text(claim.get(field)) for field in fields)
+    return name, own, template
+
+
+def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
+    yield (*template.spec_path, "activeDeadlineSeconds")
+    for field in ("activeDeadlineSeconds", "preRunningDeadlineSeconds"):
+        yield ("spec", field)
+        yield ("spec", "jobTemplate", "spec", field)
+
+
+def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
+    missing: set[str] = set()
+    for container in as_list(spec.get("containers")):
+        resources = as_mapping(dig(container, "resources"))
+        for name in ("cpu", "memory"):
+            if name not in as_mapping(resources.get("requests")) and name not in as_mapping(resources.get("limits")):
+                missing.add(name)
+    return missing
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "gated-member",
+            "scheduler",
+            "warning",
+            "Some pods of a gang carry a scheduling gate.",
+            "A gated pod does not count as ready for the gang. With minCount for all pods, the pods without a gate "
+            "wait for the gated ones without a condition. Info when all templates are gated: that is how queueing "
+            "controllers hold work back.",
+            "Gate all pods of a gang or none.",
+            (),
+            ("S07", "R45", "live: one of 5 pods with a schedulingGate"),
+        ),
+        find_gated_member,
+    ),
+    Check(
+        Rule(
+            "node-name",
+            "scheduler",
+            "warning",
+            "A pod of a gang is bound in its manifest.",
+            "A pod with nodeName never passes the scheduler. It counts as a member of the gang, but starts at once "
+            "whether or not the others fit.",
+            "Use a nodeSelector or node affinity.",
+            (),
+            ("S08", "live: member with nodeName preset"),
+        ),
+        find_node_name,
+    ),
+    Check(
+        Rule(
+            "second-gang-system",
+            "scheduler",
+            "warning",
+            "The pods of a gang belong to a group of another scheduler, too.",
+            "Labels and annotations of scheduler-plugins, Volcano, YuniKorn and KAI are read by those schedulers only, "
+            "schedulingGroup by the kube-scheduler only. `scheduling.k8s.io/group-name` looks native and is Volcano's.",
+            "Keep one system.",
+            (),
+            ("S09",),
+        ),
+        find_second_gang_system,
+    ),
+    Check(
+        Rule(
+            "claim-not-in-pods",
+            "scheduler",
+            "error",
+            "A resource claim of a group has no identical entry in the pods.",
+            "A pod uses the group's claim only when an entry of its own resourceClaims has the same name and the same "
+            "source. Otherwise the claim is made and nobody uses it.",
+            "Repeat the entry in every pod template of the group.",
+            ("1.36", "1.37"),
+            ("Q03", "API reference 6.3"),
+        ),
+        find_claim_not_groups,
+    ),
+    Check(
+        Rule(
+            "deadline-counts-waiting",
+            "scheduler",
+            "warning",
+            "A short deadline runs while the gang waits.",
+            "activeDeadlineSeconds counts from the start of the Job, which is before its pods are scheduled. A gang "
+            "that waits for room uses it up.",
+            "Raise the deadline, or put the limit into the program.",
+            (),
+            ("Q04",),
+        ),
+        find_deadline_counts_waiting,
+    ),
+    Check(
+        Rule(
+            "requests-missing",
+            "scheduler",
+            "warning",
+            "Pods of a gang have no CPU or memory requests.",
+            "The scheduler asks for room by requests. Without them every node has room, the quorum is met at once, and "
+            "the nodes are overcommitted: the gang protects nothing.",
+            "Set requests (or limits, which become requests) in every container.",
+            (),
+            ("Q01",),
+        ),
+        find_requests_missing,
+    ),
+)

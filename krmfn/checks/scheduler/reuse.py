@@ -1,0 +1,218 @@
+"""Gangs that start once and not again: retries, suspension, runs and revisions that share a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check
+from krmfn.checks.values import as_int, dig
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang, Template
+    from krmfn.config import Settings
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Job whose failed pods are replaced by pods that may miss the quorum."""
+    for gang, template in _complete_jobs(census):
+        spec = dig(template.item.value, *_job_spec(template))
+        if template.spec.get("restartPolicy") != "Never" or dig(spec, "backoffLimit") == 0:
+            continue
+        message = (
+            f"a pod that replaces a failed one counts {gang.group.quorum} members again, but pods that succeeded no "
+            "longer count: after the first success a retry waits for ever"
+        )
+        hint = "Use restartPolicy: OnFailure, backoffLimit: 0, or a smaller minCount."
+        path = (*template.spec_path, "restartPolicy")
+        yield Finding(template.item, Note("retry-starves", path, message, "Never", "OnFailure", hint))
+
+
+def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Job that a queue suspends and resumes: the finished indexes are missing after it."""
+    for gang, template in _complete_jobs(census):
+        item = template.item
+        if dig(item.value, *_job_spec(template), "completionMode") == "Indexed" and QUEUE in item.labels:
+            message = (
+                "a resumed Job makes only the pods of unfinished indexes: when one has finished, minCount "
+                f"{gang.group.quorum} is out of reach"
+            )
+            hint = "Lower minCount, or make the pods finish together."
+            yield Finding(item, Note("resume-starves", ("metadata", "labels", QUEUE), message, hint=hint))
+
+
+def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """backoffLimitPerIndex: an index that failed for good is never made again."""
+    for gang, template in _complete_jobs(census):
+        path = (*_job_spec(template), "backoffLimitPerIndex")
+        limit = as_int(dig(template.item.value, *path))
+        if limit is not None:
+            message = (
+                f"an index that failed {limit + 1} times is not made again, so the pods become fewer than minCount "
+                f"{gang.group.quorum}, and every later retry waits for ever"
+            )
+            hint = "Leave backoffLimitPerIndex out, or lower minCount."
+            yield Finding(template.item, Note("failed-index-starves", path, message, limit, hint=hint))
+
+
+def find_runs_share_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """Runs of a CronJob or RayCronJob that overlap and link to one group."""
+    for gang in census.gangs:
+        for owner in gang.owners:
+            if (owner.ref.group, owner.kind) == ("batch", "CronJob"):
+                if dig(owner.value, "spec", "concurrencyPolicy") in ("Forbid", "Replace"):
+                    continue
+                path, hint = ("spec", "concurrencyPolicy"), "Set concurrencyPolicy: Forbid."
+            elif (owner.ref.group, owner.kind) == ("ray.io", "RayCronJob"):
+                path, hint = (
+                    ("spec", "schedule"),
+                    "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy.",
+                )
+            else:
+                continue
+            message = (
+                f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run fill the gang "
+                "of the next, which then starts in parts"
+            )
+            yield Finding(owner, Note("runs-share-group", path, message, dig(owner.value, *path) or "Allow", hint=hint))
+
+
+def find_rollout_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
+    for gang in census.gangs:
+        for owner in gang.owners:
+            if (owner.ref.group, owner.kind) != ("apps", "Deployment") or gang.group.policy != "gang":
+                continue
+            if dig(owner.value, "spec", "strategy", "type") != "Recreate":
+                message = (
+                    f"a rolling update adds new pods to the gang {gang.group.name} beside the old ones, which fill the "
+                    "quorum: the new pods are not scheduled together"
+                )
+                hint = "Use strategy type Recreate, or the policy basic."
+                path = ("spec", "strategy", "type")
+                yield Finding(owner, Note("rollout-shares-group", path, message, "RollingUpdate", "Recreate", hint))
+
+
+def find_upgrade_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """A RayService that builds its next cluster beside the old one, with the same group."""
+    for gang in census.gangs:
+        for owner in gang.owners:
+            strategy = dig(owner.value, "spec", "upgradeStrategy", "type")
+            if (owner.ref.group, owner.kind) != ("ray.io", "RayService") or strategy == "None":
+                continue
+            if owner.annotations.get("krmfn.dev/naming") == "Revisioned":
+                continue
+            message = (
+                "an upgrade builds a second cluster beside the first one, and both link to the group "
+                f"{gang.group.name}: the old pods fill the quorum, so the new cluster starts in parts"
+            )
+            hint = (
+                "Use naming: Revisioned, so that every revision has a group of its own, or upgradeStrategy type None."
+            )
+            yield Finding(owner, Note("upgrade-shares-group", ("spec", "upgradeStrategy"), message, hint=hint))
+
+
+def _job_spec(template: Template) -> tuple[str, ...]:
+    return ("spec", "jobTemplate", "spec") if template.item.kind == "CronJob" else ("spec",)
+
+
+def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template]]:
+    """Jobs and CronJobs in a gang that needs all of its pods, more than one."""
+    for gang in census.gangs:
+        if gang.group.quorum is None or gang.pods is None or gang.group.quorum < gang.pods or gang.pods < 2:
+            continue
+        for template in gang.templates:
+            if template.item.ref.group == "batch" and template.item.kind in ("Job", "CronJob"):
+                yield gang, template
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "retry-starves",
+            "scheduler",
+            "warning",
+            "A retried pod of a Job can wait for ever when others have succeeded.",
+            "The scheduler counts members that are neither succeeded nor failed, for every pod anew. With minCount for "
+            "all pods, one success is enough to leave the next retry without a quorum, silently.",
+            "Let the container restart in place (restartPolicy: OnFailure), give up retries (backoffLimit: 0), or "
+            "lower minCount.",
+            (),
+            ("R01", "R37", "live: H1, H2"),
+        ),
+        find_retry_starves,
+    ),
+    Check(
+        Rule(
+            "resume-starves",
+            "scheduler",
+            "warning",
+            "A Job that is suspended and resumed may come back with fewer pods than minCount.",
+            "On resume the Job controller makes pods for the unfinished indexes only. A queueing controller suspends "
+            "Jobs to preempt them.",
+            "Lower minCount, or make sure that indexes finish together.",
+            (),
+            ("R02", "pitfall 2"),
+        ),
+        find_resume_starves,
+    ),
+    Check(
+        Rule(
+            "failed-index-starves",
+            "scheduler",
+            "warning",
+            "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.",
+            "An index whose retries are used up gets no pod any more. The gang still asks for all of them.",
+            "Lower minCount, or leave backoffLimitPerIndex out.",
+            (),
+            ("R01", "pitfall 3"),
+        ),
+        find_failed_index_starves,
+    ),
+    Check(
+        Rule(
+            "runs-share-group",
+            "scheduler",
+            "warning",
+            "Overlapping runs of a CronJob use one group.",
+            "The link stands in the template, so all runs name the same group. Pods of an older run count as members, "
+            "also while they terminate.",
+            "Set concurrencyPolicy: Forbid or Replace.",
+            (),
+            ("O08", "A03", "R44"),
+        ),
+        find_runs_share_group,
+    ),
+    Check(
+        Rule(
+            "rollout-shares-group",
+            "scheduler",
+            "warning",
+            "A Deployment rolls out in steps inside one gang.",
+            "Old and new pods link to one group. Old pods fill the quorum, so new ones are scheduled one by one; after "
+            "a change of the group's name the rollout needs room for two gangs.",
+            "Use strategy type Recreate.",
+            (),
+            ("O07", "pitfall 6"),
+        ),
+        find_rollout_shares_group,
+    ),
+    Check(
+        Rule(
+            "upgrade-shares-group",
+            "scheduler",
+            "warning",
+            "A RayService builds its next cluster with the group of the old one.",
+            "The link stands in rayClusterConfig, which both clusters get. The old cluster's pods are members, so the "
+            "new cluster is not held back until it fits as a whole.",
+            "Use `naming: Revisioned`: the group's name then changes with the cluster, and that alone starts the "
+            "upgrade.",
+            (),
+            ("A03", "KubeRay 5.5"),
+        ),
+        find_upgrade_shares_group,
+    ),
+)
