@@ -67,10 +67,10 @@ PARTS: tuple[Callable[[], Iterable[Rule]], ...] = (
     _targets,
     _configuration,
     _reading,
-    _server,
     _scheduler,
     _operator,
     _gitops,
+    _server,
 )
 
 
