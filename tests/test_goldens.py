@@ -40,6 +40,7 @@ def call(data: bytes) -> tuple[bytes, bytes, int]:
     return done.stdout, done.stderr, done.returncode
 
 
+@pytest.mark.filterwarnings("ignore:.*Can not relate snapshot location")
 @pytest.mark.parametrize("fixture", FIXTURES, ids=str)
 def test_golden(fixture: Path, snapshot: SnapshotAssertion) -> None:
     golden = snapshot.use_extension(Golden)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.options import KUBERNETES, QUIET, RELEASES, Argument, Option, UsageError
+from krmfn.krm import Unreadable
 from krmfn.kustomization import NotPossible, plan_init
 from krmfn.rewriting import Change, spell_diff, write
 
@@ -16,6 +18,12 @@ ARGUMENTS = Argument(
 )
 OPTIONS = (
     KUBERNETES,
+    Option(
+        ("--no-function",),
+        "Only the name references: for rendered manifests that Flux or an outer kustomization renames.",
+        False,
+        flag=True,
+    ),
     Option(("--diff",), "Write nothing, show what would be written.", False, flag=True),
     QUIET,
 )
@@ -25,8 +33,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
     folder = words[0] if words else "."
     try:
-        planned = plan_init(folder, options["kubernetes"] or RELEASES[-1])
-    except NotPossible as reason:
+        planned = plan_init(folder, options["kubernetes"] or RELEASES[-1], not options["no_function"])
+    except (NotPossible, Unreadable) as reason:
         raise UsageError(str(reason)) from None
     changes = [Change(file.path, file.old, file.data) for file in planned if file.changed]
     if options["diff"]:
@@ -34,8 +42,9 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 0
     write(changes)
     if not options["quiet"]:
-        for path, old, _ in changes:
-            sys.stderr.write(f"{'wrote' if old is None else 'updated'} {path}\n")
-        where = "" if folder == "." else f" {folder}"
-        sys.stderr.write(f"next: kustomize build --enable-alpha-plugins --enable-exec{where or ' .'}\n")
+        for file in planned:
+            state = "unchanged" if not file.changed else "wrote" if file.old is None else "updated"
+            sys.stderr.write(f"{state} {os.path.normpath(file.path)}\n")
+        if not options["no_function"]:
+            sys.stderr.write(f"next: kustomize build --enable-alpha-plugins --enable-exec {folder}\n")
     return 0

@@ -31,7 +31,7 @@ def read_job_leaf(manifest: Manifest, spec: Path, name: str) -> Leaf | None:
     """
     pods = count_job_pods(manifest, spec)
     template = manifest.template((*spec, "template"), pods, (*spec, "parallelism"))
-    if template is None:
+    if template is None or manifest.refused:
         return None
     if pods == 0:
         where = "parallelism" if manifest.get((*spec, "parallelism")) == 0 else "completions"
