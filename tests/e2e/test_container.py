@@ -1,0 +1,69 @@
+"""The container image, run for real: by itself under the hardest conditions, and by kustomize."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.conftest import Engine
+from tests.e2e.tools import FUNCTION, JOB, ROOT, build, function, read_objects, write_kustomization
+
+pytestmark = pytest.mark.xdist_group("container")
+
+REQUEST = yaml.safe_dump({"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [JOB]})
+KINDS = ["Job", "Workload", "PodGroup"]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param((), id="as it is"),
+        pytest.param(("--user", "12345:54321"), id="any user"),
+        pytest.param(("--user", "nobody", "--read-only", "--network", "none", "--cap-drop", "ALL"), id="hardened"),
+        pytest.param(("--read-only", "--env", "HOME=/nowhere", "--workdir", "/"), id="no home"),
+    ],
+)
+def test_the_image_is_the_function(engine: Engine, flags: tuple[str, ...]) -> None:
+    done = engine.run(*flags, engine.image, stdin=REQUEST)
+    assert done.returncode == 0, done.stderr
+    assert [item["kind"] for item in yaml.safe_load(done.stdout)["items"]] == KINDS
+
+
+def test_the_image_is_the_command_line(engine: Engine) -> None:
+    done = engine.run(engine.image, "--version")
+    assert "krmfn" in done.stdout
+    assert engine.run(engine.image, "validate", "-", stdin="kind: PodGroup").returncode == 2
+
+
+def test_kustomize_runs_the_image_like_the_program(engine: Engine, tmp_path: Path) -> None:
+    annotation = {"config.kubernetes.io/function": f"container: {{image: {engine.image}}}\n"}
+    config = {**FUNCTION, "metadata": {"name": "gangs", "annotations": annotation}}
+    files = {"job.yaml": JOB, "gangs.yaml": config}
+    boxed = write_kustomization(tmp_path / "a", files, resources=["job.yaml"], transformers=["gangs.yaml"])
+    files = {"job.yaml": JOB, "gangs.yaml": function()}
+    plain = write_kustomization(tmp_path / "b", files, resources=["job.yaml"], transformers=["gangs.yaml"])
+    done = build(boxed, "--enable-alpha-plugins", env=engine.env)
+    assert done.returncode == 0, done.stderr
+    assert sorted(read_objects(done.stdout)) == ["Job/train", "PodGroup/job-train", "Workload/job-train"]
+    assert done.stdout == build(plain).stdout
+
+
+def test_a_finding_inside_the_container_reaches_the_user(engine: Engine, tmp_path: Path) -> None:
+    annotation = {"config.kubernetes.io/function": f"container: {{image: {engine.image}}}\n"}
+    config = {**FUNCTION, "metadata": {"name": "gangs", "annotations": annotation}, "spec": {"gang": {"minCount": 9}}}
+    files = {"job.yaml": JOB, "gangs.yaml": config}
+    folder = write_kustomization(tmp_path / "a", files, resources=["job.yaml"], transformers=["gangs.yaml"])
+    done = build(folder, "--enable-alpha-plugins", env=engine.env)
+    assert done.returncode == 1
+    assert "train" in done.stderr
+
+
+def test_the_bill_of_materials_names_what_is_inside(engine: Engine) -> None:
+    inside = engine.run("--entrypoint", "cat", engine.image, "/usr/share/krmfn/bom.cdx.json")
+    bill = json.loads((ROOT / "dist" / "krmfn.cdx.json").read_text())
+    assert json.loads(inside.stdout) == bill
+    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "krmfn")
+    packages = {component["name"].lower() for component in bill["components"]}
+    assert {"python", "krmfn", "pyyaml", "click", "jsonschema", "ruamel.yaml"} <= packages
+    assert "pip" not in packages
