@@ -10,18 +10,9 @@ from typing import Any, Literal
 
 from krmfn.config.configmap import read_data
 from krmfn.config.problems import ConfigError, Problem, find_nearest
-from krmfn.config.schema import descend, fill_defaults, find_problems, load_schema
-from krmfn.config.selectors import Requirement, Selector, SelectorError, parse_requirements
+from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
+from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
-from krmfn.krm.paths import Path
-
-_SELECTOR_FIELDS: Mapping[str, str] = {
-    "kinds": "kinds",
-    "namespaces": "namespaces",
-    "names": "names",
-    "labelSelector": "labels",
-    "annotationSelector": "annotations",
-}
 
 
 def read_settings(value: Mapping[str, Any] | None) -> Settings:
@@ -29,24 +20,16 @@ def read_settings(value: Mapping[str, Any] | None) -> Settings:
 
     Raises ConfigError with every mistake at once.
     """
-    problems: list[Problem] = []
-    path: Path = ("spec",)
-    spec: Mapping[str, Any] = {}
     schema = descend(load_schema(), "spec")
-    if value is not None and value.get("kind") == "ConfigMap" and value.get("apiVersion") == "v1":
-        path = ("data",)
-        spec, problems = read_data(value.get("data") or {}, schema)
-        problems += [_flatten(problem) for problem in find_problems(spec, schema, path)]
-    elif value is not None:
-        problems = _check_object(value)
-        spec = value.get("spec") or {}
+    if value is None:
+        return _build(fill_defaults({}, schema))
+    if value.get("kind") == "ConfigMap" and value.get("apiVersion") == "v1":
+        spec, problems = _read_configmap(value, schema)
+    else:
+        spec, problems = value.get("spec") or {}, _check_object(value)
     if problems:
         raise ConfigError(problems)
-    filled = fill_defaults(spec, schema)
-    settings = _build(filled, path, problems)
-    if problems:
-        raise ConfigError(problems)
-    return settings
+    return _build(fill_defaults(spec, schema))
 
 
 def snake(key: str) -> str:
@@ -65,27 +48,35 @@ def _check_object(value: Mapping[str, Any]) -> list[Problem]:
     return list(find_problems(value, load_schema()))
 
 
+def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Problem]]:
+    data = value.get("data")
+    if data is not None and not isinstance(data, dict):
+        return {}, [Problem(("data",), "should be a mapping of dotted keys", "write gang.granularity: Group below it")]
+    spec, problems = read_data(data or {}, schema)
+    return spec, [*problems, *(_flatten(problem) for problem in find_problems(spec, schema, ("data",)))]
+
+
 def _flatten(problem: Problem) -> Problem:
     """The problem with the dotted key that a ConfigMap has, `data.gang.minCount`, as one step of the path."""
     return problem._replace(path=("data", ".".join(str(part) for part in problem.path[1:])))
 
 
-def _build(spec: Mapping[str, Any], path: Path, problems: list[Problem]) -> Settings:
-    """The record of a spec that the schema finds right; what only the selectors' own grammar finds goes to problems."""
+def _build(spec: Mapping[str, Any]) -> Settings:
+    """The record of a spec that has all defaults and no problems."""
     major, minor = spec["kuberay"]["version"].lstrip("v").split(".")[:2]
     return Settings(
         release=spec["kubernetes"]["version"],
-        feature_gates=spec["kubernetes"]["featureGates"],
+        feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         kuberay=KubeRay((int(major), int(minor)), spec["kuberay"]["manages"]),
-        select=_build_select(spec["select"], (*path, "select"), problems),
+        select=_build_select(spec["select"]),
         gang=GangOptions(**{snake(key): value for key, value in spec["gang"].items()}),
         overrides=tuple(
             Override(
-                _build_selector(override["select"], (*path, "overrides", index, "select"), problems),
+                _build_selector(override["select"]),
                 {snake(key): value for key, value in override["gang"].items() if value is not None},
             )
-            for index, override in enumerate(spec["overrides"])
+            for override in spec["overrides"]
         ),
         mode=spec["mode"],
         emit_items=spec["emitItems"],
@@ -94,29 +85,17 @@ def _build(spec: Mapping[str, Any], path: Path, problems: list[Problem]) -> Sett
     )
 
 
-def _build_select(value: Any, path: Path, problems: list[Problem]) -> Select:
+def _build_select(value: Any) -> Select:
     if isinstance(value, str):
         mode: Literal["OptIn", "All"] = "All" if value == "All" else "OptIn"
         return Select(mode)
-    return Select("Explicit", _build_selector(value, path, problems))
+    return Select("Explicit", _build_selector(value))
 
 
-def _build_selector(value: Mapping[str, Any], path: Path, problems: list[Problem]) -> Selector:
-    parts: dict[str, Any] = {}
-    for key, field in _SELECTOR_FIELDS.items():
-        given = value.get(key)
-        if not given:
-            continue
-        if isinstance(given, str):
-            parts[field] = _read_requirements(given, (*path, key), problems)
-        else:
-            parts[field] = tuple(given)
-    return Selector(**parts)
-
-
-def _read_requirements(text: str, path: Path, problems: list[Problem]) -> tuple[Requirement, ...]:
-    try:
-        return parse_requirements(text)
-    except SelectorError as mistake:
-        problems.append(Problem(path, str(mistake), "write it as for kubectl: team=ml,tier in (gold,silver),!legacy"))
-        return ()
+def _build_selector(value: Mapping[str, Any]) -> Selector:
+    lists = {key: tuple(value.get(key) or ()) for key in ("kinds", "namespaces", "names")}
+    return Selector(
+        **lists,
+        labels=parse_requirements(value.get("labelSelector") or ""),
+        annotations=parse_requirements(value.get("annotationSelector") or ""),
+    )

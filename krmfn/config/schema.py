@@ -11,6 +11,7 @@ from typing import Any
 
 from krmfn import schemastore
 from krmfn.config.problems import Problem, join_words, suggest
+from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.krm.paths import Path
 
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
@@ -73,11 +74,8 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Probl
         yield Problem(path, f"unknown value {_describe(value)}", suggest(str(value), schema["enum"]))
     elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
         yield Problem(path, f"{value} is out of range", f"{schema['minimum']} to {schema['maximum']}")
-    elif "pattern" in schema:
-        import re  # few values have a pattern, and most runs have none of them
-
-        if not re.search(schema["pattern"], value):
-            yield Problem(path, f"{_describe(value)} does not have the form of this field", schema["description"])
+    elif "pattern" in schema or "format" in schema:
+        yield from _check_text(value, schema, path)
 
 
 def is_type(value: Any, name: str) -> bool:
@@ -128,6 +126,20 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
             return
     forms = [join_words(branch["enum"]) if "enum" in branch else _ARTICLES[branch["type"]] for branch in branches]
     yield Problem(path, f"should not be {_describe(value)}", f"use {' or '.join(forms)}")
+
+
+def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
+    """Texts with a grammar: a pattern, or a selector of labels."""
+    if schema.get("format") == "label-selector":
+        try:
+            parse_requirements(value)
+        except SelectorError as mistake:
+            yield Problem(path, str(mistake), "write it as for kubectl: team=ml,tier in (gold,silver),!legacy")
+    elif "pattern" in schema:
+        import re  # few values have a pattern, and most runs have none of them
+
+        if not re.search(schema["pattern"], value):
+            yield Problem(path, f"{_describe(value)} does not have the form of this field", schema["description"])
 
 
 def _quote_hint(value: Any, wanted: str) -> str:
