@@ -1,4 +1,4 @@
-"""A container engine that works where these tests run: docker, or podman told how to do without what is missing here."""
+"""A container engine that works where these tests run: docker, or podman told how to do without what it lacks."""
 
 import os
 import shutil
