@@ -43,11 +43,6 @@ class Renaming(NamedTuple):
     stem: str
     suffix: str
 
-    def apply(self, name: str, gang: str) -> str:
-        """`name`, made for the gang's present name, as it would be called had it been made before the renaming."""
-        rest = name.removeprefix(gang)
-        return self.prefix + self.stem + rest + self.suffix if name.startswith(gang) else name
-
 
 class Source(NamedTuple):
     """One entry of the annotation."""

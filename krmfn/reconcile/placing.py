@@ -5,13 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from krmfn.names import slug
 from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
 from krmfn.targets.emission import Emission, Gang, Link
 from krmfn.targets.marks import GENERATED_FROM
 
-#: Keys of `spec` whose text is the name of a generated object, at any depth.
-_REFERENCES: Final = frozenset({"workloadName", "parentCompositePodGroupName"})
+#: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
+_OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})
+_TEMPLATES: Final = frozenset({"templateName", "podGroupTemplateName"})
+_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})
+
+
+class _Names:
+    """New names for old: of objects by the renaming, of templates where they are called after an owner."""
+
+    def __init__(self, gang: Gang, renaming: Renaming) -> None:
+        self._gang, self._renaming = gang.name, renaming
+        end = -len(renaming.suffix) or None
+        self._members = [
+            (slug(f"{owner.kind.lower()}-{owner.name}"), slug(f"{owner.kind.lower()}-{old}"))
+            for owner in (gang.owners if len(gang.owners) > 1 else ())
+            if (old := owner.name[len(renaming.prefix) : end])
+        ]
+
+    def of_template(self, name: str) -> str:
+        for now, then in self._members:
+            if name == now or name.startswith(f"{now}-"):
+                return then + name[len(now) :]
+        return name
+
+    def of_object(self, name: str) -> str:
+        stem, rest = name[: len(self._gang)], name[len(self._gang) :]
+        if stem != self._gang:
+            return name
+        prefix, old, suffix = self._renaming
+        return prefix + old + (f"-{self.of_template(rest[1:])}" if rest else "") + suffix
 
 
 def rename(
@@ -20,23 +49,35 @@ def rename(
     """The objects and links of `emission`, named as they would be had they been made before `renaming`."""
     if renaming is None:
         return emission.objects, emission.links
-
-    def name(old: str) -> str:
-        return renaming.apply(old, gang.name)
-
+    names = _Names(gang, renaming)
     objects = []
     for value in emission.objects:
         metadata = value["metadata"]
         annotations = {**metadata["annotations"], GENERATED_FROM: sources}
-        metadata = {**metadata, "name": name(metadata["name"]), "annotations": annotations}
-        objects.append({**value, "metadata": metadata, "spec": _rename_references(value["spec"], name)})
-    links = tuple(link._replace(value=name(link.value)) if is_name(link.path) else link for link in emission.links)
-    return tuple(objects), links
+        metadata = {**metadata, "name": names.of_object(metadata["name"]), "annotations": annotations}
+        objects.append({**value, "metadata": metadata, "spec": _rename_references(value["spec"], names)})
+    return tuple(objects), tuple(_rename_link(link, names) for link in emission.links)
 
 
-def _rename_references(value: Any, name: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            key: name(entry) if key in _REFERENCES else _rename_references(entry, name) for key, entry in value.items()
-        }
-    return value
+def _rename_link(link: Link, names: _Names) -> Link:
+    if is_name(link.path):
+        return link._replace(value=names.of_object(link.value))
+    return link._replace(value=names.of_template(link.value)) if link.path[-1] == "podGroup" else link
+
+
+def _rename_references(value: Any, names: _Names) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    made: dict[str, Any] = {}
+    for key, entry in value.items():
+        if key in _OBJECTS:
+            made[key] = names.of_object(entry)
+        elif key in _TEMPLATES:
+            made[key] = names.of_template(entry)
+        elif key in _LISTS:
+            made[key] = [
+                _rename_references({**child, "name": names.of_template(child["name"])}, names) for child in entry
+            ]
+        else:
+            made[key] = _rename_references(entry, names)
+    return made

@@ -31,7 +31,6 @@ def revise(gang: Gang, node: Node, spec: Mapping[str, Any], mutable: Path) -> st
         return ""
     facts: dict[str, Any] = {key: value for key, value in spec.items() if not key.endswith(("Ref", "GroupName"))}
     facts = _without(facts, mutable)
-    facts["template"] = node.template
     if isinstance(node.group, Leaf):
         facts["pods"] = [
             _without_links(_at(gang.values[template.owner], template.path))
