@@ -117,37 +117,35 @@ def read_stream(source: Source) -> Stream:
 
 
 def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
-    """Cut YAML at the markers that begin a line, which no scalar can contain.
+    """Cut YAML at the lines that begin or end a document, which no scalar can contain.
 
     Gives (start with the marker, start of the content, end) of every document that is not empty. Content on the line
     of a marker keeps the marker in front of it.
     """
     documents: list[tuple[int, int, int]] = []
     before = begin = start
-    position = start
-    while True:
-        marker = position if data.startswith(b"---", position) else data.find(b"\n---", position) + 1
-        if not marker and not data.startswith(b"---", position):
-            break
-        behind = data[marker + 3 : marker + 4]
-        if behind not in (b"", b" ", b"\t", b"\r", b"\n"):
-            position = marker + 3
-            if data.startswith(b"---", position):
-                position = marker + 4
-            continue
+    for marker in _find_markers(data, start):
+        line = data.find(b"\n", marker) + 1 or len(data)
+        ends = data.startswith(b"...", marker)
         if _has_content(data, begin, marker):
-            documents.append((before, begin, marker))
-            before = marker
-        line = data.find(b"\n", marker)
-        line = len(data) if line < 0 else line + 1
-        rest = data[marker + 3 : line].strip()
-        begin = line if not rest or rest.startswith(b"#") else marker
-        position = max(marker + 3, line - 1) if begin == line else marker + 3
-        if position >= len(data):
-            break
+            documents.append((before, begin, line if ends else marker))
+            before = line if ends else marker
+        beside = data[marker + 3 : line].strip()
+        begin = line if ends or not beside or beside.startswith(b"#") else marker
     if _has_content(data, begin, len(data)):
         documents.append((before, begin, len(data)))
     return documents
+
+
+def _find_markers(data: bytes, start: int) -> list[int]:
+    """Offsets of the lines that are `---` or `...`, alone or with something behind a blank."""
+    found = [start] if data[start : start + 3] in (b"---", b"...") else []
+    for sign in (b"\n---", b"\n..."):
+        position = data.find(sign, start)
+        while position >= 0:
+            found.append(position + 1)
+            position = data.find(sign, position + 1)
+    return sorted(place for place in found if data[place + 3 : place + 4] in (b"", b" ", b"\t", b"\r", b"\n"))
 
 
 def _has_content(data: bytes, start: int, end: int) -> bool:
@@ -199,7 +197,29 @@ def _read_document(
         return None
     if not isinstance(root, Mapping):
         return None
-    return _unpack(source, text, root, Offsets(text, begin), before, end, begin, index, json=False)
+    part = _unpack(source, text, root, Offsets(text, begin), before, end, begin, index, json=False)
+    remarks = _find_remarks(source, before, begin)
+    if remarks and part is not None:
+        for item in part.items:
+            item.remarks = remarks
+    return part
+
+
+def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
+    """What some tools make of a document's frame: directives, content beside a marker or behind an end."""
+    remarks: list[tuple[str, str, int]] = []
+    data = source.data
+    for number, line in enumerate(data[before:begin].decode().splitlines()):
+        if line.startswith("%"):
+            message = f"kustomize cannot read a file with the directive `{line.strip()}`"
+            remarks.append(("yaml-directive", message, source.line(before) + number))
+    if data.startswith(b"---", begin):
+        message = "kustomize and kpt refuse content on the line of a document marker"
+        remarks.append(("content-after-marker", message, source.line(begin)))
+    elif before == begin and data[data.rfind(b"\n", 0, max(begin - 1, 0)) + 1 : begin].startswith(b"..."):
+        message = "kustomize drops what follows `...` without `---`"
+        remarks.append(("content-after-end", message, source.line(begin)))
+    return tuple(remarks)
 
 
 def _unpack(

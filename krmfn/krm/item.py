@@ -14,7 +14,7 @@ from krmfn.krm.editing import Editor
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.json_reading import compose_json
 from krmfn.krm.lookup import find_place, find_steps
-from krmfn.krm.nodes import Node, Scalar, follow
+from krmfn.krm.nodes import Alias, Node, Scalar, follow
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
 from krmfn.krm.results import FileRef, ResourceRef
@@ -30,8 +30,9 @@ _INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 class Problem:
     """Something that readers of the item disagree on: a duplicate key, an ambiguous scalar, a key that is no string.
 
-    `code` is `duplicate-key`, `merged-key-set-twice`, `non-string-key` or `ambiguous-scalar`; `line` and `column`
-    count from 1 in the source.
+    `code` is `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar` or `refused-escape`; of a
+    whole document (the path is empty) `yaml-directive`, `content-after-marker` or `content-after-end`. `line` and
+    `column` count from 1 in the source.
     """
 
     __slots__ = ("code", "column", "line", "message", "path")
@@ -70,6 +71,7 @@ class Item:
         "index",
         "is_new",
         "outside_users",
+        "remarks",
         "source",
         "start",
         "touched",
@@ -99,6 +101,8 @@ class Item:
         self.outside_users: Callable[[str, int], bool] | None = None
         #: Whether an edit was made.
         self.touched = False
+        #: What is odd about the item's document: (code, message, line).
+        self.remarks: tuple[tuple[str, str, int], ...] = ()
         self._pad = pad
         self._json = json
         self._find_anchor = find_anchor
@@ -190,8 +194,10 @@ class Item:
         node = follow(steps[-1].node if steps else root)
         if not isinstance(node, Scalar):
             return None
-        text = self._current()
-        if not node.source and text.startswith(node.anchor or "", node.start):
+        if any(isinstance(step.node, Alias) and step.node.outside for step in steps):
+            node.source = node.content  # its text is that of another object
+        elif not node.source:
+            text = self._current()
             node.source = text[content_start(text, node) : node.end]
         return node
 
@@ -235,10 +241,12 @@ class Item:
         """What readers disagree on, in the order of the text."""
         text = self._current()
         first_line = self._first_line()
-        return tuple(
+        found = [Problem((), code, message, line, 1) for code, message, line in self.remarks]
+        found += [
             Problem(path, code, message, *position(text, offset, first_line))
-            for path, code, message, offset in find_problems(self._read(), text)
-        )
+            for path, code, message, offset in find_problems(self._read(), text, self._json)
+        ]
+        return tuple(found)
 
     # --- editing ---------------------------------------------------------------------------------------------------
 

@@ -114,10 +114,10 @@ def to_value(node: Node | None, text: str, first_line: int = 1) -> Any:
     return None if node is None else _Builder(text, first_line).build(node)
 
 
-def find_problems(node: Node | None, text: str) -> Iterator[tuple[Path, str, str, int]]:
+def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[tuple[Path, str, str, int]]:
     """Yield (path, code, message, offset) of everything that readers disagree on, in the order of the text.
 
-    Codes: `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar`.
+    Codes: `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar`, `refused-escape`.
     """
     if node is None:
         return
@@ -129,11 +129,17 @@ def find_problems(node: Node | None, text: str) -> Iterator[tuple[Path, str, str
             message = "" if current.style or current.tag else explain_ambiguity(current.content)
             if message:
                 yield path, "ambiguous-scalar", message, current.start
+            elif current.style == '"' and not json and _has_slash_escape(text[current.start : current.end]):
+                yield path, "refused-escape", "kubectl and kustomize refuse the escape `\\/`", current.start
         elif isinstance(current, Sequence):
             todo += [((*path, index), child) for index, child in enumerate(current.items)][::-1]
         elif isinstance(current, Mapping):
             yield from _find_key_problems(path, current, builder)
             todo += _list_children(path, current, builder)[::-1]
+
+
+def _has_slash_escape(source: str) -> bool:
+    return "\\/" in source and "\\/" in source.replace("\\\\", "")
 
 
 def _list_children(path: Path, mapping: Mapping, builder: _Builder) -> list[tuple[Path, Node]]:

@@ -1,0 +1,102 @@
+"""Scalars mean what they mean to sigs.k8s.io/yaml, and where readers disagree the item says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.krm import Stream, Unreadable
+
+MANIFEST = "apiVersion: v1\nkind: A\nk: {}\n"
+
+
+def read(text: str) -> Any:
+    return Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items[0].value["k"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((word, True) for word in ["yes", "Yes", "YES", "on", "On", "ON", "y", "Y", "true", "True", "TRUE"]),
+        *((word, False) for word in ["no", "No", "NO", "off", "Off", "OFF", "n", "N", "false", "False", "FALSE"]),
+        *((word, None) for word in ["null", "Null", "NULL", "~", ""]),
+        *(("yEs", "yEs"), ("oN", "oN"), ("nULL", "nULL"), ("TrUe", "TrUe")),
+        *(("0777", 511), ("0o777", 511), ("0O17", 15), ("08", 8), ("09", 9), ("0xFF", 255), ("0b101", 5)),
+        *(("1_000", 1000), ("1_000.5", 1000.5), ("-1_0", -10), ("+1", 1), ("-0", 0), ("0o0o4", "0o0o4")),
+        *(("12:30:45", "12:30:45"), ("1:20", "1:20")),
+        *(("2020-01-02", "2020-01-02"), ("2020-01-02T03:04:05Z", "2020-01-02T03:04:05Z")),
+        *(("1e3", 1000), ("1E3", 1000), ("1.0e3", 1000), (".5e3", 500), ("1.5e+3", 1500), ("0.5", 0.5)),
+        *(("1.0", 1), ("0.1000", 0.1), ("0.1234567890123456789", 0.12345678901234568)),
+        *(("1e400", "1e400"), ("12345678901234567890", 12345678901234567890)),
+        *(("123456789012345678901234567890", 1.2345678901234568e29), ("1e18", 10**18)),
+        *(("=", "="), ("<<", "<<"), ("!!str 123", "123"), ("!!binary aGVsbG8=", "hello"), ("!foo bar", "bar")),
+        *(("!!int 5", 5), ("!!float 1", 1), ("! 12", "12"), ('"yes"', "yes"), ("'1e3'", "1e3")),
+        *(('"\\0"', "\0"), ('"\\x01"', "\x01"), ('"x\\/y"', "x/y"), ('"\\u00e9\\U0001F600"', "é😀")),
+    ],
+)
+def test_a_scalar_has_the_value_that_the_api_machinery_sees(text: str, value: object) -> None:
+    read_value = read(text)
+    assert read_value == value
+    assert type(read_value) is type(value)
+
+
+@pytest.mark.parametrize("text", [".inf", "-.Inf", ".nan", '"\\ud83d\\ude00"', "!!int a", "!!bool 1", "\x01", "\x7f"])
+def test_what_go_refuses_is_unreadable(text: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read(text)
+    assert refused.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("yes", "kubectl reads `yes` as true"),
+        ("y", "kubectl reads `y` as true"),
+        ("0777", "as 511"),
+        ("08", "as 8"),
+        ("1_000", "1000"),
+        ("1e3", "as 1000"),
+        ("12:30", "base 60"),
+        ("2020-01-02", "timestamp"),
+    ],
+)
+def test_a_scalar_that_readers_disagree_on_is_a_problem(text: str, part: str) -> None:
+    item = Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items[0]
+    (problem,) = item.problems
+    assert (problem.code, problem.path, problem.line, problem.column) == ("ambiguous-scalar", ("k",), 3, 4)
+    assert part in problem.message
+
+
+@pytest.mark.parametrize(
+    "text", ["true", "~", "12", "-1", "1.5", "x", '"yes"', "'0777'", "!!str yes", "a:b", "0", "0.5"]
+)
+def test_a_scalar_that_readers_agree_on_is_no_problem(text: str) -> None:
+    assert Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items[0].problems == ()
+
+
+def test_an_escape_that_go_refuses_is_a_problem() -> None:
+    (problem,) = Stream.parse(b'apiVersion: v1\nkind: A\nk: "a\\/b"\nl: "a\\\\/b"\n').items[0].problems
+    assert (problem.code, problem.path) == ("refused-escape", ("k",))
+
+
+@pytest.mark.parametrize("text", ["1.0", "1", "1e3", "1E3", "100000000000000000000000", "-0"])
+def test_json_numbers_keep_their_spelling(text: str) -> None:
+    item = Stream.parse(f'{{"apiVersion": "v1", "kind": "A", "k": {text}}}'.encode()).items[0]
+    scalar = item.scalar(("k",))
+    assert scalar is not None
+    assert scalar.source == text
+    assert type(item.value["k"]) is (float if set(text) & set(".eE") else int)
+
+
+def test_a_scalar_is_given_with_its_spelling_and_style() -> None:
+    item = Stream.parse(b"apiVersion: v1\nkind: A\na: &x !!str 'it''s'\nb: |-\n  x\nc: [1e3]\nd: *x\n").items[0]
+    spelled = [item.scalar(path) for path in (("a",), ("b",), ("c", 0), ("d",))]
+    assert [(scalar.source, scalar.style, scalar.content) for scalar in spelled if scalar] == [
+        ("'it''s'", "'", "it's"),
+        ("|-\n  x\n", "|", "x"),
+        ("1e3", "", "1e3"),
+        ("'it''s'", "'", "it's"),
+    ]
+    assert item.scalar(("c",)) is None
+    assert item.scalar(("missing",)) is None
