@@ -40,14 +40,12 @@ func main() {
 	sort.Strings(kinds)
 	for _, name := range kinds {
 		kind := facts.Kinds[name]
-		writer := &Writer{Source: source, Files: files, Own: name, Homes: facts.Homes}
+		writer := &Writer{Source: source, Files: files, Own: name, Homes: facts.Homes, Group: filepath.Dir(kind.Package)}
 		root := writer.Root(kind.Package, kind.Type)
 		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 		root["$id"] = "https://krmfn.dev/schemas/kubernetes/" + *release + "/" + name + ".json"
 		root["title"] = kind.Type + " of Kubernetes " + *release
-		for keyword, value := range kind.Keywords {
-			root[keyword] = value
-		}
+		merge(root, kind.Keywords)
 		files[name].Root = root
 	}
 	used := map[string]bool{}

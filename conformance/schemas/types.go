@@ -33,6 +33,8 @@ type Writer struct {
 	Files  map[string]*File
 	Own    string
 	Homes  map[string]string
+	// Group is the folder of the kind's API group: its versions share one file, so their names are written without package.
+	Group string
 }
 
 // Types with an unmarshaler of their own: what JSON they take and the name that Go prints.
@@ -99,7 +101,7 @@ func (w *Writer) reference(declared *Type, name string) Object {
 
 // goType is the name Go prints for a type: the package is left out for those that belong to the API version of the object.
 func (w *Writer) goType(declared *Type, name string) string {
-	if w.home(declared.Package.Path) == w.Own && strings.Contains(declared.Package.Path, "/scheduling/") && w.Own != "job" {
+	if strings.HasPrefix(declared.Package.Path, w.Group+"/v1") && strings.HasSuffix(w.Group, "/scheduling") {
 		return name
 	}
 	return declared.Package.Name + "." + name

@@ -125,6 +125,30 @@ def _resolve(name: str, facts: Facts) -> tuple[str, int, str] | None:
     return "", 0, "PreemptLowerPriority"
 
 
+def keep_priority(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """Priority on the update of a pod: what is left out is restored."""
+    spec, before = new.setdefault("spec", {}), (old or {}).get("spec", {})
+    for name in ("priority", "preemptionPolicy"):
+        if name in before:
+            spec.setdefault(name, before[name])
+    return None
+
+
+def add_tolerations(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Denied | None:
+    """DefaultTolerationSeconds: a pod stays 300 seconds on a node that is not ready or not reachable."""
+    spec = new.setdefault("spec", {})
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        tolerations = spec.get("tolerations", [])
+        if not any(one.get("key", key) == key and one.get("effect", "NoExecute") == "NoExecute" for one in tolerations):
+            added = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            spec["tolerations"] = [*tolerations, added]
+    return None
+
+
 def add_finalizer(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Denied | None:
@@ -174,6 +198,8 @@ def check_gang_parallelism(
 
 PLUGINS: Mapping[str, Plugin] = {
     "priority": resolve_priority,
+    "pod-priority": keep_priority,
+    "default-tolerations": add_tolerations,
     "pod-group-protection": add_finalizer,
     "pod-group-workload-exists": check_workload_exists,
     "job-validation": check_gang_parallelism,

@@ -28,6 +28,8 @@ from krmfn.checks.server.formats import (
     check_short_name,
     count_bytes,
 )
+from krmfn.checks.server.jobs import check_cron_job, check_job, check_job_change, check_new_job
+from krmfn.checks.server.pods import check_pod_change
 from krmfn.checks.server.spell import quote, to_internal, write_json
 from krmfn.checks.server.types import Type
 from krmfn.krm.paths import Path
@@ -283,6 +285,11 @@ RULES: Mapping[str, Rule] = {
     "parent-needs-workload-ref": check_parent_needs_workload,
     "claim-status-name": check_claim_statuses,
     "conditions": check_conditions,
+    "new-job": check_new_job,
+    "job": check_job,
+    "job-change": check_job_change,
+    "cronjob": check_cron_job,
+    "pod-change": check_pod_change,
     "v1alpha1-workload": check_v1alpha1_workload,
     "v1alpha1-workload-change": check_v1alpha1_change,
 }

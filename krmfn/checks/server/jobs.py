@@ -1,0 +1,341 @@
+"""The rules of Job and of a CronJob's job template: counts, `scheduling`, what cannot change.
+
+Of a Job's other rules those are here that a group depends on; the content of pod templates is left to schema validators.
+
+Source: k8s.io/kubernetes/pkg/apis/batch/{v1/defaults.go,validation/validation.go}, pkg/registry/batch/job/strategy.go;
+rules J1-J25 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.checks.server.causes import Cause, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.formats import check_label_key, check_label_value, check_short_name, count_bytes
+from krmfn.checks.server.podspecs import differ
+from krmfn.checks.server.spell import to_api, write_json
+from krmfn.checks.server.strategy import STORED_UID
+from krmfn.checks.server.types import Type
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+_COUNTS = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+)
+
+
+def fill_job(new: dict[str, Any]) -> None:
+    """The defaults that depend on other fields. Static ones are in the schema."""
+    spec = new.setdefault("spec", {})
+    if "parallelism" not in spec:
+        spec["parallelism"] = 1
+        spec.setdefault("completions", 1)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("manualSelector", False)
+    spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    labels = spec.get("template", {}).get("metadata", {}).get("labels")
+    meta = new.setdefault("metadata", {})
+    if labels and not meta.get("labels"):
+        meta["labels"] = dict(labels)
+
+
+def select_own_pods(new: dict[str, Any]) -> None:
+    """The selector and the labels of the template that a create generates."""
+    spec = new["spec"]
+    if spec.get("manualSelector"):
+        return
+    labels = spec.setdefault("template", {}).setdefault("metadata", {}).setdefault("labels", {})
+    for label in _NAME_LABELS:
+        labels.setdefault(label, new["metadata"].get("name", ""))
+    for label in _UID_LABELS:
+        labels.setdefault(label, STORED_UID)
+    selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+    selector.setdefault(_UID_LABELS[1], STORED_UID)
+
+
+def check_new_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A create: also the generated selector and labels."""
+    spec = new.get("spec", {})
+    if not spec.get("manualSelector") and "selector" in spec:
+        yield from _check_generated(new)
+    yield from check_job(root, new, old, argument)
+
+
+def check_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """What holds on every write of a Job."""
+    spec = new.get("spec", {})
+    path: Path = ("spec",)
+    yield from _check_spec(spec, path)
+    selector = spec.get("selector")
+    labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    if selector is None:
+        yield required((*path, "selector"), "job-selector")
+    if selector is None or not _selects(selector, labels):
+        text = write_json(dict(sorted(labels.items()))) if labels else "null"
+        where = (*path, "template", "metadata", "labels")
+        yield invalid_text(where, "job-selector", text, "`selector` does not match template `labels`")
+    yield from _check_hostname(new, spec)
+
+
+def check_cron_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """The name, the schedule's presence and the job template."""
+    spec = new.get("spec", {})
+    if not spec.get("schedule"):
+        yield required(("spec", "schedule"), "cronjob-schedule")
+    name = new.get("metadata", {}).get("name", "")
+    if old is None and count_bytes(name) > 52:
+        yield invalid(("metadata", "name"), "metadata-name", name, "must be no more than 52 characters")
+    for count in ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+        if spec.get(count, 0) < 0:
+            yield invalid(("spec", count), "job-counts", spec[count], "must be greater than or equal to 0")
+    policy = spec.get("concurrencyPolicy", "Allow")
+    if policy not in ("Allow", "Forbid", "Replace"):
+        values = ("Allow", "Forbid", "Replace")
+        yield not_supported(("spec", "concurrencyPolicy"), "cronjob-schedule", write_json(policy), values)
+    template = spec.get("jobTemplate", {}).get("spec", {})
+    path: Path = ("spec", "jobTemplate", "spec")
+    yield from _check_spec(template, path)
+    if "selector" in template:
+        of = root.fields["spec"].type.fields["jobTemplate"].type.fields["spec"].type.fields["selector"].type
+        text = write_json(to_api(of, template["selector"]))
+        yield invalid_text((*path, "selector"), "job-selector", text, "`selector` will be auto-generated")
+    if template.get("manualSelector"):
+        yield not_supported((*path, "manualSelector"), "job-selector", "true", ("nil", "false"))
+
+
+def _check_spec(spec: Object, path: Path) -> Iterator[Cause]:
+    for name in _COUNTS:
+        if spec.get(name, 0) < 0:
+            yield invalid((*path, name), "job-counts", spec[name], "must be greater than or equal to 0")
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        yield required((*path, "backoffLimitPerIndex"), "job-counts", "when maxFailedIndexes is specified")
+    mode = spec.get("completionMode", "NonIndexed")
+    if mode == "Indexed":
+        yield from _check_indexed(spec, path)
+    else:
+        if mode != "NonIndexed":
+            values = ("NonIndexed", "Indexed")
+            yield not_supported((*path, "completionMode"), "job-completion-mode", write_json(mode), values)
+        else:
+            for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+                if name in spec:
+                    detail = "requires indexed completion mode"
+                    yield invalid((*path, name), "job-completion-mode", spec[name], detail)
+        if "successPolicy" in spec:
+            text = write_json(spec["successPolicy"])
+            detail = "requires indexed completion mode"
+            yield invalid_text((*path, "successPolicy"), "job-completion-mode", text, detail)
+    yield from _check_scheduling(spec, (*path, "scheduling"))
+    yield from _check_template(spec, (*path, "template"))
+
+
+def _check_indexed(spec: Object, path: Path) -> Iterator[Cause]:
+    parallelism = spec.get("parallelism")
+    completions = spec.get("completions")
+    failed = spec.get("maxFailedIndexes")
+    rule = "job-completion-mode"
+    if completions is None:
+        yield required((*path, "completions"), rule, "when completion mode is Indexed")
+    if parallelism is not None and parallelism > 100000:
+        detail = "must be less than or equal to 100000 when completion mode is Indexed"
+        yield invalid((*path, "parallelism"), rule, parallelism, detail)
+    if failed is not None:
+        if completions is not None and failed > completions:
+            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to completions")
+        if failed > 100000:
+            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to 100000")
+    if completions is None or completions <= 100000 or "backoffLimitPerIndex" not in spec:
+        return
+    detail = "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
+    if failed is None:
+        yield required((*path, "maxFailedIndexes"), rule, "must be specified when completions is above 100000")
+    if parallelism is not None and parallelism > 10000:
+        yield invalid((*path, "parallelism"), rule, parallelism, detail)
+    if failed is not None and failed > 10000:
+        yield invalid((*path, "maxFailedIndexes"), rule, failed, detail)
+
+
+def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
+    """J4 and J8: a gang is no larger than the Job, and `all` needs a gang."""
+    scheduling = spec.get("scheduling")
+    if scheduling is None:
+        return
+    policy = scheduling.get("schedulingPolicy", {})
+    count = policy.get("gang", {}).get("minCount")
+    parallelism = spec.get("parallelism", 1)
+    if count is not None and count > parallelism:
+        where = (*path, "schedulingPolicy", "gang", "minCount")
+        yield invalid(where, "gang-within-parallelism", count, f"must not be greater than parallelism ({parallelism})")
+    mode = scheduling.get("disruptionMode", {})
+    if "all" in mode and ("basic" in policy or "gang" not in policy):
+        detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
+        yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
+
+
+def _check_template(spec: Object, path: Path) -> Iterator[Cause]:
+    template = spec.get("template", {})
+    meta = template.get("metadata", {})
+    for key, value in meta.get("labels", {}).items():
+        for message in check_label_key(key):
+            yield invalid((*path, "labels"), "metadata-label", key, message)
+        for message in check_label_value(value):
+            yield invalid((*path, "labels"), "metadata-label", value, message)
+    for key in meta.get("annotations", {}):
+        for message in check_label_key(key.lower()):
+            yield invalid((*path, "annotations"), "metadata-annotation", key, message)
+    restart = template.get("spec", {}).get("restartPolicy", "Always")
+    where = (*path, "spec", "restartPolicy")
+    if restart == "Always":
+        yield required(where, "job-restart-policy", 'valid values: "OnFailure", "Never"')
+    elif restart not in ("OnFailure", "Never"):
+        yield not_supported(where, "job-restart-policy", write_json(restart), ("OnFailure", "Never"))
+    elif "podFailurePolicy" in spec and restart != "Never":
+        detail = 'only "Never" is supported when podFailurePolicy is specified'
+        yield invalid_text(where, "job-restart-policy", write_json(restart), detail)
+
+
+def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
+    completions = spec.get("completions", 0)
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return
+    name = new.get("metadata", {}).get("name", "")
+    host = f"{name}-{completions - 1}"
+    if check_short_name(host.replace("<random>", "00000")):
+        detail = f"will not able to create pod with invalid DNS label: {host}"
+        yield invalid(("metadata", "name"), "job-hostname", name, detail)
+
+
+def _check_generated(new: Object) -> Iterator[Cause]:
+    """Labels that the user wrote in place of the generated ones."""
+    name = new.get("metadata", {}).get("name", "")
+    labels = new["spec"].get("template", {}).get("metadata", {}).get("labels", {})
+    expected = {_UID_LABELS[0]: STORED_UID, _NAME_LABELS[0]: name, _UID_LABELS[1]: STORED_UID, _NAME_LABELS[1]: name}
+    for label, value in expected.items():
+        if labels.get(label) != value:
+            path = ("spec", "template", "metadata", f"labels[{label}]")
+            text = write_json(dict(sorted(labels.items())))
+            yield invalid_text(path, "job-selector", text, f"must be '{value}'")
+    selector = new["spec"].get("selector", {})
+    if not _selects(selector, expected):
+        yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
+
+
+def _selects(selector: Object, labels: Object) -> bool:
+    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
+        return False
+    for need in selector.get("matchExpressions", ()):
+        key, values = need.get("key", ""), need.get("values", ())
+        found = labels.get(key)
+        wanted = {
+            "In": found in values,
+            "NotIn": key not in labels or found not in values,
+            "Exists": key in labels,
+            "DoesNotExist": key not in labels,
+        }.get(need.get("operator", ""), True)
+        if not wanted:
+            return False
+    return True
+
+
+def check_job_change(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """What cannot change. `argument` says which parts of a suspended Job's template can."""
+    spec, before = new.get("spec", {}), (old or {}).get("spec", {})
+    of = root.fields["spec"].type
+    yield from _check_completions(spec, before)
+    for name in ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
+        if spec.get(name) != before.get(name):
+            text = write_json(to_api(of.fields[name].type, spec[name])) if name in spec else "null"
+            yield invalid_text(("spec", name), "job-immutable", text, "field is immutable")
+    yield from _check_template_change(of.fields["template"].type, spec, before, argument)
+    scheduling, previous = spec.get("scheduling"), before.get("scheduling")
+    if scheduling is not None and previous is not None:
+        policy, was = scheduling.get("schedulingPolicy"), previous.get("schedulingPolicy")
+        if policy is not None and was is not None and ("basic" in policy) != ("basic" in was):
+            detail = (
+                "the basic/gang policy variant is immutable after creation; only schedulingPolicy.gang.minCount may be"
+                " updated"
+            )
+            yield invalid(("spec", "scheduling", "schedulingPolicy"), "policy-variant", None, detail)
+
+
+def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
+    completions, was = spec.get("completions"), before.get("completions")
+    if completions == was:
+        return
+    if spec.get("completionMode") != "Indexed":
+        yield invalid(("spec", "completions"), "job-immutable", completions, "field is immutable")
+    elif completions is not None and completions != spec.get("parallelism"):
+        detail = "can only be modified in tandem with spec.parallelism"
+        yield invalid(("spec", "completions"), "job-immutable", completions, detail)
+
+
+def _check_template_change(of: Type, spec: Object, before: Object, suspended: Object) -> Iterator[Cause]:
+    """The template stays. Its value is long and holds a uid, so it is not spelled here: `{…}`."""
+    template, was = spec.get("template", {}), before.get("template", {})
+    if template == was:
+        return
+    meta, pods = template.get("metadata", {}), template.get("spec", {})
+    meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
+    held = before.get("suspend", False)
+    if held:
+        meta_was = {**meta_was, "labels": meta.get("labels", {}), "annotations": meta.get("annotations", {})}
+        meta_was = {key: value for key, value in meta_was.items() if value}
+        pods_were = _with_directives(pods, pods_were)
+    spec_type = of.fields["spec"].type
+    if held and suspended.get("resources"):
+        if differ(spec_type, pods, _with_resources(pods, pods_were)):
+            yield invalid_text(("spec", "template", "spec"), "job-immutable", "{…}", "field is immutable")
+    elif meta != meta_was or differ(spec_type, pods, pods_were):
+        yield invalid_text(("spec", "template"), "job-immutable", "{…}", "field is immutable")
+
+
+def _with_directives(new: Object, old: Object) -> dict[str, Any]:
+    """The old spec with the scheduling directives of the new one, which a suspended Job may change."""
+    out = dict(old)
+    for name in ("nodeSelector", "tolerations", "schedulingGates"):
+        if name in new:
+            out[name] = new[name]
+        else:
+            out.pop(name, None)
+    affinity = {key: value for key, value in old.get("affinity", {}).items() if key != "nodeAffinity"}
+    if "affinity" in new:
+        if "nodeAffinity" in new["affinity"]:
+            affinity["nodeAffinity"] = new["affinity"]["nodeAffinity"]
+        out["affinity"] = affinity
+    elif "affinity" in old:
+        out["affinity"] = affinity
+        if not affinity:
+            del out["affinity"]
+    return out
+
+
+def _with_resources(new: Object, old: Object) -> dict[str, Any]:
+    out = dict(old)
+    for name in ("containers", "initContainers"):
+        mine, theirs = new.get(name, ()), old.get(name, ())
+        if len(mine) == len(theirs):
+            out[name] = [
+                _take_resources(theirs[index], container) for index, container in enumerate(mine)
+            ] or theirs
+            if not out[name]:
+                del out[name]
+    return out
+
+
+def _take_resources(old: Object, new: Object) -> Object:
+    if old.get("name") != new.get("name"):
+        return old
+    out = {key: value for key, value in old.items() if key != "resources"}
+    return {**out, "resources": new["resources"]} if "resources" in new else out

@@ -15,12 +15,15 @@ class Kind:
     __slots__ = (
         "admission",
         "declarative",
+        "default_functions",
         "gates",
         "group",
         "handwritten",
         "meta",
         "name",
+        "names_on_update",
         "pod_spec",
+        "prepare",
         "release",
         "resource",
         "root",
@@ -45,10 +48,14 @@ class Kind:
         )
         self.unconditional_update: bool = keywords.get("x-kubernetes-unconditional-update", True)
         self.status: bool = keywords.get("x-kubernetes-status-subresource", False)
+        #: Whether an update checks the names in metadata as a create does.
+        self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
         self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
         #: By operation: (rule, argument) in the order in which the server runs them.
         self.handwritten: Mapping[str, Sequence[tuple[str, Any]]] = keywords.get("x-kubernetes-handwritten", {})
         self.admission: Mapping[str, Mapping[str, Any]] = keywords.get("x-kubernetes-admission", {})
+        self.default_functions: tuple[str, ...] = tuple(keywords.get("x-kubernetes-default-functions", ()))
+        self.prepare: tuple[str, ...] = tuple(keywords.get("x-kubernetes-prepare", ()))
         self.pod_spec: tuple[str, ...] = tuple(keywords.get("x-kubernetes-pod-spec", ()))
 
     @property

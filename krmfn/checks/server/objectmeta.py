@@ -41,11 +41,13 @@ def check_new_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
         _check_kube_finalizer(name, index, out)
 
 
-def check_changed_metadata(of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out) -> None:
-    """What an update refuses. Both have the system's fields filled in."""
+def check_changed_metadata(
+    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out, names: bool = False
+) -> None:
+    """What an update refuses. Both have the system's fields filled in. `names`: names are checked as a create does."""
     if meta == old:
         return
-    _check_names(meta, check_path_segment, out)
+    _check_names(meta, check_long_name if names else check_path_segment, out)
     _check_common(of, meta, out)
     if "deletionTimestamp" in old:
         added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))

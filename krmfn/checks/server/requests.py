@@ -13,11 +13,13 @@ from krmfn.checks.server.causes import Cause, invalid
 from krmfn.checks.server.declarative import check_create, check_update
 from krmfn.checks.server.decode import Decoded, Normal, decode, name_json_type
 from krmfn.checks.server.handwritten import RULES
+from krmfn.checks.server.jobs import fill_job, select_own_pods
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.objectmeta import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.strategy import (
+    STORED_UID,
     copy_value,
     drop_gated,
     drop_repeated_owners,
@@ -31,8 +33,11 @@ from krmfn.krm.paths import Path
 
 _NO_FACTS = Facts()
 _STORED_VERSION = "1"
-_STORED_UID = "00000000-0000-0000-0000-000000000000"
 _STORED_TIME = "2026-01-01T00:00:00Z"
+
+#: Defaults that depend on other fields (`x-kubernetes-default-functions`), and what a create adds (`x-kubernetes-prepare`).
+_DEFAULT = {"job": fill_job}
+_PREPARE = {"own-pods": select_own_pods}
 
 
 class Address(NamedTuple):
@@ -72,7 +77,7 @@ def create(
     if refusal:
         return refusal
     meta = new.setdefault("metadata", {})
-    fill_defaults(kind.root, new)
+    _fill(kind, new)
     wipe_system_fields(meta)
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
@@ -83,6 +88,8 @@ def create(
     if kind.status:
         new.pop("status", None)
     generate_name(meta)
+    for name in kind.prepare:
+        _PREPARE[name](new)
     dropped = tuple(_drop(kind, new, None))
     causes: list[Cause] = []
     check_new_metadata(kind.meta, meta, causes)
@@ -115,7 +122,7 @@ def update(
     if refusal:
         return refusal
     meta = new.setdefault("metadata", {})
-    fill_defaults(kind.root, new)
+    _fill(kind, new)
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta)
@@ -133,7 +140,7 @@ def update(
         _put(new, "status", stored.get("status"))
     dropped = tuple(_drop(kind, new, stored))
     causes: list[Cause] = []
-    check_changed_metadata(kind.meta, meta, before, causes)
+    check_changed_metadata(kind.meta, meta, before, causes, kind.names_on_update)
     _check_by_hand(kind, "update", new, stored, causes)
     if kind.declarative:
         check_update(kind.root, new, stored, (), causes)
@@ -176,9 +183,9 @@ def update_status(
 def mark_stored(kind: Kind, stored: dict[str, Any]) -> dict[str, Any]:
     """What a create left behind, as the next request meets it: defaulted once more, with the server's own metadata."""
     held: dict[str, Any] = copy_value(stored)
-    fill_defaults(kind.root, held)
+    _fill(kind, held)
     meta = held["metadata"]
-    meta["uid"], meta["creationTimestamp"], meta["resourceVersion"] = _STORED_UID, _STORED_TIME, _STORED_VERSION
+    meta["uid"], meta["creationTimestamp"], meta["resourceVersion"] = STORED_UID, _STORED_TIME, _STORED_VERSION
     return held
 
 
@@ -295,6 +302,12 @@ def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
         if name in before:
             meta[name] = before[name]
     meta.pop("selfLink", None)
+
+
+def _fill(kind: Kind, new: dict[str, Any]) -> None:
+    fill_defaults(kind.root, new)
+    for name in kind.default_functions:
+        _DEFAULT[name](new)
 
 
 def _put(target: dict[str, Any], name: str, value: Any) -> None:

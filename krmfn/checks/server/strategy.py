@@ -14,6 +14,9 @@ from typing import Any
 from krmfn.checks.server.types import Field, Type
 from krmfn.krm.paths import Path
 
+#: The uid that every stored object has here: the server's is random, and only its being there matters.
+STORED_UID = "00000000-0000-0000-0000-000000000000"
+
 _SYSTEM = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
