@@ -62,7 +62,7 @@ class Client:
         query: dict[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Answer:
-        """`body` is a JSON value, or a str or bytes that is sent as it is. Raises NoAnswer."""
+        """`body` is a JSON value, or bytes that are sent as they are. Raises NoAnswer."""
         target = f"{path}?{urlencode(query)}" if query else path
         data = None if body is None else encode_body(body)
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "Content-Type": content_type}
@@ -88,8 +88,6 @@ class Client:
 def encode_body(body: object) -> bytes:
     if isinstance(body, bytes):
         return body
-    if isinstance(body, str):
-        return body.encode("utf-8", "surrogatepass")
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

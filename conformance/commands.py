@@ -46,6 +46,14 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     record.add_argument("--seed", type=int, default=SEED)
     record.add_argument("--count", type=int, help="cases per profile (default: by profile)")
     record.add_argument("--out", type=Path, default=RECORDED, help="folder of <profile>.jsonl.gz")
+    compare = command("compare", compare_files, "compare the offline checker with recorded answers (default: all recorded)")
+    compare.add_argument("files", nargs="*", type=Path)
+    compare.add_argument("--examples", type=int, default=3, help="per group of disagreements")
+    accept = command("accept", accept_files, "send manifests to a real server with strict field validation, report refusals")
+    accept.add_argument("server", choices=[*releases, *profiles], help="a release (its profile with most gates) or a profile")
+    accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
+    tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
+    tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
@@ -94,6 +102,50 @@ def record_profile(profile: Profile, seed: int, count: int) -> list[Record]:
     for reason, times in sorted(recorder.skipped.items(), key=lambda row: -row[1])[:5]:
         print(f"  old object refused {times} times: {reason}", file=sys.stderr)
     return records
+
+
+def compare_files(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when there is a disagreement."""
+    from conformance.compare import compare_records, write_report
+
+    files = arguments.files or sorted(RECORDED.glob("*.jsonl.gz"))
+    found, count, spent = compare_records(record for path in files for record in read_records(path))
+    for line in write_report(found, arguments.examples):
+        print(line)
+    by_profile = Counter(each.record["profile"] for each in found)
+    print(f"{count} records, {len(found)} disagreements {dict(by_profile)}, {spent:.1f} s in the checker", file=sys.stderr)
+    return 1 if found else 0
+
+
+def accept_files(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when an object is refused, 2 when the server knew none of them."""
+    from conformance.accept import read_streams, report, send_streams, widest_profile
+
+    profile = read_profiles().get(arguments.server) or widest_profile(arguments.server)
+    with serve(profile) as running:
+        outcome = send_streams(running.client, read_streams(arguments.paths))
+    print("\n".join(report(outcome)))
+    if not outcome.accepted and not outcome.refusals:
+        return 2
+    return 1 if outcome.refusals else 0
+
+
+def check_tags(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when a tag is in no schema, or a schema says more than the tags."""
+    from conformance.tagcheck import compare_release, unused_types
+    from conformance.tags import write_extraction
+
+    wrong = 0
+    for name, release in read_releases().items():
+        if arguments.extract:
+            print(f"{name}: {write_extraction(release)}")
+        missing, extra = compare_release(name)
+        lines = [f"{name}: type {each} is in no schema" for each in sorted(unused_types(name))]
+        lines += [f"{name}: only a tag: {each.type}.{each.field} {each.rule}" for each in sorted(missing)]
+        lines += [f"{name}: only in the schema: {each.type}.{each.field} {each.rule}" for each in sorted(extra)]
+        wrong += len(lines)
+        print("\n".join(lines or [f"{name}: schemas and tags agree"]))
+    return 1 if wrong else 0
 
 
 def repeat_files(arguments: argparse.Namespace) -> int:

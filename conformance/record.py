@@ -68,13 +68,13 @@ class Recorder:
         return None if answered is None else head | answered
 
     def create(self, case: Case) -> dict[str, Any]:
-        body = case.object if case.raw is None else case.raw
+        body = case.object if case.raw is None else case.raw.encode("utf-8", "surrogatepass")
         answer = self.client.post(
             collection(self.profile, case.kind, case.object), body, dryRun="All", fieldValidation="Strict"
         )
         sent = {"object": case.object} if case.raw is None else {"raw": case.raw}
-        verdict = read_verdict(answer, body)
-        return sent | {"verdict": verdict} | self.read_result(case.kind, body, answer, case.object)
+        verdict = read_verdict(answer, case.object)
+        return sent | {"verdict": verdict} | self.read_result(case.kind, case.object, answer, case.object)
 
     def read_result(self, kind: str, body: Any, answer: Answer, sent: Any) -> dict[str, Any]:
         if not answer.accepted:
@@ -192,7 +192,7 @@ def read_verdict(answer: Answer, body: Any) -> dict[str, Any]:
 
 def scrub(value: Any, body: Any) -> Any:
     """Takes out what differs from run to run: uids, times and generated name ends that the request did not contain."""
-    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    text = json.dumps(body, ensure_ascii=False)
     metadata = body.get("metadata") if isinstance(body, dict) else None
     generate = metadata.get("generateName") if isinstance(metadata, dict) else None
     ending = re.compile(f"({re.escape(generate[:58])}){RANDOM}") if isinstance(generate, str) and generate else None

@@ -1,0 +1,134 @@
+"""Compares the offline checker's answers with recorded ones and groups what disagrees.
+
+Agreement means: the same HTTP code, the same set of (reason, field), and the same texts wherever they are deterministic.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from conformance.offline import Unanswered, answer
+from conformance.storage import Record
+from conformance.versions import Profile, read_profiles
+from krmfn.krm.paths import format_path
+
+REASONS = {
+    "Required": "FieldValueRequired",
+    "Invalid": "FieldValueInvalid",
+    "NotSupported": "FieldValueNotSupported",
+    "Duplicate": "FieldValueDuplicate",
+    "Forbidden": "FieldValueForbidden",
+    "TooMany": "FieldValueTooMany",
+    "TooLong": "FieldValueTooLong",
+    "InternalError": "InternalError",
+}
+# Of Job, CronJob and Pod everything but the group fields is left to other validators.
+FOREIGN = {
+    "Job": re.compile(r"^spec\.(?!scheduling\b|template\.spec\.(workloadRef|schedulingGroup)\b|template(\.spec)?$|parallelism$)"),
+    "CronJob": re.compile(
+        r"^spec\.(?!jobTemplate\.spec\.scheduling\b|jobTemplate\.spec\.template\.spec\.(workloadRef|schedulingGroup)\b|jobTemplate\.spec\.parallelism$)"
+    ),
+    "Pod": re.compile(r"^spec\.(?!workloadRef\b|schedulingGroup\b)"),
+}
+
+
+class Disagreement(NamedTuple):
+    """`group` says how: code, fields, texts, crash or unanswered."""
+
+    group: str
+    record: Record
+    ours: Any
+    theirs: Any
+
+
+def compare_records(records: Iterable[Record]) -> tuple[list[Disagreement], int, float]:
+    """(disagreements, records compared, seconds in the checker)."""
+    profiles: dict[str, Profile] = read_profiles()
+    found: list[Disagreement] = []
+    count, spent = 0, 0.0
+    for record in records:
+        began = time.perf_counter()
+        difference = compare_record(profiles[record["profile"]], record)
+        spent += time.perf_counter() - began
+        count += 1
+        if difference:
+            found.append(difference)
+    return found, count, spent
+
+
+def compare_record(profile: Profile, record: Record) -> Disagreement | None:
+    verdict = record["verdict"]
+    try:
+        ours = answer(profile, record)
+    except Unanswered as problem:
+        return Disagreement(f"unanswered {problem}", record, None, verdict)
+    except Exception:  # a crash is a finding, too: it must not end the comparison
+        return Disagreement("crash", record, traceback.format_exc(limit=-3), verdict)
+    theirs = [cause for cause in verdict.get("causes", ()) if not is_foreign(record["kind"], cause["field"])]
+    foreign = verdict["code"] == 422 and len(theirs) < len(verdict.get("causes", ()))
+    expected = (201 if record["operation"] == "create" else 200) if foreign and not theirs else verdict["code"]
+    if ours.code != expected:
+        return Disagreement(f"code {expected}, ours {ours.code}", record, describe(ours), verdict)
+    if expected == 422:
+        ours_set = sorted({(REASONS[cause.type], format_path(cause.path)) for cause in ours.causes})
+        theirs_set = sorted({(cause["reason"], cause["field"]) for cause in theirs})
+        if ours_set != theirs_set:
+            return Disagreement("fields", record, describe(ours), verdict)
+        ours_texts = sorted({(format_path(cause.path), clean(cause.message)) for cause in ours.causes})
+        theirs_texts = sorted({(cause["field"], clean(cause["message"])) for cause in theirs})
+        if ours_texts != theirs_texts:
+            return Disagreement("texts", record, describe(ours), verdict)
+    elif expected in (400, 403, 409) and clean(ours.message) != clean(verdict["message"]):
+        return Disagreement(f"text of {expected}", record, describe(ours), verdict)
+    return None
+
+
+def is_foreign(kind: str, field: str) -> bool:
+    pattern = FOREIGN.get(kind)
+    return bool(pattern and pattern.match(field))
+
+
+def clean(text: str) -> str:
+    """Cut as records are; internal spellings of objects (Go names, pointers) are not compared."""
+    if len(text) > 3000 and not text.endswith("<cut>"):
+        text = text[:3000] + "…<cut>"
+    text = re.sub(r"Invalid value: (\[?\{.*)", "Invalid value: {}", text, flags=re.S)
+    return re.sub(r"Duplicate value: \{.*", "Duplicate value: {}", text, flags=re.S)
+
+
+def describe(ours: Any) -> Any:
+    return {
+        "code": ours.code,
+        "message": ours.message[:1500],
+        "causes": [f"{cause.type} {format_path(cause.path)}: {cause.message}"[:300] for cause in ours.causes],
+    }
+
+
+def write_report(found: list[Disagreement], examples: int) -> Iterator[str]:
+    """Lines: groups by size, some examples of each."""
+    groups: dict[tuple[str, str, str], list[Disagreement]] = defaultdict(list)
+    for each in found:
+        groups[each.record["profile"], f"{each.record['kind']}.{each.record['operation']}", each.group].append(each)
+    for (profile, subject, group), members in sorted(groups.items(), key=lambda row: -len(row[1])):
+        yield f"## {len(members)} × {profile} {subject}: {group}"
+        members.sort(key=lambda each: len(json.dumps(each.record)))
+        for each in members[:examples]:
+            record = each.record
+            yield f"- {record['id']} `{record['category']}`"
+            yield f"  sent:   {shorten(record.get('object', record.get('raw')))}"
+            if "old" in record:
+                yield f"  old:    {shorten(record['old'])}"
+                yield f"  update: {shorten(record.get('update'))}"
+            yield f"  server: {shorten(each.theirs)}"
+            yield f"  ours:   {shorten(each.ours)}"
+
+
+def shorten(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) < 1400 else f"{text[:1400]}…"

@@ -1,0 +1,89 @@
+"""Our own answer to a recorded request: the offline checker, asked the way the server was asked.
+
+The only module of the rig that knows the checker.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+from conformance.address import GROUP, PLURALS, namespace_of
+from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
+from conformance.storage import Record
+from conformance.versions import Profile
+from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.kinds import Kind, find_kind
+from krmfn.checks.server.requests import create, mark_stored, update, update_status
+from krmfn.checks.server.verdict import Verdict
+
+GROUPS = {"Job": "batch", "CronJob": "batch", "Pod": ""}
+
+
+class Class(NamedTuple):
+    """A priority class as the checker wants to be told of it."""
+
+    value: int
+    preemption_policy: str = "PreemptLowerPriority"
+    default: bool = False
+
+
+class Unanswered(LookupError):
+    """The checker has no way to be asked this."""
+
+
+def facts_of(profile: Profile) -> Facts:
+    """What every recorded server holds."""
+    classes = {
+        row["metadata"]["name"]: Class(row["value"], row.get("preemptionPolicy", "PreemptLowerPriority"))
+        for row in PRIORITY_CLASSES
+    }
+    workloads = {(namespace, "train"): frozenset(("workers", "driver")) for namespace in NAMESPACES}
+    gangs = frozenset((namespace, "gang-pg") for namespace in NAMESPACES)
+    if profile.release.name == "1.36":
+        return Facts(classes, workloads, gangs, True)
+    return Facts(classes, complete=True)
+
+
+def kind_of(profile: Profile, name: str) -> Kind:
+    gates = {gate: True for gate in profile.gates}
+    kind = find_kind(GROUPS.get(name, GROUP), name, profile.release.name, gates)
+    if kind is None:
+        raise Unanswered(f"no schema of {PLURALS[name]} in {profile.release.name}")
+    return kind
+
+
+def answer(profile: Profile, record: Record) -> Verdict:
+    """The checker's answer to the main request of a record. Raises Unanswered."""
+    kind, facts = kind_of(profile, record["kind"]), facts_of(profile)
+    if record["operation"] == "create":
+        if "raw" in record:
+            raise Unanswered("raw")
+        return create(kind, record["object"], facts)
+    created = create(kind, record["old"], facts)
+    if not created.accepted:
+        return created
+    stored = mark_stored(kind, created.stored)
+    body = fill_carried(record)
+    if record["operation"] == "status":
+        return update_status(kind, body, stored)
+    return update(kind, body, stored, facts)
+
+
+def fill_carried(record: Record) -> Any:
+    """The body that was sent: what the server had filled in and the resourceVersion are added as recorded."""
+    body = copy.deepcopy(record["object"])
+    for path, value in record["update"].get("carried", {}).items():
+        *parents, last = path.split(".")
+        place = body
+        for name in parents:
+            place = place[name]
+        place[last] = copy.deepcopy(value)
+    if record["update"]["resourceVersion"] and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
+        body["metadata"]["resourceVersion"] = "1"
+    return body
+
+
+def namespace(record: Record) -> str:
+    """Where the request went."""
+    return namespace_of(record.get("old") or record.get("object"))
