@@ -44,14 +44,6 @@ LWS = {"workerTemplate": TEMPLATE, "leaderTemplate": TEMPLATE, "size": 3}
             manifest("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"leaderWorkerTemplate": LWS, "replicas": 2}),
             {"leader": 2, "workers": 4},
         ),
-        (
-            manifest(
-                "leaderworkerset.x-k8s.io/v1",
-                "LeaderWorkerSet",
-                {"leaderWorkerTemplate": LWS, "startupPolicy": "LeaderReady"},
-            ),
-            {"leader": 1, "workers": 2},
-        ),
     ],
 )
 def test_pods_without_a_gang(value: dict[str, Any], pods: dict[str, int]) -> None:
@@ -77,3 +69,11 @@ def test_what_the_controller_refuses_has_no_pods() -> None:
         raycluster(workers("a", "3/5/1")), ResourceRef("ray.io/v1", "RayCluster", "demo"), make_settings()
     )
     assert (reading.group, [note.rule for note in reading.notes]) == (None, ["min-above-max"])
+
+
+def test_a_leader_outside_the_gang_is_a_pod() -> None:
+    spec = {"leaderWorkerTemplate": LWS, "startupPolicy": "LeaderReady"}
+    value = manifest("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)
+    assert pods_of(read(value).group) == {"workers": 2}
+    ref = ResourceRef("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "demo")
+    assert pods_of(count_pods(value, ref, make_settings()).group) == {"leader": 1, "workers": 2}
