@@ -1,0 +1,44 @@
+"""`krmfn tree`: the groups of a set of manifests, who waits for whom, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.cli.configuration import load_settings
+from krmfn.cli.findings import exit_status, report_aside
+from krmfn.cli.options import COMMON, PATHS, Option
+from krmfn.cli.progress import track
+from krmfn.files import read_paths
+from krmfn.forest import grow, list_loose
+from krmfn.krm import Item
+from krmfn.manifests import load
+from krmfn.pipeline import generate
+from krmfn.reports.trees import FORMATS, render_trees
+
+SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
+ARGUMENTS = PATHS
+OPTIONS = (
+    Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
+    Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
+    *COMMON,
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Generates in memory, unless told not to, and draws what is there then."""
+    manifests = load(track(list(read_paths(words)), "reading", options))
+    settings = load_settings(options, manifests.items)
+    items = manifests.items
+    results = list(manifests.problems)
+    if not options["as_is"]:
+        outcome = generate(items, settings)
+        gone = {id(item) for item in outcome.removed}
+        items = [item for item in items if id(item) not in gone]
+        items += [Item.new(addition.value) for addition in outcome.added]
+        results += outcome.results
+    trees = grow(items, settings)
+    sys.stdout.write(render_trees(trees, list_loose(items, trees), options["output"]))
+    report_aside(results, options)
+    return exit_status(results, settings.fail_on, manifests.unreadable)

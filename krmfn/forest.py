@@ -1,0 +1,141 @@
+"""The groups of a set of objects as trees for people: who waits for whom, how many pods, and where they come from.
+
+Reads what is written in the objects (after generating, if that was asked for). Knows no output format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from krmfn.krm.paths import format_path
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census, Gang, Template
+    from krmfn.checks.groups import Group
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+Shape = Literal["workload", "composite", "group", "pods"]
+
+
+class Branch(NamedTuple):
+    """A node: what it is, which object (`Kind namespace/name`), what it means in words, and what is below it.
+
+    `facts` are the same in data: pods, minCount, minGroupCount, topologyKey, disruptionMode, priorityClassName, path.
+    """
+
+    shape: Shape
+    name: str
+    words: str
+    facts: dict[str, Any]
+    children: tuple[Branch, ...] = ()
+
+
+def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
+    """The trees of all groups among `items`: one for every Workload, and one for every root group without."""
+    from krmfn.checks.census import take_census
+    from krmfn.gangs import survey
+    from krmfn.members import count_members
+
+    members, _ = count_members(survey(items, settings).present, settings)
+    census = take_census(items, members)
+    by_parent, roots = _sort(census)
+    trees = []
+    for key, workload in census.workloads.items():
+        if key != (workload.namespace, workload.name):
+            continue  # a name that the object had before
+        mine = [root for root in roots if (root.namespace, root.workload) == key or root.item is workload.item]
+        children = tuple(_branch(root, by_parent, census) for root in mine)
+        roots = [root for root in roots if root not in mine]
+        _, kind, name = workload.controller
+        words = f"for {kind} {name}" if kind else ""
+        trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
+    return trees + [_branch(root, by_parent, census) for root in roots]
+
+
+def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
+    """The names of objects with pod templates none of which is in a group, in order."""
+    from krmfn.checks.members import from_item
+
+    linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
+    return [str(item.ref) for item in items if str(item.ref) not in linked and from_item(item)]
+
+
+def walk(branch: Branch) -> Iterator[Branch]:
+    """The branch and all below it, from the top."""
+    yield branch
+    for child in branch.children:
+        yield from walk(child)
+
+
+def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Group]]:
+    """Children by (namespace, parent), and the groups whose parent is none, missing, or in a circle."""
+    by_parent: dict[tuple[str, str], list[Group]] = {}
+    roots: list[Group] = []
+    composites = [each for key, each in census.composites.items() if key == (each.namespace, each.name)]
+    for group in [*composites, *(gang.group for gang in census.gangs)]:
+        above, end = census.chain(group)
+        if end == "cycle" or not above:
+            roots.append(group)
+        else:
+            parent = above[0]
+            by_parent.setdefault((parent.namespace, parent.name), []).append(group)
+    return by_parent, roots
+
+
+def _branch(group: Group, by_parent: dict[tuple[str, str], list[Group]], census: Census) -> Branch:
+    facts: dict[str, Any] = {}
+    for key, value in (("topologyKey", group.topology_key), ("priorityClassName", group.priority_class)):
+        if value:
+            facts[key] = value
+    if group.composite:
+        below = [] if census.chain(group)[1] == "cycle" else by_parent.get((group.namespace, group.name), [])
+        facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
+        words = _say(group, len(below), "group", facts)
+        children = tuple(_branch(child, by_parent, census) for child in below)
+        return Branch("composite", str(group.item.ref), words, facts, children)
+    gang = next(gang for gang in census.gangs if gang.group is group)
+    facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
+    name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
+    return Branch("group", name, _say(group, gang.pods, "pod", facts), facts, _pods(gang))
+
+
+def _say(group: Group, count: int | None, what: str, facts: dict[str, Any]) -> str:
+    parts = []
+    if group.policy == "basic":
+        parts.append("no quorum: each starts by itself")
+    elif group.quorum is None:
+        parts.append("no readable quorum")
+    elif count is None:
+        parts.append(f"starts when {group.quorum} {what}s can (how many there will be is not known)")
+    elif group.quorum > count:
+        parts.append(f"never starts: waits for {group.quorum} {what}s, and there {_are(count)}")
+    elif count == 1:
+        parts.append(f"1 {what}")
+    else:
+        every = "both" if count == 2 else f"all {count}"
+        quorum = every if group.quorum == count else f"{group.quorum} of {count}"
+        parts.append(f"{quorum} {what}s start together, or none")
+    if "topologyKey" in facts:
+        parts.append(f"within one {facts['topologyKey']}")
+    if "priorityClassName" in facts:
+        parts.append(f"priority class {facts['priorityClassName']}")
+    return ", ".join(parts)
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
+
+
+def _pods(gang: Gang) -> tuple[Branch, ...]:
+    return tuple(_leaf(template) for template in gang.templates)
+
+
+def _leaf(template: Template) -> Branch:
+    ref = str(template.item.ref)
+    path = format_path(template.path)
+    count = "pods not known" if template.pods is None else "1 pod" if template.pods == 1 else f"{template.pods} pods"
+    because = format_path(template.count_path)
+    words = f"{count}, by {because}" if because and template.pods is not None else count
+    return Branch("pods", f"{ref} {path}".rstrip(), words, {"pods": template.pods, "object": ref, "path": path})

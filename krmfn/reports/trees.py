@@ -1,0 +1,97 @@
+"""Trees of groups as text, Mermaid, DOT or JSON. Knows the branches, not where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from krmfn.forest import Branch
+
+FORMATS = ("text", "mermaid", "dot", "json")
+
+
+def render_trees(trees: Sequence[Branch], loose: Sequence[str], form: str) -> str:
+    """Spell `trees`, and the names of objects that are in none of them, in one of FORMATS."""
+    match form:
+        case "text":
+            return _render_text(trees, loose)
+        case "mermaid":
+            return _render_mermaid(trees)
+        case "dot":
+            return _render_dot(trees)
+        case "json":
+            import json
+
+            document = {"trees": [_to_json(tree) for tree in trees], "withoutGroup": list(loose)}
+            return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        case _:
+            raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
+
+
+def _render_text(trees: Sequence[Branch], loose: Sequence[str]) -> str:
+    lines: list[str] = []
+    for tree in trees:
+        lines += [_line(tree), *_draw(tree, "")]
+    if loose:
+        lines += ["without a group, scheduled pod by pod:", *(f"   {name}" for name in loose)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _draw(tree: Branch, indent: str) -> Iterator[str]:
+    for number, child in enumerate(tree.children):
+        last = number == len(tree.children) - 1
+        yield f"{indent}{'└─ ' if last else '├─ '}{_line(child)}"
+        yield from _draw(child, indent + ("   " if last else "│  "))
+
+
+def _line(branch: Branch) -> str:
+    return f"{branch.name}: {branch.words}" if branch.words else branch.name
+
+
+def _render_mermaid(trees: Sequence[Branch]) -> str:
+    shapes = {"workload": ("[[", "]]"), "composite": ("{{", "}}"), "group": ("(", ")"), "pods": ("[", "]")}
+    lines = ["flowchart TD"]
+    for number, branch, parent in _number(trees):
+        opening, closing = shapes[branch.shape]
+        text = _escape_mermaid(branch.name) + (f"<br/>{_escape_mermaid(branch.words)}" if branch.words else "")
+        lines.append(f'  n{number}{opening}"{text}"{closing}')
+        if parent is not None:
+            lines.append(f"  n{parent} --> n{number}")
+    return "\n".join(lines) + "\n"
+
+
+def _render_dot(trees: Sequence[Branch]) -> str:
+    shapes = {"workload": "folder", "composite": "hexagon", "group": "ellipse", "pods": "box"}
+    lines = ["digraph groups {", "  node [fontname=sans];"]
+    for number, branch, parent in _number(trees):
+        text = "\\n".join(_escape_dot(part) for part in (branch.name, branch.words) if part)
+        lines.append(f'  n{number} [shape={shapes[branch.shape]}, label="{text}"];')
+        if parent is not None:
+            lines.append(f"  n{parent} -> n{number};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _number(trees: Sequence[Branch]) -> Iterator[tuple[int, Branch, int | None]]:
+    """Every branch with a number of its own and that of its parent."""
+    waiting: list[tuple[Branch, int | None]] = [(tree, None) for tree in trees]
+    number = 0
+    while waiting:
+        branch, parent = waiting.pop(0)
+        yield number, branch, parent
+        waiting += [(child, number) for child in branch.children]
+        number += 1
+
+
+def _escape_mermaid(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _escape_dot(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _to_json(branch: Branch) -> dict[str, Any]:
+    document: dict[str, Any] = {"shape": branch.shape, "name": branch.name, "words": branch.words, **branch.facts}
+    if branch.children:
+        document["below"] = [_to_json(child) for child in branch.children]
+    return document
