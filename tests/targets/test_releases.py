@@ -1,0 +1,292 @@
+"""What each release's objects say, row by row of the mapping; that servers accept them is shown in test_live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.targets import TARGETS, Emission, emit
+from krmfn.targets.gates import note_gates
+from krmfn.targets.rules import RULES
+from krmfn.tree import Composite, Group, Leaf
+from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, merged, ray, settings, workers
+
+CPU, GPU = workers(0, "cpu", 3), workers(1, "gpu", 2)
+
+
+def made(root: Group, release: str, *owners: Any, **gates: bool) -> Emission:
+    name = "pipeline" if len(owners) > 1 else ""
+    return emit(gang(root, *owners, name=name), settings(release, **gates))
+
+
+def kinds(emission: Emission) -> list[tuple[str, str, str]]:
+    return [(value["apiVersion"].split("/")[1], value["kind"], value["metadata"]["name"]) for value in emission.objects]
+
+
+def rules(emission: Emission) -> list[str]:
+    return [note.rule for note in emission.notes]
+
+
+def specs(emission: Emission, kind: str) -> dict[str, Any]:
+    return {value["metadata"]["name"]: value["spec"] for value in emission.objects if value["kind"] == kind}
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ("1.35", [("v1alpha1", "Workload", "job-train")]),
+        ("1.36", [("v1alpha2", "Workload", "job-train"), ("v1alpha2", "PodGroup", "job-train")]),
+        ("1.37", [("v1beta1", "Workload", "job-train"), ("v1beta1", "PodGroup", "job-train")]),
+    ],
+)
+def test_job(release: str, expected: list[tuple[str, str, str]]) -> None:
+    emission = made(job(4), release, batch())
+    assert kinds(emission) == expected
+    assert rules(emission) == []
+    (workload,) = specs(emission, "Workload").values()
+    assert workload["controllerRef"] == {"apiGroup": "batch", "kind": "Job", "name": "train"}
+
+
+def test_tree() -> None:
+    emission = made(cluster(CPU, GPU), "1.37")
+    assert kinds(emission) == [
+        ("v1beta1", "Workload", "raycluster-demo"),
+        ("v1alpha3", "CompositePodGroup", "raycluster-demo"),
+        ("v1beta1", "PodGroup", "raycluster-demo-head"),
+        ("v1beta1", "PodGroup", "raycluster-demo-cpu"),
+        ("v1beta1", "PodGroup", "raycluster-demo-gpu"),
+    ]
+    (root,) = specs(emission, "CompositePodGroup").values()
+    assert root["schedulingPolicy"] == {"gang": {"minGroupCount": 3}}
+    policies = {name: spec["schedulingPolicy"] for name, spec in specs(emission, "PodGroup").items()}
+    assert [policy["gang"]["minCount"] for policy in policies.values()] == [1, 3, 2]
+
+
+@pytest.mark.parametrize("release", ["1.35", "1.36"])
+def test_flat(release: str) -> None:
+    """The head waits for nobody, so a losing cluster keeps its node: a warning says so."""
+    emission = made(cluster(CPU, GPU), release)
+    (workload,) = specs(emission, "Workload").values()
+    entries = workload.get("podGroups") or workload["podGroupTemplates"]
+    policies = [entry.get("policy") or entry["schedulingPolicy"] for entry in entries]
+    assert policies == [{"basic": {}}, {"gang": {"minCount": 3}}, {"gang": {"minCount": 2}}]
+    assert rules(emission) == ["groups-apart"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_cluster_is_one_gang(release: str) -> None:
+    """The default form: one group over head and workers, which needs GenericWorkload only (1.37)."""
+    emission = made(merged(CPU, GPU), release)
+    assert len(emission.objects) == (1 if release == "1.35" else 2)
+    assert {link.value for link in emission.links} <= {"raycluster-demo", "cluster"}
+    assert rules(emission) == []
+    wanted = ("GenericWorkload",) if release == "1.37" else ("GenericWorkload", "GangScheduling")
+    assert TARGETS[release].gates(emission) == wanted
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_links_reach_every_template(release: str) -> None:
+    emission = made(cluster(CPU, GPU), release)
+    name = "workloadRef" if release == "1.35" else "schedulingGroup"
+    places = {link.path[: link.path.index(name)] for link in emission.links}
+    assert places == {
+        ("spec", "headGroupSpec", "template", "spec"),
+        ("spec", "workerGroupSpecs", 0, "template", "spec"),
+        ("spec", "workerGroupSpecs", 1, "template", "spec"),
+    }
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_across_resources(release: str) -> None:
+    tree = cluster(CPU)._replace(name="raycluster-demo")
+    emission = made(Composite("pipeline", (tree, job(2, 1, "job-feed")), 2), release, ray(), batch("feed"))
+    (workload,) = specs(emission, "Workload").values()
+    assert "controllerRef" not in workload
+    assert {value["metadata"]["annotations"]["krmfn.dev/generated-from"] for value in emission.objects} == {
+        "Job.batch/feed,RayCluster.ray.io/demo"
+    }
+    assert {link.owner for link in emission.links} == {0, 1}
+    if release == "1.37":
+        assert len(specs(emission, "CompositePodGroup")) == 2
+    else:
+        entries = workload.get("podGroups") or workload["podGroupTemplates"]
+        policy = entries[0].get("policy") or entries[0]["schedulingPolicy"]
+        assert (len(entries), policy) == (1, {"gang": {"minCount": 6}})
+
+
+def test_order_of_creation() -> None:
+    emission = made(cluster(CPU), "1.37")
+    waves = [value["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"] for value in emission.objects]
+    assert waves == ["-3", "-2", "-1", "-1"]
+    assert all(list(value) == ["apiVersion", "kind", "metadata", "spec"] for value in emission.objects)
+
+
+# --- constraints, modes, priorities ---------------------------------------------------------------------------------
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def constraint(spec: dict[str, Any]) -> Any:
+    return (spec.get("schedulingConstraints") or {"topology": [{}]})["topology"][0].get("key")
+
+
+def test_topology_in_the_tree() -> None:
+    emission = made(cluster(CPU._replace(topology_key="rack"))._replace(topology_key=ZONE), "1.37")
+    assert [constraint(value["spec"]) for value in emission.objects[1:]] == [ZONE, None, "rack"]
+    assert "TopologyAwareWorkloadScheduling" in TARGETS["1.37"].gates(emission)
+
+
+def test_topology_in_a_flat_list_holds_per_group() -> None:
+    emission = made(cluster(CPU)._replace(topology_key=ZONE), "1.36")
+    assert [constraint(spec) for spec in specs(emission, "PodGroup").values()] == [ZONE, ZONE]
+    assert rules(emission) == ["groups-apart", "topology-loosened"]
+
+
+def test_topology_is_lost_in_1_35() -> None:
+    emission = made(job(2)._replace(topology_key=ZONE, disruption_mode="All"), "1.35", batch())
+    assert rules(emission) == ["topology-lost", "disruption-mode-lost"]
+    assert len(emission.objects) == 1
+
+
+@pytest.mark.parametrize(
+    ("release", "mode", "expected"),
+    [
+        ("1.36", "All", "PodGroup"),
+        ("1.36", "Single", "Pod"),
+        ("1.37", "All", {"all": {}}),
+        ("1.37", "Single", {"single": {}}),
+    ],
+)
+def test_disruption_modes(release: str, mode: Any, expected: Any) -> None:
+    emission = made(job(2)._replace(disruption_mode=mode), release, batch())
+    (group,) = specs(emission, "PodGroup").values()
+    (workload,) = specs(emission, "Workload").values()
+    assert group["disruptionMode"] == workload["podGroupTemplates"][0]["disruptionMode"] == expected
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_all_is_for_gangs(release: str) -> None:
+    """A group without a quorum is never disrupted as a whole (R31)."""
+    emission = made(job(2)._replace(disruption_mode="All", min_count=None), release, batch())
+    (group,) = specs(emission, "PodGroup").values()
+    assert "disruptionMode" not in group
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_priority_is_everywhere(release: str) -> None:
+    root = cluster(workers(0, "cpu", 2, priority_class="high"), first=head(priority_class="high"))
+    emission = made(root, release)
+    found = str(emission.objects).count("'priorityClassName': 'high'")
+    assert found == (4 if release == "1.36" else 6)
+    assert "'priority'" not in str(emission.objects)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_priorities_that_differ(release: str) -> None:
+    emission = made(cluster(workers(0, "cpu", 2, priority_class="high")), release)
+    if release == "1.35":
+        assert emission.objects
+        return
+    (note,) = (note for note in emission.notes if note.rule == "priority-not-shared")
+    assert note.path == ("spec", "workerGroupSpecs", 0, "template", "spec", "priorityClassName")
+    assert (emission.objects, emission.links) == ((), ())
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_schedulers_that_differ(release: str) -> None:
+    same = cluster(workers(0, "cpu", 2, scheduler="default-scheduler"))
+    assert made(same, release).objects
+    assert "scheduler-not-shared" in rules(made(cluster(workers(0, "cpu", 2, scheduler="volcano")), release))
+
+
+def test_preemption_policy() -> None:
+    """Written where the pods say Never: the API server refuses a group of such a class without it (C, vector 57)."""
+    root = job(2, priority_class="calm", preemption_policy="Never")
+    (group,) = specs(made(root, "1.37", batch()), "PodGroup").values()
+    assert group["preemptionPolicy"] == "Never"
+    (group,) = specs(made(root, "1.37", batch(), PodGroupPreemptionPolicy=False), "PodGroup").values()
+    assert "preemptionPolicy" not in group
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("release", ["1.35", "1.36"])
+def test_more_than_eight_groups(release: str) -> None:
+    groups = [workers(index, f"g{index}", 1) for index in range(8)]
+    assert made(cluster(*groups[:7]), release).objects
+    emission = made(cluster(*groups), release)
+    assert (rules(emission), emission.objects) == (["groups-do-not-fit"], ())
+    assert "granularity Cluster" in emission.notes[0].hint
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("quorum", [0, -1, 5])
+def test_quorum_out_of_bounds(release: str, quorum: int) -> None:
+    emission = made(job(4)._replace(min_count=quorum), release, batch())
+    assert (rules(emission), emission.objects) == (["quorum-out-of-bounds"], ())
+    assert emission.notes[0].path == ("spec", "parallelism")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_pods_no_gang(release: str) -> None:
+    assert made(job(0), release, batch()) == Emission((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("release", "gate", "root"),
+    [
+        ("1.35", "GangScheduling", job(2)),
+        ("1.36", "GenericWorkload", job(2)),
+        ("1.36", "TopologyAwareWorkloadScheduling", job(2)._replace(topology_key=ZONE)),
+        ("1.36", "WorkloadAwarePreemption", job(2)._replace(disruption_mode="All")),
+        ("1.37", "GenericWorkload", job(2)),
+        ("1.37", "TopologyAwareWorkloadScheduling", cluster(CPU)),
+        ("1.37", "CompositePodGroup", cluster(CPU)),
+    ],
+)
+def test_gate_that_is_off(release: str, gate: str, root: Group) -> None:
+    emission = made(root, release, batch(), **{gate: False})
+    assert (rules(emission)[-1], emission.objects) == ("gate-off", ())
+    assert gate in emission.notes[-1].message
+    assert made(root, release, batch(), **{gate: True}).objects
+
+
+def test_priority_does_without_its_gate_in_1_36() -> None:
+    emission = made(job(2, priority_class="high"), "1.36", batch(), WorkloadAwarePreemption=False)
+    assert "high" not in str(emission.objects)
+    assert emission.objects
+
+
+def test_gates_are_named_once() -> None:
+    needed = TARGETS["1.37"].gates(made(cluster(CPU), "1.37"))
+    note = note_gates("1.37", [*needed, *needed], {"GenericWorkload": True})
+    assert note is not None
+    assert "--feature-gates=TopologyAwareWorkloadScheduling=true,CompositePodGroup=true on" in note.message
+    assert note_gates("1.37", needed, dict.fromkeys(needed, True)) is None
+
+
+# --- revisions ------------------------------------------------------------------------------------------------------
+
+
+def revised(root: Leaf, release: str, **values: Any) -> str:
+    emission = emit(gang(root, batch(), naming="Revisioned", **values), settings(release))
+    (group,) = (value for value in emission.objects if value["kind"] == "PodGroup")
+    name: str = group["metadata"]["name"]
+    assert name == f"job-train-{group['metadata']['annotations']['krmfn.dev/revision']}"
+    assert {link.value for link in emission.links} == {name}
+    return name
+
+
+def test_revision_follows_what_cannot_change() -> None:
+    first = revised(job(4), "1.37")
+    assert revised(job(5), "1.37") == first, "minCount may change in 1.37"
+    assert revised(job(4), "1.36") != revised(job(5), "1.36"), "nothing may change in 1.36"
+    others = [job(4)._replace(topology_key=ZONE), job(4)._replace(min_count=None), job(4, priority_class="high")]
+    assert len({first, *(revised(root, "1.37") for root in others)}) == 4
+
+
+def test_rules_are_complete() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert all(rule.sentence and rule.why and rule.fix for rule in RULES)
