@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.gitops.naming import GENERATED_FROM
+from krmfn.checks.marks import list_sources, name_source
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list, as_mapping, dig
 from krmfn.config import options_for
@@ -24,10 +24,10 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Findin
     """A resource asks for a gang and has no group: the sign that the function did not run."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
         return  # the sources of a build, not its output
-    made = {source for item in census.objects for source in item.annotations.get(GENERATED_FROM, "").split(",")}
+    made = {source for item in census.objects for source in list_sources(item)}
     for key, templates in census.by_item.items():
         item = templates[0].item
-        if id(item) != key or _name_source(item) in made:
+        if id(item) != key or name_source(item) in made:
             continue
         asked = options_for(settings, item)
         counted = [template for template in templates if template.pods]
@@ -60,10 +60,6 @@ def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Findin
             message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
             hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."
             yield Finding(item, Note("validator-returns-items", (field, index), message, hint=hint))
-
-
-def _name_source(item: Item) -> str:
-    return f"{item.kind}.{item.ref.group}/{item.name}" if item.ref.group else f"{item.kind}/{item.name}"
 
 
 def _is_linked(item: Item, census: Census) -> bool:

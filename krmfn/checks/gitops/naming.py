@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from krmfn.checks.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list, as_text
 from krmfn.findings import Finding, Note, Rule
@@ -79,21 +80,15 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
-    sources = {
-        (item.namespace, f"{item.kind}.{item.ref.group}/{item.name}" if item.ref.group else f"{item.kind}/{item.name}")
-        for item in census.objects
-    }
+    sources = {(item.namespace, name_source(item)) for item in census.objects}
     for item in census.objects:
-        named = [source for source in item.annotations.get(GENERATED_FROM, "").split(",") if source]
+        named = list_sources(item)
         gone = [source for source in named if not _is_known(sources, item.namespace, source)]
         if named and len(gone) == len(named):
             message = f"was generated from {', '.join(gone)}, which the input does not hold"
             hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."
             path: Path = ("metadata", "annotations", GENERATED_FROM)
             yield Finding(item, Note("generated-orphan", path, message, ",".join(named), hint=hint))
-
-
-GENERATED_FROM: Final = "krmfn.dev/generated-from"
 
 
 def _is_known(sources: set[tuple[str, str]], namespace: str, source: str) -> bool:

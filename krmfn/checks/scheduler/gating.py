@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.gates import GATES
 from krmfn.checks.groups import disruption_mode
+from krmfn.checks.marks import is_generated
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list
 from krmfn.checks.wording import join
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Once: the gates that the input needs, and on which components."""
-    needed = _list_needed(census, settings)
-    groups = _list_groups(census)
+    """Once: the gates that hand-written groups need, and where. Generated ones have a note of their own."""
+    groups = [group for group in _list_groups(census) if not is_generated(group.item)]
+    needed = _list_needed(groups, settings)
     if not needed or not groups:
         return
     spelled = [f"{gate} ({', '.join(GATES[settings.release][gate][1])})" for gate in needed]
@@ -37,7 +38,7 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
 def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     """A needed gate that settings or facts say is off."""
     groups = _list_groups(census)
-    for gate in _list_needed(census, settings) if groups else ():
+    for gate in _list_needed(groups, settings) if groups else ():
         off = [name for name in GATES[settings.release][gate][1] if census.facts.gates.get(name, {}).get(gate) is False]
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
@@ -81,10 +82,10 @@ def _list_groups(census: Census) -> list[Group]:
     return list({id(group.item): group for group in groups}.values())
 
 
-def _list_needed(census: Census, settings: Settings) -> list[str]:
-    """The gates that the groups of the input need, in the table's order."""
+def _list_needed(groups: list[Group], settings: Settings) -> list[str]:
+    """The gates that `groups` need, in the table's order."""
     needed = {"GenericWorkload"}
-    for group in _list_groups(census):
+    for group in groups:
         if group.policy == "gang":
             needed.add("GangScheduling")
         if group.topology_key:
