@@ -13,56 +13,50 @@ To add a kind:
 Sources know neither targets nor checks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from krmfn.config import GangOptions, Settings
-from krmfn.krm.results import ResourceRef
-from krmfn.sources.cronjob import read_cronjob
-from krmfn.sources.deployment import read_deployment, read_replicaset
-from krmfn.sources.foreign import REASONS, explain_foreign
-from krmfn.sources.job import read_job
-from krmfn.sources.jobset import read_jobset
-from krmfn.sources.leaderworkerset import read_leaderworkerset
-from krmfn.sources.manifest import Manifest, Reading
-from krmfn.sources.pod import read_pod
-from krmfn.sources.raycluster import read_raycluster
-from krmfn.sources.raycronjob import read_raycronjob
-from krmfn.sources.rayjob import read_rayjob
-from krmfn.sources.rayservice import read_rayservice
-from krmfn.sources.rules import RULES
-from krmfn.sources.statefulset import read_statefulset
-from krmfn.sources.trainingoperator import ROLES, read_trainingjob
-from krmfn.tree import Group
+if TYPE_CHECKING:
+    from krmfn.config import GangOptions, Settings
+    from krmfn.krm.results import ResourceRef
+    from krmfn.sources.manifest import Manifest, Reading
+    from krmfn.tree import Group
 
-__all__ = ["RULES", "SOURCES", "Reading", "Source", "count_pods", "read_tree"]
+    Source = Callable[[Manifest], Group | None]
 
-Source = Callable[[Manifest], Group | None]
+__all__ = ["SOURCES", "count_pods", "read_tree"]
 
-SOURCES: Mapping[tuple[str, str], Source] = {
-    ("", "Pod"): read_pod,
-    ("apps", "Deployment"): read_deployment,
-    ("apps", "ReplicaSet"): read_replicaset,
-    ("apps", "StatefulSet"): read_statefulset,
-    ("batch", "CronJob"): read_cronjob,
-    ("batch", "Job"): read_job,
-    ("jobset.x-k8s.io", "JobSet"): read_jobset,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): read_leaderworkerset,
-    ("ray.io", "RayCluster"): read_raycluster,
-    ("ray.io", "RayCronJob"): read_raycronjob,
-    ("ray.io", "RayJob"): read_rayjob,
-    ("ray.io", "RayService"): read_rayservice,
-    **{("kubeflow.org", kind): read_trainingjob for kind in ROLES},
-    **dict.fromkeys(REASONS, explain_foreign),
+#: (API group, kind) -> module and function below this package. A module is imported when its kind turns up, because
+#: most runs meet two or three kinds and every run pays for imports.
+SOURCES: Mapping[tuple[str, str], str] = {
+    ("", "Pod"): "pod.read_pod",
+    ("apps", "Deployment"): "deployment.read_deployment",
+    ("apps", "ReplicaSet"): "deployment.read_replicaset",
+    ("apps", "StatefulSet"): "statefulset.read_statefulset",
+    ("batch", "CronJob"): "cronjob.read_cronjob",
+    ("batch", "Job"): "job.read_job",
+    ("jobset.x-k8s.io", "JobSet"): "jobset.read_jobset",
+    ("kubeflow.org", "JAXJob"): "trainingoperator.read_trainingjob",
+    ("kubeflow.org", "PaddleJob"): "trainingoperator.read_trainingjob",
+    ("kubeflow.org", "PyTorchJob"): "trainingoperator.read_trainingjob",
+    ("kubeflow.org", "TFJob"): "trainingoperator.read_trainingjob",
+    ("kubeflow.org", "XGBoostJob"): "trainingoperator.read_trainingjob",
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.read_leaderworkerset",
+    ("ray.io", "RayCluster"): "raycluster.read_raycluster",
+    ("ray.io", "RayCronJob"): "raycronjob.read_raycronjob",
+    ("ray.io", "RayJob"): "rayjob.read_rayjob",
+    ("ray.io", "RayService"): "rayservice.read_rayservice",
+    # These are only explained: no group in Git can be linked to their pods.
+    ("argoproj.io", "Workflow"): "foreign.explain_foreign",
+    ("batch.volcano.sh", "Job"): "foreign.explain_foreign",
+    ("grove.io", "PodCliqueSet"): "foreign.explain_foreign",
+    ("kubeflow.org", "MPIJob"): "foreign.explain_foreign",
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "foreign.explain_foreign",
+    ("sparkoperator.k8s.io", "SparkApplication"): "foreign.explain_foreign",
+    ("trainer.kubeflow.org", "TrainJob"): "foreign.explain_foreign",
 }
-
-
-def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings) -> Reading:
-    """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
-
-    Notes that only explain why there is no gang are not among the notes.
-    """
-    return _read(Manifest(value, ref, None, settings))
 
 
 def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> Reading:
@@ -70,6 +64,8 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
 
     Without a tree one of the notes says why. With a note whose rule is an error there is no tree.
     """
+    from krmfn.sources.manifest import Manifest, Reading
+
     manifest = Manifest(value, ref, options, settings)
     if not ref.name and value.get("metadata", {}).get("generateName"):
         message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
@@ -78,9 +74,27 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     return _read(manifest)
 
 
+def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings) -> Reading:
+    """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
+
+    Notes that only explain why there is no gang are not among the notes.
+    """
+    from krmfn.sources.manifest import Manifest
+
+    return _read(Manifest(value, ref, None, settings))
+
+
 def _read(manifest: Manifest) -> Reading:
-    ref = manifest.ref
-    group = SOURCES[ref.group, ref.kind](manifest)
+    from krmfn.sources.manifest import Reading
+
+    group = _find_source(manifest.ref)(manifest)
     if group is None and not manifest.notes:
-        manifest.note("group-without-pods", ("spec",), f"nothing in this {ref.kind} asks for pods")
+        manifest.note("group-without-pods", ("spec",), f"nothing in this {manifest.ref.kind} asks for pods")
     return Reading(None if manifest.refused else group, tuple(manifest.notes))
+
+
+def _find_source(ref: ResourceRef) -> Source:
+    from importlib import import_module
+
+    module, _, function = SOURCES[ref.group, ref.kind].partition(".")
+    return cast("Source", getattr(import_module(f"krmfn.sources.{module}"), function))

@@ -11,7 +11,6 @@ from krmfn.config import GangOptions, Settings
 from krmfn.findings import Note
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT, ResourceRef
-from krmfn.sources.rules import SEVERITIES
 from krmfn.tree import Group, Leaf, PodTemplate
 
 MAX_INT32 = 2**31 - 1
@@ -43,6 +42,10 @@ class Manifest:
     @property
     def refused(self) -> bool:
         """Whether a note of severity error was left: then there is no tree."""
+        if not self.notes:
+            return False
+        from krmfn.sources.rules import SEVERITIES  # the rules' texts are only needed where there is something to say
+
         return any(SEVERITIES[note.rule] == "error" for note in self.notes)
 
     def note(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> None:

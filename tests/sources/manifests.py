@@ -7,7 +7,8 @@ from typing import Any
 
 from krmfn.config import GangOptions, Settings, read_settings
 from krmfn.krm.results import ResourceRef
-from krmfn.sources import Reading, read_tree
+from krmfn.sources import read_tree
+from krmfn.sources.manifest import Reading
 from krmfn.tree import Group, Leaf, leaves
 
 Manifest = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.config import KubeRay
-from krmfn.sources import Reading
+from krmfn.sources.manifest import Reading
 from tests.sources.manifests import cluster_spec, make_settings, manifest, raycluster, read, rules_of, workers
 
 LABEL = {"ray.io/gang-scheduling-enabled": "true"}

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 import krmfn.sources
-from krmfn.sources import RULES, SOURCES
+from krmfn.sources import SOURCES
+from krmfn.sources.foreign import REASONS
+from krmfn.sources.rules import RULES
+from krmfn.sources.trainingoperator import ROLES
 from tests.sources.manifests import manifest, read
 
 FOLDER = Path(krmfn.sources.__file__).parent
@@ -21,6 +24,12 @@ def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
     reading = read(manifest(f"{group}/v1" if group else "v1", kind, spec))
     assert reading.group is None
     assert reading.notes
+
+
+def test_kinds_that_share_a_module_are_all_in_the_table() -> None:
+    foreign = {key for key, source in SOURCES.items() if source == "foreign.explain_foreign"}
+    training = {kind for (_, kind), source in SOURCES.items() if source == "trainingoperator.read_trainingjob"}
+    assert (foreign, training) == (set(REASONS), set(ROLES))
 
 
 _NOTING = ("note", "decline")
