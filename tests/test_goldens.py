@@ -1,7 +1,8 @@
 """Every fixture through the front door: the console script's function, bytes in, bytes out.
 
 `fixtures/accept` and `fixtures/reject` hold ResourceLists; `golden/` holds what stdout (.out), stderr and the exit
-status (.err) must be. `pytest tests/test_goldens.py --snapshot-update` rewrites them: only with the behaviour they show.
+status (.err) must be. `pytest tests/test_goldens.py --snapshot-update` rewrites them: only with the behaviour that
+they show.
 """
 
 from __future__ import annotations

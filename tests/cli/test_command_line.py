@@ -1,0 +1,113 @@
+"""What all commands share: options, mistakes, exit codes, the configuration that is found by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krmfn.cli import COMMANDS, plain
+from krmfn.cli.options import COMMON, PATHS, Option
+from tests.cli.conftest import JOB, Call
+
+OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v",), "", False, flag=True), *COMMON)
+
+
+@pytest.mark.parametrize(
+    ("words", "paths", "given"),
+    [
+        (["a", "b"], ["a", "b"], {}),
+        (["-o", "json", "a"], ["a"], {"output": "json"}),
+        (["--output=json", "-"], ["-"], {"output": "json"}),
+        (["a", "-v", "--kubernetes", "1.36"], ["a"], {"v": True, "kubernetes": "1.36"}),
+    ],
+)
+def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: dict[str, object]) -> None:
+    read = plain.parse(PATHS, OPTIONS, words)
+    assert read is not None
+    assert read[0] == paths
+    assert {key: value for key, value in read[1].items() if key in given} == given
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--help"],
+        ["a", "-o"],
+        ["a", "-o", "xml"],
+        ["a", "--outpu", "json"],
+        ["a", "-v=1"],
+        ["a", "-o=json"],
+        ["a", "--", "-b"],
+        ["a", "--kubernetes", "-v"],
+    ],
+)
+def test_plain_leaves_the_rest_to_click(words: list[str]) -> None:
+    assert plain.parse(PATHS, OPTIONS, words) is None
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, krmfn: Call) -> None:
+    done = krmfn(command, "--help")
+    assert done.code == 0
+    assert done.out.startswith(f"Usage: krmfn {command}")
+
+
+def test_version_names_the_releases(krmfn: Call) -> None:
+    assert krmfn("--version").out.endswith("(Kubernetes 1.35, 1.36, 1.37)\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["genrate", "."], "Did you mean generate?"),
+        (["generate", "--chekc", "."], "--check"),
+        (["validate", "--stage", "servr", "."], "Did you mean server?"),
+        (["generate", "--kubernetes", "1.38", "."], "'1.38' is not one of"),
+        (["generate", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
+        (["generate", "--config", "nowhere.yaml", "."], "nowhere.yaml"),
+        (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not of the form"),
+        (["rules", "minimun"], "did you mean minimum"),
+        (["schema", "PodGrup"], "no schema of that kind"),
+        (["validate", "git:"], "no revision"),
+    ],
+)
+def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, krmfn: Call) -> None:
+    done = krmfn(*words)
+    assert (done.out, done.code) == ("", 2)
+    assert message in done.err
+
+
+def test_terminal_or_nothing_on_stdin_is_a_mistake(krmfn: Call) -> None:
+    done = krmfn()
+    assert (done.out, done.code) == ("", 2)
+    assert "ResourceList" in done.err
+
+
+def test_configuration_of_a_parent_folder(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: x}\n"
+        'spec: {kubernetes: {version: "1.35"}}\n'
+    )
+    assert "scheduling.k8s.io/v1alpha1" in krmfn("generate", "-", stdin=JOB).out
+
+
+def test_mistake_in_the_configuration(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: x}\nspec: {gang: {granularty: Group}}\n"
+    )
+    done = krmfn("generate", "-", stdin=JOB)
+    assert (done.out, done.code) == ("", 2)
+    assert "did you mean granularity?" in done.err
+
+
+def test_completion_is_not_taken_for_the_function(krmfn: Call) -> None:
+    done = krmfn(_KRMFN_COMPLETE="bash_source")
+    assert "_KRMFN_COMPLETE=bash_complete" in done.out
+
+
+def test_no_color(krmfn: Call) -> None:
+    bad = JOB.replace("parallelism: 8", "parallelism: -1")
+    assert "\x1b[" in krmfn("generate", "-", "--color", "always", stdin=bad).err
+    assert "\x1b[" not in krmfn("generate", "-", stdin=bad).err

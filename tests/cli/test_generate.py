@@ -1,0 +1,116 @@
+"""`krmfn generate`: stream, files in place, check; nothing else changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from tests.cli.conftest import JOB, RAYCLUSTER, Call
+
+
+def kinds(text: str) -> list[str]:
+    return [each["kind"] for each in yaml.safe_load_all(text) if each]
+
+
+def test_stream_keeps_what_it_does_not_own(folder: Path, krmfn: Call) -> None:
+    done = krmfn("generate", "base")
+    assert done.code == 0
+    assert kinds(done.out) == ["Job", "RayCluster", "Workload", "PodGroup", "Workload", "PodGroup"]
+    lines = iter(done.out.splitlines())
+    assert all(line in lines for line in (JOB + RAYCLUSTER).splitlines())
+
+
+def test_only_generated(folder: Path, krmfn: Call) -> None:
+    assert kinds(krmfn("generate", "--only-generated", "base").out) == ["Workload", "PodGroup"] * 2
+
+
+def test_stdin_stream(krmfn: Call) -> None:
+    done = krmfn("generate", "-", stdin=JOB)
+    assert done.out.startswith(JOB[: JOB.index("      restartPolicy")])
+    assert kinds(done.out) == ["Job", "Workload", "PodGroup"]
+
+
+def test_list_stays_a_list(krmfn: Call) -> None:
+    body = "".join(f"  {line}\n" for line in JOB.splitlines())
+    done = krmfn("generate", "-", stdin=f"apiVersion: v1\nkind: List\nitems:\n- {body.lstrip()}")
+    assert [item["kind"] for item in yaml.safe_load(done.out)["items"]] == ["Job", "Workload", "PodGroup"]
+
+
+def test_write_puts_new_objects_beside_their_owner(folder: Path, krmfn: Call) -> None:
+    done = krmfn("generate", "--write", "base")
+    assert done.code == 0
+    assert "wrote base/raycluster-gang.yaml" in done.err
+    assert (folder / "base/kustomization.yaml").read_text() == (
+        "resources:\n- raycluster.yaml   # first\n- job.yaml\n- job-gang.yaml\n- raycluster-gang.yaml\n"
+    )
+    assert kinds((folder / "base/raycluster-gang.yaml").read_text()) == ["Workload", "PodGroup"]
+    assert "podGroupName: raycluster-llama" in (folder / "base/raycluster.yaml").read_text()
+
+
+def test_write_twice_changes_nothing(folder: Path, krmfn: Call) -> None:
+    krmfn("generate", "--write", "base")
+    before = {path: path.read_bytes() for path in folder.rglob("*.yaml")}
+    done = krmfn("generate", "--write", "base")
+    assert "wrote" not in done.err
+    assert "updated" not in done.err
+    assert {path: path.read_bytes() for path in folder.rglob("*.yaml")} == before
+
+
+def test_check_says_what_is_out_of_date(folder: Path, krmfn: Call) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*.yaml")}
+    done = krmfn("generate", "--check", "base")
+    assert done.code == 1
+    assert "+++ b/base/job-gang.yaml" in done.out
+    assert {path: path.read_bytes() for path in folder.rglob("*.yaml")} == before
+    krmfn("generate", "--write", "base")
+    assert krmfn("generate", "--check", "base")[0::2] == ("", 0)
+
+
+def test_counts_follow_the_source(folder: Path, krmfn: Call) -> None:
+    krmfn("generate", "--write", "base")
+    path = folder / "base/job.yaml"
+    path.write_text(path.read_text().replace(": 8", ": 6"))
+    before = (folder / "base/job-gang.yaml").read_text()
+    krmfn("generate", "--write", "base")
+    assert (folder / "base/job-gang.yaml").read_text() == before.replace("minCount: 8", "minCount: 6")
+
+
+def test_opting_out_takes_the_objects_and_their_file(folder: Path, krmfn: Call) -> None:
+    krmfn("generate", "--write", "base")
+    path = folder / "base/job.yaml"
+    path.write_text(path.read_text().replace('"true"', '"false"'))
+    done = krmfn("generate", "--write", "base")
+    assert "removed base/job-gang.yaml" in done.err
+    assert not (folder / "base/job-gang.yaml").exists()
+    assert "job-gang.yaml" not in (folder / "base/kustomization.yaml").read_text()
+    assert path.read_text() == JOB.replace('"true"', '"false"')
+
+
+def test_error_prints_no_stream(folder: Path, krmfn: Call) -> None:
+    path = folder / "base/job.yaml"
+    path.write_text(JOB.replace("parallelism: 8", "parallelism: -8"))
+    done = krmfn("generate", "base")
+    assert (done.out, done.code) == ("", 1)
+    assert "base/job.yaml:7:16: error: Job train spec.parallelism" in done.err
+
+
+def test_unreadable_file_is_named_and_ends_with_2(folder: Path, krmfn: Call) -> None:
+    (folder / "base/broken.yaml").write_text("a: [\n")
+    done = krmfn("generate", "base")
+    assert (done.out, done.code) == ("", 2)
+    assert "base/broken.yaml:2:1: error" in done.err
+
+
+def test_write_needs_files(krmfn: Call) -> None:
+    done = krmfn("generate", "--write", "-", stdin=JOB)
+    assert (done.code, done.err) == (2, "krmfn: --write needs files: - is none\n")
+
+
+def test_config_beside_the_manifests_counts(folder: Path, krmfn: Call) -> None:
+    (folder / "base/gangs.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: gangs}\n"
+        'spec: {kubernetes: {version: "1.36"}}\n'
+    )
+    assert "scheduling.k8s.io/v1alpha2" in krmfn("generate", "--only-generated", "base").out
+    assert "scheduling.k8s.io/v1beta1" in krmfn("generate", "--only-generated", "--kubernetes=1.37", "base").out
