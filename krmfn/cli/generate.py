@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.configuration import load_settings
@@ -14,6 +15,7 @@ from krmfn.files import read_paths
 from krmfn.krm import Item
 from krmfn.manifests import Manifests, join, load
 from krmfn.pipeline import Outcome, generate
+from krmfn.placement import beside
 
 if TYPE_CHECKING:
     from krmfn.rewriting import Change
@@ -42,7 +44,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     in_files = options["write"] or options["check"]
     if in_files and any(word == "-" or word.startswith("git:") for word in words):
         raise UsageError(f"--{chosen[0]} needs files: {words[0]} is none")
-    manifests = load(track(list(read_paths(words)), "reading", options))
+    files = list(read_paths(words))
+    if in_files:
+        files = list(read_paths([*words, *_list_companions(file.path for file in files)]))
+    manifests = load(track(files, "reading", options))
     settings = load_settings(options, manifests.items)
     outcome = generate(manifests.items, settings)
     results = [*manifests.problems, *outcome.results]
@@ -53,6 +58,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if in_files:
         return _rewrite(manifests, outcome, options)
     return _print(manifests, outcome, options)
+
+
+def _list_companions(paths: Iterable[str]) -> list[str]:
+    """The files of generated objects beside `paths`: a source named alone must not get its groups a second time."""
+    return [path for path in map(beside, paths) if os.path.isfile(path)]
 
 
 def _rewrite(manifests: Manifests, outcome: Outcome, options: Mapping[str, Any]) -> int:
