@@ -31,6 +31,7 @@ OPTIONS = (
         False,
         flag=True,
     ),
+    Option(("--fail-on-change",), "With --write: exit with 1 when a file was changed, for hooks.", False, flag=True),
     *COMMON,
 )
 _MARK = "krmfn.dev/generated-from"
@@ -82,7 +83,7 @@ def _rewrite(manifests: Manifests, outcome: Outcome, options: Mapping[str, Any])
     if not options["quiet"]:
         for path, old, new in changes:
             sys.stderr.write(f"{'removed' if new is None else 'wrote' if old is None else 'updated'} {path}\n")
-    return 0
+    return int(bool(changes) and bool(options["fail_on_change"]))
 
 
 def _print(manifests: Manifests, outcome: Outcome, options: Mapping[str, Any]) -> int:
