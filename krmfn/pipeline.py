@@ -17,7 +17,6 @@ from krmfn.krm.results import Result
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.findings import Member
     from krmfn.gangs import Survey
     from krmfn.reconcile import Addition, Wanted
 
@@ -74,6 +73,7 @@ def find_all(
         yield from server.check(items, old, settings, update)
     if not set(stages) - {"server"}:
         return
+    from krmfn.checks.stages import check_stages
     from krmfn.gangs import survey
     from krmfn.members import count_members, is_severe
 
@@ -82,7 +82,7 @@ def find_all(
     asking = {id(item) for asked in found.asked for item in asked.items}
     yield from (finding for finding in notes if id(finding.item) not in asking and is_severe(finding))
     yield from _write(found, settings)[1]
-    yield from _check_stages(items, members, old, settings, stages)
+    yield from check_stages(stages, items, members, old, settings)
 
 
 def to_results(findings: Iterable[Finding]) -> tuple[Result, ...]:
@@ -118,20 +118,6 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     if note:
         findings.append(Finding(found.asked[0].items[0], note))
     return wanted, findings
-
-
-def _check_stages(
-    items: Sequence[Item],
-    members: Sequence[Member],
-    old: Sequence[Item] | None,
-    settings: Settings,
-    stages: Collection[str],
-) -> Iterator[Finding]:
-    from krmfn.checks import gitops, operator, scheduler
-
-    for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):
-        if name in stages:
-            yield from stage.check(items, members, old, settings)
 
 
 def _has_generated(items: Iterable[Item]) -> bool:

@@ -37,6 +37,20 @@ def sum_up(templates: Iterable[Template]) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean "x"?)`, empty without a near name."""
-    near = get_close_matches(name, known, 1)
+    """` (did you mean "x"?)`, empty without a near name. Looks only at names that begin or end alike: inputs are
+    large."""
+    alike = [
+        other
+        for other in known
+        if abs(len(other) - len(name)) <= 4 and (other[:2] == name[:2] or other[-2:] == name[-2:] or len(name) < 5)
+    ]
+    near = get_close_matches(name, alike[:50], 1)
     return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+def group_names(keys: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Names by namespace."""
+    names: dict[str, list[str]] = {}
+    for namespace, name in keys:
+        names.setdefault(namespace, []).append(name)
+    return names

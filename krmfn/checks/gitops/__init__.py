@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import Check, run
 
 if TYPE_CHECKING:
+    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.findings import Finding, Member
     from krmfn.krm.item import Item
@@ -23,13 +24,18 @@ def list_checks() -> tuple[Check, ...]:
     return tuple(check for topic in (applying, naming, deleting, functions) for check in topic.CHECKS)
 
 
+def find_all(census: Census, settings: Settings) -> Iterator[Finding]:
+    """The findings of this stage."""
+    from krmfn.checks.reading import find_problems
+
+    yield from run(list_checks(), census, settings)
+    yield from find_problems(census)
+
+
 def check(
     objects: Sequence[Item], members: Sequence[Member], old: Sequence[Item] | None, settings: Settings
 ) -> Iterator[Finding]:
-    """The findings of this stage on `objects`; `old` is the earlier state, None when there is none."""
-    from krmfn.checks.census import take_census
-    from krmfn.checks.reading import find_problems
+    """This stage alone; see `stages.check_stages`."""
+    from krmfn.checks.stages import check_stages
 
-    census = take_census(objects, members, old, settings.cluster)
-    yield from run(list_checks(), census, settings)
-    yield from find_problems(census)
+    yield from check_stages(("gitops",), objects, members, old, settings)

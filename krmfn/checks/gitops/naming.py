@@ -22,16 +22,21 @@ _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 
 def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     """A reference to the name that an object had before a prefix or suffix was put on."""
+    renamed: dict[tuple[str, str, str], set[str]] = {}
+    for kind in _SCHEDULING_KINDS:
+        for other in census.kind("scheduling.k8s.io", kind):
+            for part in _inner_names(other.name):
+                renamed.setdefault((other.namespace, kind, part), set()).add(other.name)
     for item, path, kind, name in _dangling_references(census):
-        known = [other.name for other in census.kind("scheduling.k8s.io", kind) if other.namespace == item.namespace]
-        found = [other for other in known if _is_affixed(name, other)]
+        found = renamed.get((item.namespace, kind, name), set())
         if len(found) == 1:
+            now = next(iter(found))
             message = (
-                f'names the {kind} "{name}", which seems to be called "{found[0]}" now: a kustomize prefix or suffix '
-                "renamed it and not this reference"
+                f'names the {kind} "{name}", which seems to be called "{now}" now: '
+                "a kustomize prefix or suffix renamed it and not this reference"
             )
             hint = "List krmfn's nameReference file under configurations: of the kustomization (krmfn init writes it)."
-            yield Finding(item, Note("renamed-reference", path, message, name, found[0], hint))
+            yield Finding(item, Note("renamed-reference", path, message, name, now, hint))
 
 
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
@@ -80,10 +85,13 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
-    sources = {(item.namespace, name_source(item)) for item in census.objects}
+    sources = set()
+    for item in census.objects:
+        kind = name_source(item).partition("/")[0]
+        sources |= {(item.namespace, f"{kind}/{name}") for name in (item.name, *_inner_names(item.name))}
     for item in census.objects:
         named = list_sources(item)
-        gone = [source for source in named if not _is_known(sources, item.namespace, source)]
+        gone = [source for source in named if (item.namespace, source) not in sources]
         if named and len(gone) == len(named):
             message = f"was generated from {', '.join(gone)}, which the input does not hold"
             hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."
@@ -91,20 +99,13 @@ def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, Note("generated-orphan", path, message, ",".join(named), hint=hint))
 
 
-def _is_known(sources: set[tuple[str, str]], namespace: str, source: str) -> bool:
-    """Whether the source is there, also under a prefix or suffix that was put on later."""
-    if (namespace, source) in sources:
-        return True
-    kind, _, name = source.partition("/")
-    return any(
-        space == namespace and other.partition("/")[0] == kind and _is_affixed(name, other.partition("/")[2])
-        for space, other in sources
-    )
-
-
-def _is_affixed(name: str, other: str) -> bool:
-    """Whether `other` is `name` with something in front or behind."""
-    return name != other and (other.endswith(name) or other.startswith(name))
+def _inner_names(name: str) -> Iterator[str]:
+    """What a name could have been before a prefix or suffix with a dash was put on."""
+    words = name.split("-")
+    for start in range(len(words)):
+        for end in range(start + 1, len(words) + 1):
+            if end - start < len(words):
+                yield "-".join(words[start:end])
 
 
 def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import Check, run
 
 if TYPE_CHECKING:
+    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.findings import Finding, Member
     from krmfn.krm.item import Item
@@ -36,10 +37,15 @@ def list_checks() -> tuple[Check, ...]:
     return tuple(check for topic in topics for check in topic.CHECKS)
 
 
+def find_all(census: Census, settings: Settings) -> Iterator[Finding]:
+    """The findings of this stage."""
+    yield from run(list_checks(), census, settings)
+
+
 def check(
     objects: Sequence[Item], members: Sequence[Member], old: Sequence[Item] | None, settings: Settings
 ) -> Iterator[Finding]:
-    """The findings of this stage on `objects`; `old` is not needed here."""
-    from krmfn.checks.census import take_census
+    """This stage alone; see `stages.check_stages`."""
+    from krmfn.checks.stages import check_stages
 
-    yield from run(list_checks(), take_census(objects, members, old, settings.cluster), settings)
+    yield from check_stages(("scheduler",), objects, members, old, settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.groups import topology_key
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_int, as_mapping, dig
-from krmfn.checks.wording import join, suggest
+from krmfn.checks.wording import group_names, join, suggest
 from krmfn.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A link to a group that is neither in the input nor among the facts."""
+    names = group_names(census.groups)
     for template, elsewhere in _lost(census):
         link = template.link
         if elsewhere or link is None:
             continue
-        known = {name for namespace, name in census.groups if namespace == template.item.namespace}
+        known = names.get(template.item.namespace, [])
         message = (
             f'links to the group "{link.group}", which the input does not hold{suggest(link.group, known)}: the pods '
             "wait for ever"
@@ -54,6 +55,7 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef names a Workload or a template that the input does not hold."""
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
+    names = group_names(census.workloads)
     for group in (*groups, *census.composites.values()):
         if not group.workload:
             continue
@@ -69,8 +71,7 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
         path = (*group.path, *reference)
         if workload is None:
-            known = {name for namespace, name in census.workloads if namespace == group.namespace}
-            near = suggest(group.workload, known)
+            near = suggest(group.workload, names.get(group.namespace, []))
             message = f'names the Workload "{group.workload}", which the input does not hold{near}: {effect}'
             note = Note("template-missing", (*path, "workloadName"), message, group.workload)
             yield Finding(
@@ -116,15 +117,13 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
 
 def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
     """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
-    renamed = {name for _, name in census.groups}
+    spaces: dict[str, list[str]] = {}
+    for namespace, name in census.groups:
+        spaces.setdefault(name, []).append(namespace)
     for template in census.dangling:
         link = template.link
-        if link is None or (template.item.namespace, link.group) in census.facts.groups:
-            continue
-        elsewhere = (
-            tuple(sorted(space for space, name in census.groups if name == link.group)) if link.group in renamed else ()
-        )
-        yield template, elsewhere
+        if link is not None and (template.item.namespace, link.group) not in census.facts.groups:
+            yield template, tuple(sorted(spaces.get(link.group, ())))
 
 
 _NO_GROUP = (

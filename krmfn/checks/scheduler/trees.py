@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.groups import Group
 from krmfn.checks.rule import Check
-from krmfn.checks.wording import count, join, suggest
+from krmfn.checks.wording import count, group_names, join, suggest
 from krmfn.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ _PARENT = "parentCompositePodGroupName"
 
 def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A parent that the input does not hold."""
+    names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
-            known = {name for namespace, name in census.composites if namespace == group.namespace}
+            known = names.get(group.namespace, [])
             message = (
                 f'the parent "{group.parent}" is not in the input{suggest(group.parent, known)}: '
                 "everything below it waits for ever"

@@ -1,0 +1,31 @@
+"""Runs several stages over one census. The stage `server` counts nothing and is called by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.findings import Finding, Member
+    from krmfn.krm.item import Item
+
+
+def check_stages(
+    stages: Collection[str],
+    objects: Sequence[Item],
+    members: Sequence[Member],
+    old: Sequence[Item] | None,
+    settings: Settings,
+) -> Iterator[Finding]:
+    """The findings of those of scheduler, operator and gitops that are in `stages`.
+
+    `members` are the pod templates that sources counted (`krmfn.members`), `old` the earlier state if there is one.
+    """
+    from krmfn.checks import gitops, operator, scheduler
+    from krmfn.checks.census import take_census
+
+    census = take_census(objects, members, old, settings.cluster)
+    for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):
+        if name in stages:
+            yield from stage.find_all(census, settings)
