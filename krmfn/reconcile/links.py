@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.targets.marks import POD_GROUP_LABEL
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _SCHEDULER: Final = "volcano"
@@ -52,6 +53,9 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         # the scheduler's name was set together with the annotation: kube-scheduler would never see these pods
         scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == _SCHEDULER else ()
         yield Site(place, annotations[GROUP_NAME], (place, *scheduler))
+        label = (*path, "metadata", "labels", POD_GROUP_LABEL)
+        if POD_GROUP_LABEL in ((template.get("metadata") or {}).get("labels") or {}):
+            yield Site(label, annotations[GROUP_NAME], (label,))
 
 
 def is_name(path: Path) -> bool:
@@ -69,9 +73,9 @@ def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> No
 
 
 def _remove_with_parents(item: Item, path: Path) -> None:
-    """Remove `path`, and the annotations or metadata that it leaves empty."""
+    """Remove `path`, and the annotations, labels or metadata that it leaves empty."""
     item.remove(path)
     for end in range(len(path) - 1, 0, -1):
-        if path[end - 1] not in {"annotations", "metadata"} or item.get(path[:end], None) not in ({}, None):
+        if path[end - 1] not in {"annotations", "labels", "metadata"} or item.get(path[:end], None) not in ({}, None):
             return
         item.remove(path[:end])

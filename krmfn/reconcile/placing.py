@@ -9,12 +9,14 @@ from krmfn.names import slug
 from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
 from krmfn.targets.emission import Emission, Gang, Link
-from krmfn.targets.marks import GENERATED_FROM
+from krmfn.targets.marks import GENERATED_FROM, POD_GROUP_LABEL
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
 _OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})
-_TEMPLATES: Final = frozenset({"templateName", "podGroupTemplateName"})
-_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})
+_TEMPLATES: Final = frozenset({"templateName", "podGroupTemplateName", POD_GROUP_LABEL})
+_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates", "subGroupPolicy"})
+#: Last parts of links whose text is the name of a template.
+_LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
 
 
 class _Names:
@@ -62,7 +64,7 @@ def rename(
 def _rename_link(link: Link, names: _Names) -> Link:
     if is_name(link.path):
         return link._replace(value=names.of_object(link.value))
-    return link._replace(value=names.of_template(link.value)) if link.path[-1] == "podGroup" else link
+    return link._replace(value=names.of_template(link.value)) if link.path[-1] in _LABELS else link
 
 
 def _rename_references(value: Any, names: _Names) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from krmfn.targets import kubernetes_1_35, kubernetes_1_36, kubernetes_1_37
+from krmfn.targets import kubernetes_1_35, kubernetes_1_36, kubernetes_1_37, volcano
 from krmfn.targets.emission import Emission, Gang, Link, Target
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["TARGETS", "Emission", "Gang", "Link", "Target", "choose_target", "emit"]
 
 TARGETS: Final[Mapping[str, Target]] = {
-    target.name: target for target in (kubernetes_1_35.TARGET, kubernetes_1_36.TARGET, kubernetes_1_37.TARGET)
+    module.TARGET.name: module.TARGET for module in (kubernetes_1_35, kubernetes_1_36, kubernetes_1_37, volcano)
 }
 
 

@@ -13,8 +13,8 @@ from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates, needed_gates
 from krmfn.targets.layout import Node
 from krmfn.targets.marks import Kind, describe
-from krmfn.targets.remarks import check_quorums, note_layout
-from krmfn.targets.workload import blame, link_pods, refer_to_owner
+from krmfn.targets.remarks import blame, check_quorums, note_layout
+from krmfn.targets.workload import link_pods, refer_to_owner
 from krmfn.tree import Leaf
 
 if TYPE_CHECKING:

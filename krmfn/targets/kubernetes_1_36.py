@@ -10,9 +10,9 @@ from krmfn.targets.emission import Emission, Gang, Link, Target
 from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates, needed_gates
 from krmfn.targets.marks import Kind, describe
-from krmfn.targets.remarks import check_quorums, note_layout
+from krmfn.targets.remarks import blame, check_quorums, note_layout
 from krmfn.targets.revision import revise
-from krmfn.targets.workload import blame, link_pods, refer_to_owner
+from krmfn.targets.workload import link_pods, refer_to_owner
 from krmfn.tree import Leaf
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 MANAGER: Final = "krmfn"
 GENERATED_FROM: Final = "krmfn.dev/generated-from"
 REVISION: Final = "krmfn.dev/revision"
+#: On pods: the group that they are in, where a scheduler knows groups by labels.
+POD_GROUP_LABEL: Final = "krmfn.dev/group"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
 #: Argo CD creates what has a lower wave first; what the user wrote is in wave 0.

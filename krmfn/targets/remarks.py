@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from krmfn.findings import Note
 from krmfn.names import slug
-from krmfn.targets.emission import Gang
+from krmfn.targets.emission import Emission, Gang
 from krmfn.targets.layout import Node, walk
 from krmfn.tree import Leaf
 
@@ -80,3 +80,8 @@ def is_error(notes: Iterable[Note]) -> bool:
 
     errors = {rule.id for rule in RULES if rule.severity == "error"}
     return any(note.rule in errors for note in notes)
+
+
+def blame(emission: Emission) -> Emission:
+    """The emission, or its notes alone when one of them is an error: nothing half right is written."""
+    return Emission((), (), emission.notes) if is_error(emission.notes) else emission

@@ -177,4 +177,18 @@ RULES: Final[tuple[Rule, ...]] = (
         "Write the pod template out, or link it by hand.",
         (), (),
     ),
+    Rule(
+        "scheduler-not-volcano", "scheduler", "error",
+        "The pods name another scheduler than Volcano.",
+        "Volcano counts only pods with `schedulerName: volcano`, so the group would never have enough members.",
+        "Remove `schedulerName` from the pod templates: the tool sets it. Or take the resource out of the gang.",
+        (), ("volcano 1.15: plugins/gang",),
+    ),
+    Rule(
+        "queue-not-shared", "scheduler", "error",
+        "The resources of one gang are in different queues.",
+        "A PodGroup of Volcano is in one queue, and its resources are counted there.",
+        "Write the same `volcano.sh/queue-name` label on all resources of the gang, or on one of them.",
+        (), ("KubeRay: controllers/ray/batchscheduler/volcano",),
+    ),
 )  # fmt: skip

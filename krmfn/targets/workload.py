@@ -1,4 +1,4 @@
-"""What the three releases of the native API share: the owner of a Workload, links, and the end of a refused gang."""
+"""What the three releases of the native API share: the owner of a Workload, and links."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.targets.emission import Emission, Gang, Link
-from krmfn.targets.remarks import is_error
+from krmfn.targets.emission import Gang, Link
 from krmfn.tree import Leaf
 
 
@@ -24,8 +23,3 @@ def link_pods(leaf: Leaf, field: Path, value: str) -> Iterator[Link]:
     """A link to `value` in every pod template of `leaf`, at `field` below its spec."""
     for template in leaf.templates:
         yield Link(template.owner, (*template.path, "spec", *field), value)
-
-
-def blame(emission: Emission) -> Emission:
-    """The emission, or its notes alone when one of them is an error: nothing half right is written."""
-    return Emission((), (), emission.notes) if is_error(emission.notes) else emission

@@ -1,0 +1,60 @@
+"""What the pods of a gang request together, for schedulers that keep a gang out of the queue until there is room.
+
+Source: KubeRay's CalculatePodResource (`controllers/ray/utils/util.go`): containers only, requests before limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.quantity import format_quantity, parse_quantity
+from krmfn.targets.emission import Gang
+from krmfn.tree import Leaf
+
+
+def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, str]:
+    """The requests of so many pods of each leaf, as quantities; empty where that cannot be told.
+
+    It cannot when a manifest is missing or has no valid quantities, or when several pod templates share a quorum that
+    is less than all of their pods.
+    """
+    total: dict[str, int] = {}
+    for leaf, pods in counted:
+        if pods < leaf.pods and len(leaf.templates) > 1:
+            return {}
+        for template in leaf.templates:
+            if template.owner >= len(gang.values):
+                return {}
+            requests = _requests_of(_at(gang.values[template.owner], (*template.path, "spec", "containers")))
+            if requests is None:
+                return {}
+            for name, amount in requests.items():
+                total[name] = total.get(name, 0) + amount * min(pods, template.pods)
+    return {name: format_quantity(amount) for name, amount in sorted(total.items())}
+
+
+def _requests_of(containers: Any) -> dict[str, int] | None:
+    """The requests of one pod, in billionths; None for a quantity that is none."""
+    total: dict[str, int] = {}
+    for container in containers if isinstance(containers, list) else ():
+        resources = (container.get("resources") if isinstance(container, Mapping) else None) or {}
+        named = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        for name, text in named.items():
+            amount = parse_quantity(text)
+            if amount is None:
+                return None
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
