@@ -5,7 +5,7 @@ nulls are left out; a pointer keeps what was written, also `{}`, `0` and `""`. T
 server's semantic comparison finds them equal.
 
 Expects the values that `json.loads` gives: dict, list, str, bool, int, float, None. A float is written back with repr() in
-messages; `reader.Spelled` keeps another spelling. Knows no rule of validation.
+messages; `reader.Spelled` keeps another spelling, `reader.Repeated` the keys that came twice. Knows no rule of validation.
 
 Source: sigs.k8s.io/json (case-sensitive keys, strict errors, first type error wins, an error of an unmarshaler ends all).
 """
@@ -254,12 +254,12 @@ class _Explainer:
                 self._item(of.item, item, (*path, index), struct, stack) for index, item in enumerate(value)
             ]
         if kind == "map":
-            if type(value) is not dict:
+            if not isinstance(value, dict):
                 return self._wrong(name_json_type(value), of.go, path, struct, stack) or {}
             assert of.item is not None
-            out = {}
-            for key, item in value.items():
-                self._duplicate((*path, key), key)
+            out: dict[str, Any] = {}
+            for key, item in getattr(value, "pairs", None) or value.items():
+                self._duplicate((*path, key), key in out)
                 out[key] = self._item(of.item, item, (*path, key), struct, stack)
             return out
         if kind in ("int32", "int64"):
@@ -293,18 +293,20 @@ class _Explainer:
         return _zero(of)() if value is None else self.read(of, value, path, struct, stack)
 
     def _struct(self, of: Type, value: Any, path: Path, struct: str, stack: tuple[str, ...]) -> Any:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             return self._wrong(name_json_type(value), of.go, path, struct, stack) or {}
         fields = of.fields
         name = of.go.rpartition(".")[2]
         out = {}
-        for key, item in value.items():
+        seen = set()
+        for key, item in getattr(value, "pairs", None) or value.items():
             field = fields.get(key)
             where = (*path, key)
             if field is None:
                 self._strict("unknown-field", "unknown field", where)
                 continue
-            self._duplicate(where, key)
+            self._duplicate(where, key in seen)
+            seen.add(key)
             if item is None:
                 continue
             read = self.read(field.type, item, where, name, (*stack, key))
@@ -326,8 +328,8 @@ class _Explainer:
         except BadTime as error:
             raise _Hard(path, str(error)) from None
 
-    def _duplicate(self, path: Path, key: str) -> None:
-        if self.duplicates and self.duplicates.get(format_path(path)) == path:
+    def _duplicate(self, path: Path, again: bool) -> None:
+        if again or (self.duplicates and self.duplicates.get(format_path(path)) == path):
             self._strict("duplicate-field", "duplicate field", path)
 
     def _strict(self, kind: str, word: str, path: Path) -> None:

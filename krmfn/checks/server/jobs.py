@@ -48,7 +48,7 @@ def fill_job(new: dict[str, Any]) -> None:
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     meta = new.setdefault("metadata", {})
     if labels and not meta.get("labels"):
-        meta["labels"] = dict(labels)
+        meta["labels"] = labels  # the server shares the map, so the generated labels show up here as well
 
 
 def select_own_pods(new: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
         where = (*path, "schedulingPolicy", "gang", "minCount")
         yield invalid(where, "gang-within-parallelism", count, f"must not be greater than parallelism ({parallelism})")
     mode = scheduling.get("disruptionMode", {})
-    if "all" in mode and ("basic" in policy or "gang" not in policy):
+    if "all" in mode and "single" not in mode and ("basic" in policy or "gang" not in policy):
         detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
         yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
 
@@ -223,8 +223,10 @@ def _check_generated(new: Object) -> Iterator[Cause]:
     labels = new["spec"].get("template", {}).get("metadata", {}).get("labels", {})
     expected = {_UID_LABELS[0]: STORED_UID, _NAME_LABELS[0]: name, _UID_LABELS[1]: STORED_UID, _NAME_LABELS[1]: name}
     for label, value in expected.items():
-        if labels.get(label) != value:
-            path = ("spec", "template", "metadata", f"labels[{label}]")
+        path = ("spec", "template", "metadata", f"labels[{label}]")
+        if label not in labels:
+            yield required(path, "job-selector", f"must be '{value}'")
+        elif labels[label] != value:
             text = write_json(dict(sorted(labels.items())))
             yield invalid_text(path, "job-selector", text, f"must be '{value}'")
     selector = new["spec"].get("selector", {})

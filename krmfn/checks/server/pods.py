@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from krmfn.checks.server.causes import Cause, forbidden, invalid
+from krmfn.checks.server.causes import Cause, duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.kinds import Kind
 from krmfn.checks.server.podspecs import default_pod_spec
+from krmfn.checks.server.spell import quote, to_internal, write_json
 from krmfn.checks.server.types import Type
 from krmfn.krm.paths import Path
+
+_PREEMPTION = ("PreemptLowerPriority", "Never")
 
 
 def _spec_type(kind: Kind) -> Type:
@@ -47,8 +50,14 @@ def _gated_fields(of: Type) -> Any:
 
 
 def check_pod_spec(kind: Kind, new: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Cause]:
-    """P1-P5, and that a group and eviction responders exclude each other."""
+    """P1-P5, that a group and eviction responders exclude each other, and that there is a container at all."""
     spec = _spec_of(kind, new)
+    if not spec.get("containers") and kind.pod_spec:
+        yield required((*kind.pod_spec, "containers"), "pod-containers")
+    yield from _check_priority(spec, kind.pod_spec)
+    if "resourceClaims" in spec:
+        of = _spec_type(kind).fields["resourceClaims"].type.item
+        yield from _check_claims(of, spec["resourceClaims"], (*kind.pod_spec, "resourceClaims"))
     group = spec.get("schedulingGroup")
     if group is not None:
         yield from _check_group(group, (*kind.pod_spec, "schedulingGroup"))
@@ -58,6 +67,45 @@ def check_pod_spec(kind: Kind, new: dict[str, Any], old: dict[str, Any] | None) 
     reference = spec.get("workloadRef")
     if reference is not None:
         yield from _check_reference(reference, (*kind.pod_spec, "workloadRef"))
+
+
+def _check_priority(spec: dict[str, Any], path: Path) -> Iterator[Cause]:
+    name = spec.get("priorityClassName", "")
+    if name:
+        for message in check_long_name(name, "characters"):
+            yield invalid((*path, "priorityClassName"), "pod-priority", name, message)
+    policy = spec.get("preemptionPolicy")
+    if policy == "":
+        yield required((*path, "preemptionPolicy"), "pod-priority")
+    elif policy is not None and policy not in _PREEMPTION:
+        yield not_supported((*path, "preemptionPolicy"), "pod-priority", write_json(policy), _PREEMPTION)
+
+
+def _check_claims(of: Type | None, claims: list[Any], path: Path) -> Iterator[Cause]:
+    """The claims of a pod, by which it shares those of its group."""
+    seen: set[str] = set()
+    targets = ("resourceClaimName", "resourceClaimTemplateName")
+    for index, claim in enumerate(claims):
+        name = claim.get("name", "")
+        where = (*path, index)
+        if not name:
+            yield required((*where, "name"), "pod-claims")
+        elif name in seen:
+            yield duplicate((*where, "name"), "pod-claims", quote(name))
+        else:
+            seen.add(name)
+            for message in check_short_name(name, "characters"):
+                yield invalid((*where, "name"), "pod-claims", name, message)
+        given = [target for target in targets if target in claim]
+        if len(given) != 1 and of is not None:
+            text = write_json(to_internal(of, claim))
+            detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            if given:
+                detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            yield invalid_text(where, "pod-claims", text, detail)
+        for target in given:
+            for message in check_long_name(claim[target], "characters"):
+                yield invalid((*where, target), "pod-claims", claim[target], message)
 
 
 def _check_group(group: dict[str, Any], path: Path) -> Iterator[Cause]:
@@ -170,6 +218,6 @@ def _check_gates(new: Any, old: Any) -> Iterator[Cause]:
     known = {gate.get("name", "") for gate in old}
     for index, gate in enumerate(new):
         if gate.get("name", "") not in known:
-            path = ("spec", "schedulingGates", index)
+            path = ("spec", "schedulingGates", index, "name")
             detail = "only deletion is allowed, but found new scheduling gate"
             yield forbidden(path, "pod-immutable", f"{detail} '{gate.get('name', '')}'")

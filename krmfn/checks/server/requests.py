@@ -17,6 +17,7 @@ from krmfn.checks.server.jobs import fill_job, select_own_pods
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.objectmeta import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
+from krmfn.checks.server.reader import BadJson, read_json
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.strategy import (
     STORED_UID,
@@ -104,6 +105,15 @@ def create(
     warnings = [warning] if warning else []
     warnings += warn_of_hostname(kind, meta["name"])
     return Verdict(201, dropped=dropped, warnings=tuple(warnings), stored=new)
+
+
+def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
+    """POST of an exact body."""
+    try:
+        value = read_json(body)
+    except BadJson as error:
+        return refuse_body(kind, body, (), f"couldn't get version/kind; json parse error: {error}")
+    return create(kind, value, facts)
 
 
 def update(
@@ -267,8 +277,13 @@ def _unrecognized(kind: Kind, value: Any, path: Path, wrong: Any) -> Verdict:
 def _unreadable(kind: Kind, value: Any, path: Path, why: str) -> Verdict:
     import json
 
-    body = json.dumps(value, ensure_ascii=False)
-    shown = body if len(body) <= 30 else body[:30] + " ..."
+    return refuse_body(kind, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), path, why)
+
+
+def refuse_body(kind: Kind, body: bytes, path: Path, why: str) -> Verdict:
+    """The 400 for a body of which not even the kind can be read. Shows its beginning, in hex when it is no object."""
+    shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
+    shown = shown + " ..." if len(body) > 30 else shown or "<empty>"
     text = f"the object provided is unrecognized (must be of type {kind.name}): {why} ({shown})"
     return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
 

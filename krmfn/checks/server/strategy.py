@@ -154,8 +154,8 @@ def drop_repeated_owners(meta: dict[str, Any]) -> str:
         return ""
     meta["ownerReferences"] = kept
     return (
-        "metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
-        f" such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may"
+        f" reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
     )
 
 

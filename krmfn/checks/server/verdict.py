@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.strategy import STORED_UID
 from krmfn.krm.paths import Path, format_path
 
 _NOTHING: dict[str, Any] = {}
@@ -32,7 +33,9 @@ class Verdict(NamedTuple):
 
 
 def refuse(kind: str, group: str, name: str, causes: list[Cause]) -> Verdict:
-    """The 422 of validation."""
+    """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`."""
+    if any(STORED_UID in cause.message for cause in causes):
+        causes = [cause._replace(message=cause.message.replace(STORED_UID, "<uid>")) for cause in causes]
     texts = list(dict.fromkeys(f"{format_path(cause.path)}: {cause.message}" for cause in causes))
     body = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     qualified = f"{kind}.{group}" if group else kind
