@@ -29,8 +29,8 @@ class ConfigError(Exception):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-def find_nearest(word: str, known: Iterable[str]) -> str:
-    """The word of `known` that `word` was probably meant to be, or empty.
+def find_nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal.
 
     Upper and lower case, dashes and underscores do not count, so `min-count` is near `minCount`.
     """
@@ -42,7 +42,7 @@ def find_nearest(word: str, known: Iterable[str]) -> str:
         return spellings[folded]
     from difflib import get_close_matches  # only on mistakes: it costs start-up time
 
-    close = get_close_matches(folded, spellings, n=1, cutoff=0.6)
+    close = get_close_matches(folded, spellings, n=1, cutoff=likeness)
     return spellings[close[0]] if close else ""
 
 

@@ -33,8 +33,6 @@ def check_name(manifest: Manifest, limit: int) -> None:
 
 def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
     """Whether `managedBy` gives the resource to another controller, which makes no pods in this cluster."""
-    if manifest.ref.api_version == "ray.io/v1alpha1":
-        return False  # the field is pruned there
     for path in dict.fromkeys((("spec", "managedBy"), (*spec, "managedBy"))):
         owner = manifest.text(path)
         if owner and owner != OPERATOR:
@@ -47,7 +45,7 @@ def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
 def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
     """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
     path = (*spec, "upgradeStrategy", "type")
-    if manifest.ref.api_version != "ray.io/v1alpha1" and manifest.get(path) is not None:
+    if manifest.get(path) is not None:
         message = (
             f"{format_path(path)} is for RayClusters alone: KubeRay refuses the cluster of this {manifest.ref.kind}"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.sources.kuberay import check_name, check_pruned_link, is_elsewhere, is_operator_job
 from krmfn.sources.manifest import Manifest
+from krmfn.sources.rayfields import prune
 from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
 from krmfn.tree import Composite, Group, Leaf
 
@@ -19,6 +20,7 @@ NAME_LIMIT = 53
 def read_raycluster(manifest: Manifest) -> Group | None:
     """The tree of a RayCluster."""
     check_name(manifest, NAME_LIMIT)
+    prune(manifest)
     return read_cluster_spec(manifest, SPEC)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.sources.kuberay import check_name
 from krmfn.sources.manifest import Manifest
+from krmfn.sources.rayfields import prune
 from krmfn.sources.rayjob import read_rayjob_spec
 from krmfn.tree import Group
 
@@ -20,6 +21,7 @@ NAME_LIMIT = 36
 def read_raycronjob(manifest: Manifest) -> Group | None:
     """The tree of a RayCronJob. It has no concurrency policy, so nothing keeps runs from sharing the gang at once."""
     check_name(manifest, NAME_LIMIT)
+    prune(manifest)
     group = read_rayjob_spec(manifest, JOB)
     if group is None:
         return None

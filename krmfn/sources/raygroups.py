@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.sources.manifest import MAX_INT32, Manifest
+from krmfn.sources.manifest import Manifest
+from krmfn.sources.rayfields import find_default
 
 #: KubeRay's own value of the label ray.io/group on head pods.
 HEAD_GROUP = "headgroup"
@@ -60,29 +61,15 @@ def _count_path(group: WorkerGroup) -> Path:
 
 
 def _read_group(manifest: Manifest, path: Path) -> WorkerGroup:
-    hosts, suspended = 1, False
-    if manifest.ref.api_version == "ray.io/v1alpha1":
-        _check_pruned(manifest, path)
-    else:
-        hosts = manifest.count((*path, "numOfHosts"), 1)
-        suspended = manifest.flag((*path, "suspend"))
     return WorkerGroup(
         path=path,
         name=manifest.text((*path, "groupName")),
-        replicas=manifest.count((*path, "replicas"), 0),
-        minimum=manifest.count((*path, "minReplicas"), 0),
-        maximum=manifest.count((*path, "maxReplicas"), MAX_INT32),
-        hosts=hosts,
-        suspended=suspended,
+        replicas=manifest.count((*path, "replicas"), find_default("replicas")),
+        minimum=manifest.count((*path, "minReplicas"), find_default("minReplicas")),
+        maximum=manifest.count((*path, "maxReplicas"), find_default("maxReplicas")),
+        hosts=manifest.count((*path, "numOfHosts"), find_default("numOfHosts")),
+        suspended=manifest.flag((*path, "suspend")),
     )
-
-
-def _check_pruned(manifest: Manifest, path: Path) -> None:
-    """The schema of v1alpha1 lacks fields that the one of v1 has; conversion strategy None prunes them."""
-    for key in ("numOfHosts", "suspend"):
-        if manifest.get((*path, key)) is not None:
-            message = f"ray.io/v1alpha1 has no field {key}: the API server drops it"
-            manifest.note("field-pruned", (*path, key), message, "use apiVersion: ray.io/v1")
 
 
 def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:

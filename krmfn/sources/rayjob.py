@@ -10,6 +10,7 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.sources.kuberay import check_name, check_owned_cluster
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raycluster import read_cluster_spec
+from krmfn.sources.rayfields import prune
 from krmfn.tree import Group
 
 #: KubeRay adds a dash and five characters for the RayCluster, whose limit is 53.
@@ -19,6 +20,7 @@ NAME_LIMIT = 47
 def read_rayjob(manifest: Manifest) -> Group | None:
     """The tree of a RayJob."""
     check_name(manifest, NAME_LIMIT)
+    prune(manifest)
     return read_rayjob_spec(manifest, ("spec",))
 
 
@@ -45,8 +47,6 @@ def _check_spec(manifest: Manifest, spec: Path) -> None:
         _refuse(manifest, (*spec, "suspend"), "a RayJob with clusterSelector cannot be suspended")
     elif suspended and not manifest.flag((*spec, "shutdownAfterJobFinishes")):
         _refuse(manifest, (*spec, "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes: true")
-    if manifest.ref.api_version == "ray.io/v1alpha1":
-        return  # it has no submissionMode and no backoffLimit
     mode_path, retries_path = (*spec, "submissionMode"), (*spec, "backoffLimit")
     mode = manifest.text(mode_path, "K8sJobMode")
     retries = manifest.count(retries_path, 0)

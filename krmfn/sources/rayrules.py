@@ -89,6 +89,16 @@ KUBERAY: tuple[Rule, ...] = (
         sources=("kuberay config/crd/bases/ray.io_rayclusters.yaml",),
     ),
     Rule(
+        "field-unknown",
+        "operator",
+        "warning",
+        "A field of a Ray resource is probably mistyped.",
+        "The CRD does not have the field, so the API server drops it, silently unless the client validates "
+        "strictly. The field that was meant keeps its default, and the gang gets another size.",
+        "Correct the name.",
+        sources=("kuberay config/crd/bases",),
+    ),
+    Rule(
         "link-pruned",
         "operator",
         "warning",

@@ -9,6 +9,7 @@ from krmfn.krm.paths import Path
 from krmfn.sources.kuberay import check_name, check_owned_cluster
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raycluster import read_cluster_spec
+from krmfn.sources.rayfields import prune
 from krmfn.tree import Group
 
 #: The field is not called rayClusterSpec here.
@@ -20,6 +21,7 @@ _HEAD_SERVICE: Path = (*CLUSTER, "headGroupSpec", "headService", "metadata", "na
 def read_rayservice(manifest: Manifest) -> Group | None:
     """The tree of a RayService."""
     check_name(manifest, NAME_LIMIT)
+    prune(manifest)
     if manifest.get(_HEAD_SERVICE):
         message = "a RayService must not name its head service: KubeRay refuses it"
         manifest.note("ray-service-refused", _HEAD_SERVICE, message, "remove the name")
@@ -32,10 +34,7 @@ def read_rayservice(manifest: Manifest) -> Group | None:
 
 def _check_upgrade(manifest: Manifest) -> None:
     """A new cluster is built beside the old one; with one group for both, old pods fill the gang of the new ones."""
-    if manifest.ref.api_version == "ray.io/v1alpha1":
-        strategy = ""  # the field is pruned there, and the default is an upgrade
-    else:
-        strategy = manifest.text(("spec", "upgradeStrategy", "type"))
+    strategy = manifest.text(("spec", "upgradeStrategy", "type"))
     if strategy == "None" or manifest.options.naming == "Revisioned":
         return
     message = "an upgrade builds a second cluster whose pods join the same gang, already filled by those of the first"

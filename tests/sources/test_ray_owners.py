@@ -112,7 +112,9 @@ def test_accepted_job(spec: dict[str, Any]) -> None:
 
 
 def test_v1alpha1_has_no_submission_mode() -> None:
-    assert read(rayjob("ray.io/v1alpha1", submissionMode="SidecarMode", submitterConfig={})).notes == ()
+    reading = read(rayjob("ray.io/v1alpha1", submissionMode="SidecarMode", submitterConfig={}, backoffLimit=-1))
+    assert pods_of(reading.group) == {"head": 1, "gpu": 2}
+    assert rules_of(reading) == ["field-pruned"] * 3
 
 
 @pytest.mark.parametrize(

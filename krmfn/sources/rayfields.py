@@ -1,0 +1,76 @@
+"""A Ray manifest as KubeRay gets it: without the fields that the API server drops, and with a word on mistyped ones.
+
+CRDs prune silently, and the version that was sent decides what is known: ray.io/v1alpha1 has no numOfHosts. The fields
+are in schemas/kuberay; nothing else about them is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn import schemastore
+from krmfn.config.problems import find_nearest
+from krmfn.krm.paths import Path, format_path
+from krmfn.sources.manifest import Manifest
+
+Schema = Mapping[str, Any]
+
+#: A key is a slip of the pen when it is at least this like a known one (1 is equal).
+_LIKENESS = 0.8
+
+
+def prune(manifest: Manifest) -> None:
+    """Make the manifest's `spec` the one that is stored, and leave a note on every field that gets lost and is read."""
+    spec = manifest.get(("spec",))
+    if not isinstance(spec, dict):
+        return
+    schema = _load(f"{manifest.ref.kind.lower()}.json")
+    manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
+
+
+def find_default(key: str) -> int:
+    """What the API server writes into a worker group that has no `key`, whichever version was sent."""
+    fields = _load("raycluster.json")["properties"]["workerGroupSpecs"]["items"]["properties"]
+    default: int = fields[key]["default"]
+    return default
+
+
+def _load(name: str) -> Schema:
+    return schemastore.load(f"kuberay/{name}")
+
+
+def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
+    """`value` without what the version does not have. Levels that the schema does not describe stay as they are."""
+    if "$ref" in schema:
+        schema = _load(schema["$ref"])
+    if isinstance(value, list) and "items" in schema:
+        return [_prune(manifest, element, schema["items"], (*path, index)) for index, element in enumerate(value)]
+    fields: Mapping[str, Schema] = schema.get("properties", {})
+    if not fields or not isinstance(value, dict):
+        return value
+    version = "v1alpha1" if manifest.ref.api_version == "ray.io/v1alpha1" else "v1"
+    kept = {}
+    for key, child in value.items():
+        field = fields.get(key)
+        if field is None:
+            _note_unknown(manifest, str(key), fields, path)
+        elif version in field.get("x-krmfn-versions", (version,)):
+            kept[key] = _prune(manifest, child, field, (*path, key))
+        elif child is not None and _is_read(field):
+            message = f"{manifest.ref.api_version} has no field {key}: the API server drops it"
+            manifest.note("field-pruned", (*path, key), message, "use apiVersion: ray.io/v1")
+    return kept
+
+
+def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], path: Path) -> None:
+    """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
+    meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
+    if meant and meant not in (manifest.get(path) or ()):
+        message = f"{format_path(path)} has no field {key}: the API server drops it"
+        manifest.note("field-unknown", (*path, key), message, f"did you mean {meant}?")
+
+
+def _is_read(field: Schema) -> bool:
+    """Whether krmfn reads the field: the schemas say more about it than that it exists."""
+    return "type" in field or "$ref" in field
