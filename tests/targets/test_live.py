@@ -122,7 +122,7 @@ def test_pods_join(server: tuple[Profile, Client]) -> None:
         "spec": {"parallelism": 2, "template": template},
     }
     for link in emission.links:
-        place = value
+        place: Any = value
         for part in link.path[:-1]:
             place = place.setdefault(part, {})
         place[link.path[-1]] = link.value

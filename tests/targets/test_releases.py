@@ -17,7 +17,7 @@ CPU, GPU = workers(0, "cpu", 3), workers(1, "gpu", 2)
 
 def made(root: Group, release: str, *owners: Any, **gates: bool) -> Emission:
     name = "pipeline" if len(owners) > 1 else ""
-    return emit(gang(root, *owners, name=name), settings(release, **gates))
+    return emit(gang(root, *owners, name=name), settings(release, gates=gates))
 
 
 def kinds(emission: Emission) -> list[tuple[str, str, str]]:

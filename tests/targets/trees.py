@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from krmfn.config import Settings, read_settings
@@ -13,8 +14,10 @@ from krmfn.tree import Composite, Group, Leaf, PodTemplate
 RELEASES = ("1.35", "1.36", "1.37")
 
 
-def settings(release: str = "1.37", scheduler: str = "Kubernetes", **gates: bool) -> Settings:
-    return read_settings(None)._replace(release=release, scheduler=scheduler, feature_gates=gates)  # type: ignore[arg-type]  # plain strings are handier in tables
+def settings(release: str = "1.37", scheduler: str = "Kubernetes", gates: Mapping[str, bool] | None = None) -> Settings:
+    """The defaults, for a release; plain strings are handier in tables than the literals of the record."""
+    changes: dict[str, Any] = {"release": release, "scheduler": scheduler, "feature_gates": gates or {}}
+    return read_settings(None)._replace(**changes)
 
 
 def head(**fields: Any) -> Leaf:
