@@ -1,7 +1,7 @@
 """Sends streams of manifests to a real server with strict field validation and reports what it refuses.
 
-A stream is what one apply would send. Kinds that the server does not have are counted, not sent. Nothing stays on the server
-but Workloads while their stream is sent: in 1.36 admission looks them up.
+A stream is what one apply would send. Kinds that the server does not have are counted, not sent. Nothing stays on the
+server but Workloads while their stream is sent: in 1.36 admission looks them up.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def send_streams(client: Client, streams: Iterable[tuple[str, str]]) -> Outcome:
     return outcome
 
 
-def send_stream(client: Client, resources: dict[tuple[str, str], str], name: str, objects: list[Any], outcome: Outcome) -> None:
+def send_stream(
+    client: Client, resources: dict[tuple[str, str], str], name: str, objects: list[Any], outcome: Outcome
+) -> None:
     created: list[str] = []
     # A Workload before whatever refers to it, wherever it stands in the stream.
     for body in sorted(objects, key=lambda body: body.get("kind") != "Workload"):
@@ -110,7 +112,12 @@ def read_objects(text: str) -> Iterator[Any]:
 def find_classes(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, content in value.items():
-            if name == "priorityClassName" and isinstance(content, str) and content and not content.startswith("system-"):
+            if (
+                name == "priorityClassName"
+                and isinstance(content, str)
+                and content
+                and not content.startswith("system-")
+            ):
                 yield content
             else:
                 yield from find_classes(content)
@@ -140,7 +147,11 @@ def read_streams(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield "stdin", sys.stdin.read()
             continue
         path = Path(name)
-        files = sorted(each for each in path.rglob("*") if each.suffix in (".yaml", ".yml", ".json")) if path.is_dir() else [path]
+        files = (
+            sorted(each for each in path.rglob("*") if each.suffix in (".yaml", ".yml", ".json"))
+            if path.is_dir()
+            else [path]
+        )
         for each in files:
             yield str(each), each.read_text()
 
@@ -149,4 +160,5 @@ def report(outcome: Outcome) -> Iterator[str]:
     for refusal in outcome.refusals:
         yield f"{refusal.stream}: {refusal.object}: {refusal.text}"
     total = sum(outcome.accepted.values())
-    yield f"{total} accepted {json.dumps(outcome.accepted)}, {len(outcome.refusals)} refused, skipped {json.dumps(outcome.skipped)}"
+    accepted, skipped = json.dumps(outcome.accepted), json.dumps(outcome.skipped)
+    yield f"{total} accepted {accepted}, {len(outcome.refusals)} refused, skipped {skipped}"

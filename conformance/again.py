@@ -32,7 +32,7 @@ def differ(was: Record, now: Record | None) -> dict[str, tuple[Any, Any]]:
     """What differs between two records of one request; the order of causes is not contractual."""
     if now is None:
         return {"old": ("taken", "refused")}
-    found = {}
+    found: dict[str, tuple[Any, Any]] = {}
     for part in ("verdict", "apply", "threeWay", "result", "update", "returnedStatus"):
         one, other = comparable(was.get(part)), comparable(now.get(part))
         if part in was and one != other:
@@ -43,7 +43,9 @@ def differ(was: Record, now: Record | None) -> dict[str, tuple[Any, Any]]:
 def comparable(part: Any) -> Any:
     if isinstance(part, dict) and "causes" in part:
         causes = sorted(map(str, part["causes"]))
-        return {name: content for name, content in part.items() if name not in ("causes", "message")} | {"causes": causes}
+        return {name: content for name, content in part.items() if name not in ("causes", "message")} | {
+            "causes": causes
+        }
     return part
 
 

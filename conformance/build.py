@@ -1,8 +1,9 @@
 """Builds kube-apiserver of a release from Go modules into the cache folder.
 
-Kubernetes publishes its staging repositories as modules of their own (k8s.io/api v0.37.0 belongs to k8s.io/kubernetes v1.37.0), but
-its go.mod points at the staging folders, which module zips do not contain. So a main module is written here that replaces each
-of them by the published one; everything else is pinned by Kubernetes' own go.mod and checked by the Go checksum database.
+Kubernetes publishes its staging repositories as modules of their own (k8s.io/api v0.37.0 belongs to k8s.io/kubernetes
+v1.37.0), but its go.mod points at the staging folders, which module zips do not contain. So a main module is written
+here that replaces each of them by the published one; everything else is pinned by Kubernetes' own go.mod and checked by
+the Go checksum database.
 Must not know what the server is asked.
 """
 
@@ -34,7 +35,7 @@ def cache_folder() -> Path:
 
 
 def find_server(release: Release) -> Path | None:
-    """The built server: `$KRMFN_APISERVERS/<minor>/kube-apiserver` (binaries built elsewhere) or the one in the cache."""
+    """The built server: `$KRMFN_APISERVERS/<minor>/kube-apiserver` (built elsewhere) or the one in the cache."""
     places = [binary_folder(release) / PROGRAM]
     override = os.environ.get("KRMFN_APISERVERS")
     if override:
@@ -93,9 +94,7 @@ def write_module(release: Release) -> str:
         raise BuildFailed(f"k8s.io/kubernetes {version}: no go directive in its go.mod")
     staging = sorted(set(re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", upstream)))
     replaces = "".join(f"\t{module} => {module} v0.{version.split('.', 1)[1]}\n" for module in staging)
-    return (
-        f"module servers\n\ngo {language[1]}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
-    )
+    return f"module servers\n\ngo {language[1]}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
 
 
 def link_flags(release: Release) -> str:
@@ -118,7 +117,9 @@ def run_go(arguments: list[str], folder: Path) -> str:
     """Output of a go command. Raises BuildFailed when it fails or Go is not installed."""
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
     try:
-        done = subprocess.run(["go", *arguments], cwd=folder, env=environment, text=True, capture_output=True)
+        done = subprocess.run(
+            ["go", *arguments], cwd=folder, env=environment, text=True, capture_output=True, check=False
+        )
     except FileNotFoundError:
         raise BuildFailed("go is not installed (https://go.dev/dl)") from None
     if done.returncode:

@@ -11,6 +11,9 @@ import ssl
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+# No body at all; None is the JSON null.
+NOTHING = object()
+
 
 class NoAnswer(ConnectionError):
     """The server is not there, or hung up twice."""
@@ -42,7 +45,7 @@ class Client:
         return self.send("GET", path)
 
     def delete(self, path: str, **query: str) -> Answer:
-        return self.send("DELETE", path, None, query)
+        return self.send("DELETE", path, NOTHING, query)
 
     def post(self, path: str, body: object, **query: str) -> Answer:
         return self.send("POST", path, body, query)
@@ -58,18 +61,20 @@ class Client:
         self,
         method: str,
         path: str,
-        body: object = None,
+        body: object = NOTHING,
         query: dict[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Answer:
         """`body` is a JSON value, or bytes that are sent as they are. Raises NoAnswer."""
         target = f"{path}?{urlencode(query)}" if query else path
-        data = None if body is None else encode_body(body)
+        data = None if body is NOTHING else encode_body(body)
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "Content-Type": content_type}
         for attempt in (1, 2):
             try:
                 if self.connection is None:
-                    self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.trust, timeout=60)
+                    self.connection = http.client.HTTPSConnection(
+                        "127.0.0.1", self.port, context=self.trust, timeout=60
+                    )
                 self.connection.request(method, target, data, headers)
                 response = self.connection.getresponse()
                 return read_answer(response)

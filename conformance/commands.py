@@ -46,11 +46,17 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     record.add_argument("--seed", type=int, default=SEED)
     record.add_argument("--count", type=int, help="cases per profile (default: by profile)")
     record.add_argument("--out", type=Path, default=RECORDED, help="folder of <profile>.jsonl.gz")
-    compare = command("compare", compare_files, "compare the offline checker with recorded answers (default: all recorded)")
+    compare = command(
+        "compare", compare_files, "compare the offline checker with recorded answers (default: all recorded)"
+    )
     compare.add_argument("files", nargs="*", type=Path)
     compare.add_argument("--examples", type=int, default=3, help="per group of disagreements")
-    accept = command("accept", accept_files, "send manifests to a real server with strict field validation, report refusals")
-    accept.add_argument("server", choices=[*releases, *profiles], help="a release (its profile with most gates) or a profile")
+    accept = command(
+        "accept", accept_files, "send manifests to a real server with strict field validation, report refusals"
+    )
+    accept.add_argument(
+        "server", choices=[*releases, *profiles], help="a release (its profile with most gates) or a profile"
+    )
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
@@ -79,13 +85,14 @@ def serve_profile(arguments: argparse.Namespace) -> int:
 def record_profiles(arguments: argparse.Namespace) -> int:
     for name in arguments.profiles or list(read_profiles()):
         profile = read_profiles()[name]
-        records = record_profile(profile, arguments.seed, arguments.count or COUNTS[name])
+        summary, records = record_profile(profile, arguments.seed, arguments.count or COUNTS[name])
         write_records(arguments.out / f"{name}.jsonl.gz", records)
+        print(summary, file=sys.stderr)
     return 0
 
 
-def record_profile(profile: Profile, seed: int, count: int) -> list[Record]:
-    """The first `count` answered cases of a seed, and a summary on stderr."""
+def record_profile(profile: Profile, seed: int, count: int) -> tuple[str, list[Record]]:
+    """The first `count` answered cases of a seed, after a summary in words."""
     began = time.monotonic()
     records: list[Record] = []
     with serve(profile) as running, run_threeway(profile.release) as threeway:
@@ -98,10 +105,10 @@ def record_profile(profile: Profile, seed: int, count: int) -> list[Record]:
             if record is not None:
                 records.append(record)
     codes = Counter(record["verdict"]["code"] for record in records)
-    print(f"{profile.name}: {len(records)} in {time.monotonic() - began:.0f} s, {dict(sorted(codes.items()))}", file=sys.stderr)
+    lines = [f"{profile.name}: {len(records)} in {time.monotonic() - began:.0f} s, {dict(sorted(codes.items()))}"]
     for reason, times in sorted(recorder.skipped.items(), key=lambda row: -row[1])[:5]:
-        print(f"  old object refused {times} times: {reason}", file=sys.stderr)
-    return records
+        lines.append(f"  old object refused {times} times: {reason[:200]}")
+    return "\n".join(lines), records
 
 
 def compare_files(arguments: argparse.Namespace) -> int:
@@ -113,7 +120,9 @@ def compare_files(arguments: argparse.Namespace) -> int:
     for line in write_report(found, arguments.examples):
         print(line)
     by_profile = Counter(each.record["profile"] for each in found)
-    print(f"{count} records, {len(found)} disagreements {dict(by_profile)}, {spent:.1f} s in the checker", file=sys.stderr)
+    print(
+        f"{count} records, {len(found)} disagreements {dict(by_profile)}, {spent:.1f} s in the checker", file=sys.stderr
+    )
     return 1 if found else 0
 
 
@@ -150,7 +159,9 @@ def check_tags(arguments: argparse.Namespace) -> int:
 
 def repeat_files(arguments: argparse.Namespace) -> int:
     """Exit status 1 when an answer differs."""
-    records = [record for path in arguments.files for record in itertools.islice(read_records(path), 0, None, arguments.every)]
+    records = [
+        record for path in arguments.files for record in itertools.islice(read_records(path), 0, None, arguments.every)
+    ]
     differing = 0
     for name, profile in read_profiles().items():
         mine = [record for record in records if record["profile"] == name]

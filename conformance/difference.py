@@ -1,4 +1,4 @@
-"""What a server made of an object: fields it filled in, dropped, changed or returned as null; and how to carry them over.
+"""What a server made of an object: fields filled in, dropped, changed or returned as null; and how to carry them over.
 
 Works on plain JSON values; knows no rule and no server.
 """
@@ -13,7 +13,13 @@ BOOKKEEPING = frozenset({"uid", "resourceVersion", "creationTimestamp", "generat
 
 # Of Job, CronJob and Pod only what concerns groups is listed in a result.
 SUBJECT = {
-    "Pod": ("spec.workloadRef", "spec.schedulingGroup", "spec.priority", "spec.preemptionPolicy", "spec.evictionResponders"),
+    "Pod": (
+        "spec.workloadRef",
+        "spec.schedulingGroup",
+        "spec.priority",
+        "spec.preemptionPolicy",
+        "spec.evictionResponders",
+    ),
     "Job": ("spec.scheduling", "spec.template.spec.workloadRef", "spec.template.spec.schedulingGroup"),
     "CronJob": (
         "spec.jobTemplate.spec.scheduling",
@@ -97,7 +103,8 @@ def filled_in(sent: Any, stored: Any) -> dict[str, Any]:
 def carry(kind: str, target: Any, additions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A copy of the target with the spec fields that it lacks, and which were added.
 
-    Of a Job only the selector and the generated labels, of a CronJob nothing: the server fills in the rest anew. A path whose parent is missing or no object in the target is left out: that part was taken away on purpose.
+    Of a Job only the selector and the generated labels, of a CronJob nothing: the server fills in the rest anew. A path
+    whose parent is missing or no object in the target is left out: that part was taken away on purpose.
     """
     full, added = copy.deepcopy(target), {}
     for path, value in additions.items():

@@ -30,11 +30,21 @@ def create_fixtures(client: Client, profile: Profile) -> None:
     for namespace in NAMESPACES:
         place = f"/apis/scheduling.k8s.io/{version}/namespaces/{namespace}"
         for kind, plural, name, spec in (
-            ("Workload", "workloads", "train", {"podGroupTemplates": [template("workers", gang(4)), template("driver", {"basic": {}})]}),
+            (
+                "Workload",
+                "workloads",
+                "train",
+                {"podGroupTemplates": [template("workers", gang(4)), template("driver", {"basic": {}})]},
+            ),
             ("PodGroup", "podgroups", "gang-pg", {"schedulingPolicy": gang(2)}),
             ("PodGroup", "podgroups", "basic-pg", {"schedulingPolicy": {"basic": {}}}),
         ):
-            body = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec}
+            body = {
+                "apiVersion": f"scheduling.k8s.io/{version}",
+                "kind": kind,
+                "metadata": {"name": name},
+                "spec": spec,
+            }
             post(client, f"{place}/{plural}", body)
 
 

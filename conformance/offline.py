@@ -6,6 +6,7 @@ The only module of the rig that knows the checker.
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any, NamedTuple
 
 from conformance.address import GROUP, PLURALS, namespace_of
@@ -15,6 +16,7 @@ from conformance.versions import Profile
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create, mark_stored, update, update_status
+from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 
 GROUPS = {"Job": "batch", "CronJob": "batch", "Pod": ""}
@@ -46,7 +48,7 @@ def facts_of(profile: Profile) -> Facts:
 
 
 def kind_of(profile: Profile, name: str) -> Kind:
-    gates = {gate: True for gate in profile.gates}
+    gates = dict.fromkeys(profile.gates, True)
     kind = find_kind(GROUPS.get(name, GROUP), name, profile.release.name, gates)
     if kind is None:
         raise Unanswered(f"no schema of {PLURALS[name]} in {profile.release.name}")
@@ -58,7 +60,7 @@ def answer(profile: Profile, record: Record) -> Verdict:
     kind, facts = kind_of(profile, record["kind"]), facts_of(profile)
     if record["operation"] == "create":
         if "raw" in record:
-            raise Unanswered("raw")
+            return answer_raw(kind, record["raw"], facts)
         return create(kind, record["object"], facts)
     created = create(kind, record["old"], facts)
     if not created.accepted:
@@ -70,6 +72,38 @@ def answer(profile: Profile, record: Record) -> Verdict:
     return update(kind, body, stored, facts)
 
 
+def answer_raw(kind: Kind, text: str, facts: Facts) -> Verdict:
+    """The answer to an exact text: what is no JSON is refused by every reader, repeated keys are found here."""
+    duplicates: list[tuple[str | int, ...]] = []
+    try:
+        value = json.loads(text, object_pairs_hook=Pairs, parse_constant=refuse_constant)
+    except ValueError as problem:
+        return Verdict(400, str(problem))
+    return create(kind, merge_pairs(value, (), duplicates), facts, duplicates=duplicates)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """An object as it was written: keys may come twice."""
+
+
+def refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def merge_pairs(value: Any, path: tuple[str | int, ...], duplicates: list[tuple[str | int, ...]]) -> Any:
+    """A plain value; later keys win, and the paths of repeated ones are noted."""
+    if isinstance(value, Pairs):
+        merged: dict[str, Any] = {}
+        for name, content in value:
+            if name in merged:
+                duplicates.append((*path, name))
+            merged[name] = merge_pairs(content, (*path, name), duplicates)
+        return merged
+    if isinstance(value, list):
+        return [merge_pairs(content, (*path, index), duplicates) for index, content in enumerate(value)]
+    return value
+
+
 def fill_carried(record: Record) -> Any:
     """The body that was sent: what the server had filled in and the resourceVersion are added as recorded."""
     body = copy.deepcopy(record["object"])
@@ -78,7 +112,7 @@ def fill_carried(record: Record) -> Any:
         place = body
         for name in parents:
             place = place[name]
-        place[last] = copy.deepcopy(value)
+        place[last] = json.loads(json.dumps(value).replace("<uid>", STORED_UID))
     if record["update"]["resourceVersion"] and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
         body["metadata"]["resourceVersion"] = "1"
     return body

@@ -91,7 +91,8 @@ class Recorder:
             return None
         filled = filled_in(case.old, created.body)
         update: dict[str, Any] = {"carry": case.carry, "resourceVersion": case.resource_version}
-        body, carried = copy.deepcopy(case.object), {}
+        body = copy.deepcopy(case.object)
+        carried: dict[str, Any] = {}
         if case.carry == "stored":
             body, carried = carry(case.kind, body, filled)
         if case.resource_version and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
@@ -118,7 +119,10 @@ class Recorder:
     def server_side_apply(self, place: str, case: Case) -> dict[str, Any]:
         """The same change by one field manager with force, under a second name."""
         old, new, name = rename(case, "s")
-        kind, query = "application/apply-patch+yaml", {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Strict"}
+        kind, query = (
+            "application/apply-patch+yaml",
+            {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Strict"},
+        )
         first = self.client.patch(f"{place}/{name}", old, kind, **query)
         if not first.accepted:
             return {"skipped": f"apply of the old object answered {first.status}: {message_of(first)[:LONGEST_TEXT]}"}
@@ -130,7 +134,9 @@ class Recorder:
         old, new, name = rename(case, "c")
         first = self.client.post(place, threeway.annotate(old, old), fieldValidation="Strict")
         if not first.accepted:
-            return {"skipped": f"creation of the old object answered {first.status}: {message_of(first)[:LONGEST_TEXT]}"}
+            return {
+                "skipped": f"creation of the old object answered {first.status}: {message_of(first)[:LONGEST_TEXT]}"
+            }
         patch = threeway.patch(old, new, first.body)
         if isinstance(patch, str):
             return restore_name({"accepted": False, "client": patch}, name, case)
@@ -181,7 +187,11 @@ def read_verdict(answer: Answer, body: Any) -> dict[str, Any]:
         causes = (status.get("details") or {}).get("causes")
         if causes:
             verdict["causes"] = [
-                {"reason": cause.get("reason", ""), "field": cause.get("field", ""), "message": cause.get("message", "")}
+                {
+                    "reason": cause.get("reason", ""),
+                    "field": cause.get("field", ""),
+                    "message": cause.get("message", ""),
+                }
                 for cause in causes
             ]
     if answer.warnings:
@@ -195,7 +205,9 @@ def scrub(value: Any, body: Any) -> Any:
     text = json.dumps(body, ensure_ascii=False)
     metadata = body.get("metadata") if isinstance(body, dict) else None
     generate = metadata.get("generateName") if isinstance(metadata, dict) else None
-    ending = re.compile(f"({re.escape(generate[:58])}){RANDOM}") if isinstance(generate, str) and generate else None
+    ending = None
+    if isinstance(generate, str) and generate:
+        ending = re.compile(rf"(?<![\w.-])({re.escape(generate[:58])}){RANDOM}(?![\w.-])")
 
     def clean(content: Any) -> Any:
         if isinstance(content, dict):
@@ -207,9 +219,7 @@ def scrub(value: Any, body: Any) -> Any:
         content = UID.sub(lambda found: found[0] if found[0] in text else "<uid>", content)
         content = TIME.sub(lambda found: found[0] if found[0] in text else "<time>", content)
         if ending:
-            content = ending.sub(r"\1<random>", content)
+            content = ending.sub(lambda found: found[0] if found[0] == generate else f"{found[1]}<random>", content)
         return content if len(content) <= LONGEST_TEXT else content[:LONGEST_TEXT] + CUT
 
     return clean(value)
-
-

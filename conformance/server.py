@@ -75,7 +75,9 @@ def start(profile: Profile) -> Running:
     """A ready server; the caller must call stop(). Raises StartFailed when it is not built or does not come up."""
     binary = find_server(profile.release)
     if binary is None:
-        raise StartFailed(f"no kube-apiserver {profile.release.version}: run `python -m conformance build {profile.release.name}`")
+        raise StartFailed(
+            f"no kube-apiserver {profile.release.version}: run `python -m conformance build {profile.release.name}`"
+        )
     etcd = shutil.which("etcd")
     if etcd is None:
         raise StartFailed("etcd is not installed (Debian: apt install etcd-server)")

@@ -1,6 +1,6 @@
 """Proves that every declarative tag of the Go types stands in the schemas, and that the schemas say no more.
 
-Both sides are turned into statements `(type, field, "immutable")` and compared as sets. Types are matched by their Go name.
+Both sides are turned into statements `(type, field, "immutable")` and compared as sets. Types match by their Go name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def compare_release(release: str, extraction: dict[str, Types] | None = None) ->
 
 def find_schema(schemas: dict[str, Any], package: str, name: str) -> Any:
     """Schemas name a type of the kind's own package barely, any other as `version.Type`."""
-    qualified = f"{package.rsplit('/')[-1]}.{name}"
+    qualified = f"{package.rsplit('/', maxsplit=1)[-1]}.{name}"
     if package.startswith("scheduling/"):
         return schemas.get(name) or schemas.get(qualified)
     return schemas.get(qualified)

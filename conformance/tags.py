@@ -1,7 +1,7 @@
 """Reads the declarative validation tags (`// +k8s:...`) out of the released Go types in k8s.io/api.
 
-The source is read as text: comment lines above a type or a field. The result is plain data, kept under data/tags so that the check
-against the schemas runs without Go. Must not know the schemas.
+The source is read as text: comment lines above a type or a field. The result is plain data, kept under data/tags so
+that the check against the schemas runs without Go. Must not know the schemas.
 """
 
 from __future__ import annotations
@@ -17,8 +17,17 @@ from conformance.versions import HERE, Release
 
 EXTRACTED = HERE / "data" / "tags"
 # Instructions for code generators; they say nothing about a value.
-GENERATORS = ("deepcopy-gen", "prerelease-lifecycle-gen", "openapi-gen", "supportsSubresource", "deprecated", "conversion-gen", "defaulter-gen", "protobuf")
-TAG = re.compile(r'^\s*//\s*\+k8s:(.*?)(?:\s+#.*)?\s*$')
+GENERATORS = (
+    "deepcopy-gen",
+    "prerelease-lifecycle-gen",
+    "openapi-gen",
+    "supportsSubresource",
+    "deprecated",
+    "conversion-gen",
+    "defaulter-gen",
+    "protobuf",
+)
+TAG = re.compile(r"^\s*//\s*\+k8s:(.*?)(?:\s+#.*)?\s*$")
 STRUCT = re.compile(r"^type (\w+) struct \{(\})?")
 SCALAR = re.compile(r"^type (\w+) (string|int32|int64|bool)\b")
 FIELD = re.compile(r'^\s+(?:\w+\s+)?(\S+)\s+`.*?json:"([^",]+)')
@@ -28,7 +37,10 @@ Types = dict[str, Any]
 
 
 def extract(release: Release) -> dict[str, Types]:
-    """Package path ("scheduling/v1beta1") to types that have tags: {"tags": [...], "fields": {name: {"go", "tags"}}, "values": [...]}."""
+    """Package path ("scheduling/v1beta1") to types that have tags, by name.
+
+    A type is {"tags": [...], "fields": {name: {"go", "tags"}}} and has "values" when it is an enumeration.
+    """
     version = f"v0.{release.version.split('.', 1)[1]}"
     folder = Path(json.loads(run_go(["mod", "download", "-json", f"k8s.io/api@{version}"], HERE))["Dir"])
     versions = sorted({each for served in release.served.values() for each in served})
@@ -84,7 +96,9 @@ def write_extraction(release: Release) -> Path:
     }
     target = EXTRACTED / f"{release.name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text("\n".join(layout({"version": f"k8s.io/api v0.{release.version.split('.', 1)[1]}", "packages": packages})) + "\n")
+    target.write_text(
+        "\n".join(layout({"version": f"k8s.io/api v0.{release.version.split('.', 1)[1]}", "packages": packages})) + "\n"
+    )
     return target
 
 

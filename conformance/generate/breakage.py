@@ -1,4 +1,4 @@
-"""One mistake, put somewhere into an object: each function returns the label of what it did, or None when it does not fit.
+"""One mistake, put somewhere into an object; each function returns a label of what it did, None where it does not fit.
 
 Works on shapes only; which rule a mistake meets is for the server to say.
 """
@@ -10,21 +10,39 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from conformance.generate.shapes import Choice, Fixed, Many, Number, Spot, Struct, Table, Text, look, make, put, spots, take
+from conformance.generate.shapes import (
+    Choice,
+    Fixed,
+    Many,
+    Number,
+    Spot,
+    Struct,
+    Table,
+    Text,
+    look,
+    make,
+    put,
+    spots,
+    take,
+)
 from conformance.generate.texts import bad
 
 WRONG: tuple[Any, ...] = (
-    1, -1, 0, "x", "", "1", True, False, 1.5, [], {}, [[]], [{}], {"a": 1}, [None], ["x"], 10**12, {"": None}, [1, "x"], {"name": "a"}, "null", "{}",
+    1, -1, 0, "x", "", "1", True, False, 1.5, [], {}, [[]], [{}], {"a": 1}, [None], ["x"], 10**12, {"": None}, [1,
+    "x"], {"name": "a"}, "null", "{}",
 )  # fmt: skip
 NUMBERS: tuple[Any, ...] = (
-    0, -1, -3, -(2**31), 2**31 - 1, 2**31, -(2**31) - 1, 3_000_000_000, 2**32 + 1, 2**63, 2**64, 10**30, 1.0, 1.5, 0.0, -0.0, 2.0, 1e9, 5e-324,
-    "1", "", " 1", "one", True, None, [1], {"value": 1}, 1_000_000_000, 1_000_000_001, 2_000_000_000, 2_000_001_000,
+    0, -1, -3, -(2**31), 2**31 - 1, 2**31, -(2**31) - 1, 3_000_000_000, 2**32 + 1, 2**63, 2**64, 10**30, 1.0, 1.5,
+    0.0, -0.0, 2.0, 1e9, 5e-324, "1", "", " 1", "one", True, None, [1], {"value": 1}, 1_000_000_000, 1_000_000_001,
+    2_000_000_000, 2_000_001_000,
 )  # fmt: skip
 # Fields of other releases, of proposals, and other kinds' names for the same thing.
 STRANGERS = (
-    "policy", "podGroups", "podGroupTemplates", "compositePodGroupTemplates", "schedulingPolicy", "gang", "basic", "minCount", "minGroupCount", "level",
-    "topologyConstraints", "topology", "key", "workloadRef", "podGroupTemplateRef", "schedulingGroup", "scheduling", "minMember", "minAvailable", "name",
-    "replicas", "queue", "priority", "preemptionPolicy", "disruptionMode", "foo", "", " ", "x.y", "a/b", "apiVersion", "status", "$ref", "é",
+    "policy", "podGroups", "podGroupTemplates", "compositePodGroupTemplates", "schedulingPolicy", "gang", "basic",
+    "minCount", "minGroupCount", "level", "topologyConstraints", "topology", "key", "workloadRef",
+    "podGroupTemplateRef", "schedulingGroup", "scheduling", "minMember", "minAvailable", "name", "replicas",
+    "queue", "priority", "preemptionPolicy", "disruptionMode", "foo", "", "x y", "x.y", "a/b", "apiVersion",
+    "status", "$ref", "é",
 )  # fmt: skip
 EMPTY: tuple[Any, ...] = (None, {}, [], "", 0)
 
@@ -110,7 +128,25 @@ def miscount(root: Any, spot: Spot, rng: Random) -> str:
 
 def mischoose(root: Any, spot: Spot, rng: Random) -> str:
     value = rng.choice(spot.shape.values)
-    put(root, spot.where, rng.choice((value.lower(), value.upper(), value + " ", value[:-1], "", " ", "Always", "Pod", "all", "Nevér", "\n" + value)))
+    put(
+        root,
+        spot.where,
+        rng.choice(
+            (
+                value.lower(),
+                value.upper(),
+                value + " ",
+                value[:-1],
+                "",
+                " ",
+                "Always",
+                "Pod",
+                "all",
+                "Nevér",
+                "\n" + value,
+            )
+        ),
+    )
     return "choice"
 
 
@@ -129,7 +165,15 @@ def recase(root: Any, spot: Spot, rng: Random) -> str | None:
     if not value:
         return None
     name = rng.choice(list(value))
-    changed = rng.choice((name[:1].upper() + name[1:], name.upper(), name.lower(), name.swapcase(), name.replace("k", "\u212a").replace("s", "\u017f")))
+    changed = rng.choice(
+        (
+            name[:1].upper() + name[1:],
+            name.upper(),
+            name.lower(),
+            name.swapcase(),
+            name.replace("k", "\u212a").replace("s", "\u017f"),
+        )
+    )
     if changed in value:
         return None
     if rng.random() < 0.7:

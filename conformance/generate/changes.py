@@ -67,7 +67,7 @@ def blank(root: Any, shape: Any, rng: Random) -> str | None:
     spot = find(root, shape, rng, lambda spot: not spot.present or not look(root, spot.where))
     if spot is None:
         return None
-    empty: Any = {Many: [], Struct: {}, Text: ""}.get(type(spot.shape), None)
+    empty: Any = {Many: [], Struct: {}, Text: ""}.get(type(spot.shape))
     if spot.present and rng.random() < 0.5 and isinstance(spot.where[-1], str):
         take(root, spot.where)
     else:
@@ -80,7 +80,13 @@ def count(root: Any, shape: Any, rng: Random) -> str | None:
     if spot is None:
         return None
     was = look(root, spot.where)
-    put(root, spot.where, rng.choice((was + 1, max(1, was - 1), was * 2, rng.randint(1, 20), 0, -1, 2**31 - 1, was)) if isinstance(was, int) else 1)
+    put(
+        root,
+        spot.where,
+        rng.choice((was + 1, max(1, was - 1), was * 2, rng.randint(1, 20), 0, -1, 2**31 - 1, was))
+        if isinstance(was, int)
+        else 1,
+    )
     return "count"
 
 
@@ -93,7 +99,12 @@ def shuffle(root: Any, shape: Any, rng: Random) -> str | None:
 
 
 def grow(root: Any, shape: Any, rng: Random) -> str | None:
-    spot = find(root, shape, rng, lambda spot: spot.present and isinstance(spot.shape, Many) and isinstance(look(root, spot.where), list))
+    spot = find(
+        root,
+        shape,
+        rng,
+        lambda spot: spot.present and isinstance(spot.shape, Many) and isinstance(look(root, spot.where), list),
+    )
     if spot is None:
         return None
     items = look(root, spot.where)
@@ -126,13 +137,17 @@ def rename(root: Any, shape: Any, rng: Random) -> str | None:
     if items is None or not all(isinstance(item, dict) and "name" in item for item in items):
         return None
     item = rng.choice(items)
-    item["name"] = rng.choice((f"renamed-{rng.randrange(100)}", rng.choice(items)["name"], "", f"{item['name']}x", "Bad"))
+    item["name"] = rng.choice(
+        (f"renamed-{rng.randrange(100)}", rng.choice(items)["name"], "", f"{item['name']}x", "Bad")
+    )
     return "rename"
 
 
 def swap(root: Any, shape: Any, rng: Random) -> str | None:
     """The other member of a union."""
-    spot = find(root, shape, rng, lambda spot: spot.present and isinstance(spot.shape, Struct) and bool(spot.shape.one_of))
+    spot = find(
+        root, shape, rng, lambda spot: spot.present and isinstance(spot.shape, Struct) and bool(spot.shape.one_of)
+    )
     if spot is None or not isinstance(look(root, spot.where), dict):
         return None
     value = look(root, spot.where)
@@ -150,7 +165,12 @@ def swap(root: Any, shape: Any, rng: Random) -> str | None:
 
 def move(root: Any, shape: Any, rng: Random) -> str | None:
     """A template goes below another parent, or to another place in the tree."""
-    lists = [owner[name] for owner in [root["spec"], *templates(root["spec"])] for name in LISTS if isinstance(owner.get(name), list)]
+    lists = [
+        owner[name]
+        for owner in [root["spec"], *templates(root["spec"])]
+        for name in LISTS
+        if isinstance(owner.get(name), list)
+    ]
     if len(lists) < 2:
         return None
     source, target = rng.sample(lists, 2)
@@ -165,7 +185,9 @@ def priorities(root: Any, shape: Any, rng: Random) -> str | None:
     found = list(templates(root["spec"])) if isinstance(root["spec"], dict) else []
     if not found or not all(isinstance(template, dict) for template in found):
         return None
-    name, value = rng.choice((("priorityClassName", "low"), ("priorityClassName", ""), ("priority", 5), ("priority", 0), ("priority", None)))
+    name, value = rng.choice(
+        (("priorityClassName", "low"), ("priorityClassName", ""), ("priority", 5), ("priority", 0), ("priority", None))
+    )
     for template in found:
         template[name] = value
     return "priorities"
@@ -176,9 +198,16 @@ def metadata(root: Any, shape: Any, rng: Random) -> str | None:
         return None
     name, value = rng.choice(
         (
-            ("labels", {"app": "x"}), ("labels", {}), ("labels", None), ("annotations", {"example.com/a": "b"}), ("finalizers", ["example.com/hold"]),
-            ("finalizers", []), ("ownerReferences", []), ("labels", {"a b": "c"}), ("annotations", {"A.b/c": "é"}),
-        )  # fmt: skip
+            ("labels", {"app": "x"}),
+            ("labels", {}),
+            ("labels", None),
+            ("annotations", {"example.com/a": "b"}),
+            ("finalizers", ["example.com/hold"]),
+            ("finalizers", []),
+            ("ownerReferences", []),
+            ("labels", {"a b": "c"}),
+            ("annotations", {"A.b/c": "é"}),
+        )
     )
     if rng.random() < 0.5:
         _, name, value = odd_metadata(rng)
@@ -196,11 +225,13 @@ def parallelism(root: Any, shape: Any, rng: Random) -> str | None:
     spec["parallelism"] = rng.choice((0, 1, 2, 7, 20, -1, None, spec.get("parallelism", 1)))
     scheduling = spec.get("scheduling")
     if isinstance(scheduling, dict) and rng.random() < 0.6:
-        scheduling["schedulingPolicy"] = {"gang": rng.choice(({}, {"minCount": 1}, {"minCount": spec["parallelism"]}, {"minCount": 8}))}
+        scheduling["schedulingPolicy"] = {
+            "gang": rng.choice(({}, {"minCount": 1}, {"minCount": spec["parallelism"]}, {"minCount": 8}))
+        }
     return "parallelism"
 
 
 EDITS: tuple[Edit, ...] = (
-    same, renew, renew, renew, unset, unset, blank, blank, count, count, count, shuffle, grow, shrink, rename, swap, swap, move, priorities, metadata,
-    parallelism, parallelism,
+    same, renew, renew, renew, unset, unset, blank, blank, count, count, count, shuffle, grow, shrink, rename, swap,
+    swap, move, priorities, metadata, parallelism, parallelism,
 )  # fmt: skip

@@ -26,7 +26,11 @@ MODE = Struct({"single": EMPTY, "all": EMPTY}, one_of=(("single", "all"),))
 OLD_MODE = Choice(("Pod", "PodGroup"))
 PREEMPTION = Choice(("PreemptLowerPriority", "Never"))
 OWNER_REF = Struct(
-    {"apiGroup": Text("long", ("", "batch", "ray.io", "jobset.x-k8s.io")), "kind": Text("segment"), "name": Text("segment")},
+    {
+        "apiGroup": Text("long", ("", "batch", "ray.io", "jobset.x-k8s.io")),
+        "kind": Text("segment"),
+        "name": Text("segment"),
+    },
     ("kind", "name"),
     odds=0.7,
 )
@@ -97,7 +101,10 @@ def pod_group(release: str) -> Struct:
     fields = {name: field for name, field in shape.fields.items() if name != "name"}
     fields["priority"] = Number(0, 0)
     if release == "1.36":
-        workload_part = {"workloadName": Text("long", ("train",)), "podGroupTemplateName": Text("short", ("workers", "driver"))}
+        workload_part = {
+            "workloadName": Text("long", ("train",)),
+            "podGroupTemplateName": Text("short", ("workers", "driver")),
+        }
         reference = Struct({"workload": Struct(workload_part, tuple(workload_part))}, ("workload",))
         return Struct({"podGroupTemplateRef": reference, **fields}, ("schedulingPolicy",), odds=0.3)
     fields |= {"workloadRef": template_ref(), "parentCompositePodGroupName": Text("long")}
@@ -145,7 +152,9 @@ def job_scheduling() -> Struct:
 
 
 def job_spec(release: str) -> Struct:
-    template = Struct({"metadata": Fixed({"labels": {"app": "x"}}), "spec": pod_spec(release, "Never")}, ("spec",), odds=0.1)
+    template = Struct(
+        {"metadata": Fixed({"labels": {"app": "x"}}), "spec": pod_spec(release, "Never")}, ("spec",), odds=0.1
+    )
     fields: dict[str, Any] = {
         "template": template,
         "parallelism": Number(1, 9),
@@ -170,7 +179,9 @@ CONDITION = Struct(
     ("type", "status", "lastTransitionTime", "reason", "message"),
 )
 CLAIM_STATUS = Struct({"name": Text("short"), "resourceClaimName": Text("long")}, ("name",), odds=0.8)
-STATUS = Struct({"conditions": Many(CONDITION, 2, 8, "type"), "resourceClaimStatuses": Many(CLAIM_STATUS, 3, 4, "name")}, odds=0.7)
+STATUS = Struct(
+    {"conditions": Many(CONDITION, 2, 8, "type"), "resourceClaimStatuses": Many(CLAIM_STATUS, 3, 4, "name")}, odds=0.7
+)
 
 
 @lru_cache
@@ -187,11 +198,11 @@ def shape_of(kind: str, release: str) -> Struct:
             spec = job_spec(release)
         case "CronJob":
             job = Struct({"metadata": Fixed({"labels": {"a": "b"}}), "spec": job_spec(release)}, ("spec",), odds=0.1)
-            spec = Struct({"schedule": Fixed("*/5 * * * *"), "jobTemplate": job, "suspend": Flag()}, ("schedule", "jobTemplate"))
+            spec = Struct(
+                {"schedule": Fixed("*/5 * * * *"), "jobTemplate": job, "suspend": Flag()}, ("schedule", "jobTemplate")
+            )
         case "Pod":
             spec = pod_spec(release)
         case _:
             raise KeyError(kind)
     return Struct({"metadata": METADATA, "spec": spec}, ("metadata", "spec"))
-
-

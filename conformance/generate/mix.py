@@ -90,7 +90,23 @@ def make_create(profile: Profile, kind: str, rng: Random) -> Case:
 
 def retype(body: dict[str, Any], rng: Random) -> str:
     name = rng.choice(("apiVersion", "kind"))
-    value = rng.choice((None, "", "v1", f"{GROUP}/v1", f"{GROUP}/v1alpha1", f"{GROUP}/v1alpha3", f"{GROUP}/v1beta1", "batch/v1", "a/b/c", 1, "Workload", "Job", "podgroup"))
+    value = rng.choice(
+        (
+            None,
+            "",
+            "v1",
+            f"{GROUP}/v1",
+            f"{GROUP}/v1alpha1",
+            f"{GROUP}/v1alpha3",
+            f"{GROUP}/v1beta1",
+            "batch/v1",
+            "a/b/c",
+            1,
+            "Workload",
+            "Job",
+            "podgroup",
+        )
+    )
     if rng.random() < 0.3:
         body.pop(name, None)
     else:
@@ -134,12 +150,10 @@ def make_status(profile: Profile, kind: str, name: str, rng: Random) -> Case:
         status["resourceClaimStatuses"] = [{"name": claim["name"], "resourceClaimName": "c"} for claim in claims]
     for _ in range(rng.choice((0, 1, 1, 2))):
         broken, label = break_once({"status": status}, STATUS_ALONE, rng)
-        status = broken["status"] if "status" in broken else None
+        status = broken.get("status")
         labels.append(label)
     new["status"] = json.loads(json.dumps(status))
     if rng.random() < 0.15:
         new["spec"] = make_object(profile, kind, rng)["spec"]
         labels.append("spec")
     return Case(f"{kind}.status.{'+'.join(labels) or 'valid'}", kind, "status", new, old=old, carry="stored")
-
-

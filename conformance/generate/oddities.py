@@ -1,6 +1,6 @@
 """Cases written by hand: what a table of rules suggests that a made-up object seldom meets.
 
-Each row is an edit of a small valid object: a list of (path, value) pairs, where GONE takes a key away. Rows are tried on
+Each row is an edit of a small valid object: a place and a value, where GONE takes the place away. Rows are tried on
 every kind, version and place that they fit.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.address import GROUP
-from conformance.generate.oddvalues import COUNTS, FIELDS, GONE, KEYS, LISTS, POLICIES, SHORT_NAMES, WHOLES
+from conformance.generate.oddvalues import COUNTS, FIELDS, GONE, LISTS, OWNERS, POLICIES, SHORT_NAMES, WHOLES
+from conformance.generate.shapes import Where
 from conformance.record import Case
 from conformance.versions import Profile
 
@@ -48,20 +49,28 @@ def minimal_spec(kind: str, release: str) -> Body:
         case "PodGroup":
             return {"schedulingPolicy": {"gang": {"minCount": 2}}}
         case "CompositePodGroup":
-            return {"schedulingPolicy": {"gang": {"minGroupCount": 2}}, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+            return {
+                "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+                "workloadRef": {"workloadName": "w", "templateName": "t"},
+            }
         case "Job":
             return job
         case "CronJob":
             return {"schedule": "* * * * *", "jobTemplate": {"spec": job}}
         case _:
-            link = {"workloadRef": {"name": "w", "podGroup": "a"}} if release == "1.35" else {"schedulingGroup": {"podGroupName": "g"}}
+            link = (
+                {"workloadRef": {"name": "w", "podGroup": "a"}}
+                if release == "1.35"
+                else {"schedulingGroup": {"podGroupName": "g"}}
+            )
             return {"containers": [{"name": "c", "image": "busybox:1"}], **link}
 
 
 def odd_bodies(kind: str, release: str, version: str) -> Iterator[tuple[str, Body]]:
     """Labelled bodies: whole values, fields, then what is special to the kind."""
+    wholes: tuple[Where, ...] = ((), ("metadata",), ("spec",))
     for value in WHOLES:
-        for path in ((), ("metadata",), ("spec",)):
+        for path in wholes:
             yield "whole", changed(minimal(kind, release, version), path, value)
     for name, value in FIELDS:
         for path in homes(kind, release):
@@ -76,7 +85,7 @@ def odd_bodies(kind: str, release: str, version: str) -> Iterator[tuple[str, Bod
             yield "policy", changed(minimal(kind, release, version), path, value)
 
 
-def changed(body: Body, path: tuple[str | int, ...], value: Any) -> Any:
+def changed(body: Body, path: Where, value: Any) -> Any:
     """The body with one place set; a missing parent is made."""
     if not path:
         return copy.deepcopy(value)
@@ -92,26 +101,38 @@ def changed(body: Body, path: tuple[str | int, ...], value: Any) -> Any:
     return body
 
 
-def homes(kind: str, release: str) -> list[tuple[str | int, ...]]:
+def homes(kind: str, release: str) -> list[Where]:
     """The objects that group fields live in."""
     match kind:
         case "Workload":
             return [("spec",), ("spec", "podGroups" if release == "1.35" else "podGroupTemplates", 0)]
         case "Job":
-            return [("spec", "scheduling"), ("spec", "template", "spec")] if release == "1.37" else [("spec", "template", "spec")]
+            return (
+                [("spec", "scheduling"), ("spec", "template", "spec")]
+                if release == "1.37"
+                else [("spec", "template", "spec")]
+            )
         case "CronJob":
             job = ("spec", "jobTemplate", "spec")
-            return [(*job, "scheduling"), (*job, "template", "spec")] if release == "1.37" else [(*job, "template", "spec")]
+            return (
+                [(*job, "scheduling"), (*job, "template", "spec")]
+                if release == "1.37"
+                else [(*job, "template", "spec")]
+            )
         case _:
             return [("spec",)]
 
 
-def policies(kind: str, release: str) -> list[tuple[str | int, ...]]:
+def policies(kind: str, release: str) -> list[Where]:
     name = "policy" if release == "1.35" else "schedulingPolicy"
-    return [(*path, name) for path in homes(kind, release) if kind in ("Workload", "PodGroup", "CompositePodGroup") or path[-1] == "scheduling"]
+    return [
+        (*path, name)
+        for path in homes(kind, release)
+        if kind in ("Workload", "PodGroup", "CompositePodGroup") or path[-1] == "scheduling"
+    ]
 
 
-def counted(kind: str, release: str) -> Iterator[tuple[tuple[str | int, ...], str, tuple[Any, ...]]]:
+def counted(kind: str, release: str) -> Iterator[tuple[Where, str, list[Any]]]:
     for path in policies(kind, release):
         if len(path) > 2 or kind != "Workload":
             yield (*path, "gang"), "minGroupCount" if kind == "CompositePodGroup" else "minCount", COUNTS
@@ -135,9 +156,23 @@ def odd_workloads(release: str, version: str) -> Iterator[tuple[str, Body]]:
         yield "names", body({name: [leaf(text) for text in names]})
     for text in SHORT_NAMES:
         yield "name", body({name: [leaf(text), leaf("z")]})
-    for value in ([None], [None, None], [{}], [{}, {}], [[]], ["a"], {}, {"a": leaf("a")}, "a", [leaf("a"), None], [leaf("a"), "b"], [leaf("a"), 1]):
+    odd_lists: tuple[Any, ...] = (
+        [None],
+        [None, None],
+        [{}],
+        [{}, {}],
+        [[]],
+        ["a"],
+        {},
+        {"a": leaf("a")},
+        "a",
+        [leaf("a"), None],
+        [leaf("a"), "b"],
+        [leaf("a"), 1],
+    )
+    for value in odd_lists:
         yield "list", body({name: value})
-    for key in KEYS:
+    for key in OWNERS:
         yield "owner", body({name: [leaf("a")], "controllerRef": key})
     if release != "1.37":
         return
@@ -157,7 +192,7 @@ def odd_workloads(release: str, version: str) -> Iterator[tuple[str, Body]]:
         yield "depth", body({"compositePodGroupTemplates": [deep]})
         yield "depth", body({"compositePodGroupTemplates": [node("x", leaf("y")), deep, copy.deepcopy(deep)]})
     high = {"priorityClassName": "high"}
-    for spec in (
+    trees: tuple[Body, ...] = (
         split((node("a", leaf("b"), leaf("c")), node("d", leaf("b")))),
         split((node("a", leaf("a")),)),
         split((node("a", node("b", leaf("a"))), node("b", leaf("c")))),
@@ -192,8 +227,13 @@ def odd_workloads(release: str, version: str) -> Iterator[tuple[str, Body]]:
         {"podGroupTemplates": [leaf("a")], "compositePodGroupTemplates": [None]},
         {"compositePodGroupTemplates": [None]},
         {"compositePodGroupTemplates": [{}]},
-        {"compositePodGroupTemplates": [{"name": "a", "schedulingPolicy": {"gang": {"minCount": 1}}, "podGroupTemplates": [leaf("b")]}]},
+        {
+            "compositePodGroupTemplates": [
+                {"name": "a", "schedulingPolicy": {"gang": {"minCount": 1}}, "podGroupTemplates": [leaf("b")]}
+            ]
+        },
         {"compositePodGroupTemplates": [{"name": "a", "schedulingPolicy": None, "podGroupTemplates": [None]}]},
         {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"gang": {"minGroupCount": 1}}}]},
-    ):
+    )
+    for spec in trees:
         yield "tree", body(spec)

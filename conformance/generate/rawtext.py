@@ -10,8 +10,42 @@ from typing import Any
 from conformance.generate.shapes import Number, Struct, look, make, put, spots
 
 MARK = "@raw@"
-NUMBERS = ("1e0", "1E0", "10e-1", "-0", "0e5", "1.00", "01", "1.", ".5", "+1", "0x1", "1_000", "NaN", "Infinity", "1e400", "1e9", "-0.0", "4e0", "2147483648.0")
-STRINGS = ('"\\ud800"', '"a\\u0062"', '"\\/"', '"a\tb"', '"\\x41"', "'a'", "a", '"a', '"\\u0000"', '"\\ud83d\\ude80"', "True", "yes", '"\\u212a"')
+NUMBERS = (
+    "1e0",
+    "1E0",
+    "10e-1",
+    "-0",
+    "0e5",
+    "1.00",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    "0x1",
+    "1_000",
+    "NaN",
+    "Infinity",
+    "1e400",
+    "1e9",
+    "-0.0",
+    "4e0",
+    "2147483648.0",
+)
+STRINGS = (
+    '"\\ud800"',
+    '"a\\u0062"',
+    '"\\/"',
+    '"a\tb"',
+    '"\\x41"',
+    "'a'",
+    "a",
+    '"a',
+    '"\\u0000"',
+    '"\\ud83d\\ude80"',
+    "True",
+    "yes",
+    '"\\u212a"',
+)
 
 
 def raw_body(root: Any, shape: Any, rng: Random) -> tuple[str, str]:
@@ -25,7 +59,11 @@ def dump(value: Any) -> str:
 
 def repeat(root: Any, shape: Any, rng: Random) -> tuple[str, str]:
     """A key twice in one object; which of the two counts is the reader's choice."""
-    found = [spot for spot in spots(shape, root) if isinstance(spot.shape, Struct) and spot.present and look(root, spot.where)]
+    found = [
+        spot
+        for spot in spots(shape, root)
+        if isinstance(spot.shape, Struct) and spot.present and look(root, spot.where)
+    ]
     spot = rng.choice(found)
     value = look(root, spot.where)
     for name in rng.sample(list(value), min(len(value), rng.choice((1, 1, 2)))):
@@ -56,9 +94,26 @@ def around(root: Any, shape: Any, rng: Random) -> tuple[str, str]:
     text = dump(root)
     return rng.choice(
         (
-            text + text, text + "x", text[:-1], "\ufeff" + text, text + "\n\n", "// c\n" + text, text.replace("{", "{ ", 1), text.replace("}", ",}", 1),
-            "", " ", "null", "[]", "1", '"x"', "{}", f"[{text}]", text.replace('"', "'"), f"{text}\n---\n{text}", text.replace(",", ",\n\t"),
-        )  # fmt: skip
+            text + text,
+            text + "x",
+            text[:-1],
+            "\ufeff" + text,
+            text + "\n\n",
+            "// c\n" + text,
+            text.replace("{", "{ ", 1),
+            text.replace("}", ",}", 1),
+            "",
+            " ",
+            "null",
+            "[]",
+            "1",
+            '"x"',
+            "{}",
+            f"[{text}]",
+            text.replace('"', "'"),
+            f"{text}\n---\n{text}",
+            text.replace(",", ",\n\t"),
+        )
     ), "around"
 
 

@@ -21,8 +21,16 @@ def settle(kind: str, release: str, spec: Any, rng: Random) -> None:
         settle_priority(release, spec, rng)
         if "podGroupTemplateRef" in spec:
             # The Workload that admission looks up: see fixtures.
-            spec["podGroupTemplateRef"]["workload"] = {"workloadName": "train", "podGroupTemplateName": rng.choice(("workers", "driver"))}
-        if kind == "PodGroup" and release == "1.37" and "parentCompositePodGroupName" in spec and "workloadRef" not in spec:
+            spec["podGroupTemplateRef"]["workload"] = {
+                "workloadName": "train",
+                "podGroupTemplateName": rng.choice(("workers", "driver")),
+            }
+        if (
+            kind == "PodGroup"
+            and release == "1.37"
+            and "parentCompositePodGroupName" in spec
+            and "workloadRef" not in spec
+        ):
             spec["workloadRef"] = {"workloadName": "w", "templateName": "t"}
     elif kind == "Job":
         settle_job(spec, rng)
@@ -41,7 +49,7 @@ def templates(spec: Any) -> Iterator[dict[str, Any]]:
 def settle_templates(release: str, spec: Any, rng: Random) -> None:
     seen: set[str] = set()
     uniform = release == "1.37"
-    shared = {}
+    shared: dict[str, Any] = {}
     if rng.random() < 0.4:
         shared["priorityClassName"] = rng.choice(("high", "normal", "gold"))
     if rng.random() < 0.2:

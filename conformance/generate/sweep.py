@@ -1,6 +1,6 @@
 """Every place of a full and of a small object in turn, emptied, replaced or filled: nothing is left to chance here.
 
-The full object has every optional field; the small one has none. What is done to a place does not depend on what it means.
+The full object has every optional field, the small one has none. What is done to a place never depends on its meaning.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.address import GROUP
 from conformance.generate.kinds import shape_of
-from conformance.generate.metadata import ODD_METADATA
+from conformance.generate.oddvalues import ODD_METADATA
 from conformance.generate.settle import settle
 from conformance.generate.shapes import Fixed, Many, Struct, look, make, put, spots, take
 from conformance.record import Case
@@ -49,7 +49,7 @@ def sweep_kind(profile: Profile, kind: str, version: str) -> Iterator[Case]:
             for carry in ("none", "stored"):
                 old = copy.deepcopy(old)
                 number += 1
-                old["metadata"]["name"] = f"w-{version.rsplit('/')[-1]}-{number}"
+                old["metadata"]["name"] = f"w-{version.rsplit('/', maxsplit=1)[-1]}-{number}"
                 new = applied(copy.deepcopy(old), where, value)
                 yield Case(f"{kind}.update.{size}", kind, "update", new, old=old, carry=carry, also=carry == "stored")
         if kind in profile.served and size == "small":
