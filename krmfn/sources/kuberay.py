@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from krmfn.config.crds import kuberay_keeps, link_field
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path, format_path
 from krmfn.sources.manifest import Manifest
@@ -57,15 +58,13 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
     settings = manifest.settings
     if settings.scheduler != "Kubernetes":
         return  # Volcano's link is an annotation, which every version keeps
-    major, minor = settings.kuberay.version
-    if settings.release == "1.35":
-        field, kept, keepers = "workloadRef", (major, minor) == (1, 6), "1.6"
-    else:
-        field, kept, keepers = "schedulingGroup", (major, minor) >= (1, 7), "1.7 or later"
-    if not kept:
-        message = (
-            f"the CRDs of KubeRay {major}.{minor} drop spec.{field} of pod templates: the pods will not be in the gang"
-        )
+    if "customResourceDefinitions" in settings.cluster:
+        return  # the checks look into the CRDs themselves
+    field = link_field(settings.release)
+    if not kuberay_keeps(settings.kuberay.version, field):
+        version = ".".join(map(str, settings.kuberay.version))
+        message = f"the CRDs of KubeRay {version} drop spec.{field} of pod templates: the pods will not be in the gang"
+        keepers = "1.6" if field == "workloadRef" else "1.7 or later"
         hint = f"install the CRDs of KubeRay {keepers}, and say so with kuberay.version"
         manifest.note("link-pruned", (*template, "spec"), message, hint)
 

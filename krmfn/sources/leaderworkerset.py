@@ -34,7 +34,7 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     late = _starts_late(manifest) and not manifest.counting
     group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
     if group:
-        manifest.note_link_version(_WORKER, "LeaderWorkerSet v0.9.0")
+        manifest.note_link_version(_WORKER)
     return group
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings
+from krmfn.config.crds import KEEPERS, link_field
 from krmfn.findings import Note
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT, ResourceRef
@@ -166,16 +167,19 @@ class Manifest:
             preemption_policy=self.text((*path, "spec", "preemptionPolicy")),
         )
 
-    def note_link_version(self, template: Path, needed: str) -> None:
+    def note_link_version(self, template: Path) -> None:
         """Say from which version on the CRD of a kind keeps the link, which no setting tells."""
-        if self.settings.scheduler != "Kubernetes":
+        settings = self.settings
+        if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster:
             return
-        if self.settings.release == "1.35":
-            message = f"the CRD of {self.ref.kind} may drop spec.workloadRef of pod templates"
-            hint = "check that the pods carry spec.workloadRef after an apply"
+        field = link_field(settings.release)
+        if field == "schedulingGroup":
+            keeper = KEEPERS[self.ref.group]
+            message = f"CRDs older than {keeper} drop spec.{field} of pod templates"
+            hint = f"check that {keeper} or later is installed"
         else:
-            message = f"CRDs older than {needed} drop spec.schedulingGroup of pod templates"
-            hint = f"check that {needed} or later is installed"
+            message = f"the CRD of {self.ref.kind} may drop spec.{field} of pod templates"
+            hint = f"check that the pods carry spec.{field} after an apply"
         self.note("link-needs-version", (*template, "spec"), message, hint)
 
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list, as_mapping, as_text, dig
 from krmfn.config import options_for
+from krmfn.config.crds import KEEPERS, kuberay_keeps, link_field
 from krmfn.findings import Finding, Note, Rule
 from krmfn.tree import Path
 
@@ -40,7 +41,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
 
 def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
-    wanted = "workloadRef" if settings.release == "1.35" else "schedulingGroup"
+    wanted = link_field(settings.release)
     for template in census.templates:
         if template.link is None or _field(template) == wanted:
             continue
@@ -53,16 +54,6 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
 
 #: Groups whose kinds the API server itself knows; AppWrapper keeps everything.
 _BUILT_IN: Final = frozenset({"", "apps", "batch", "workload.codeflare.dev"})
-
-#: First version of each project whose CRDs keep schedulingGroup; empty: none does yet.
-_KEEPERS: Final[Mapping[str, str]] = {
-    "jobset.x-k8s.io": "JobSet v0.12.0",
-    "leaderworkerset.x-k8s.io": "LeaderWorkerSet v0.9.0",
-    "trainer.kubeflow.org": "Kubeflow Trainer v2.2.1",
-    "kubeflow.org": "training operator v1.9.4",
-    "batch.volcano.sh": "Volcano 1.16",
-    "sparkoperator.k8s.io": "",
-}
 
 
 def _field(template: Template) -> str:
@@ -83,11 +74,10 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
         if options_for(settings, item).options is not None:
             return None, ""  # the source of the resource has said it
         version = settings.kuberay.version
-        kept = version == (1, 6) if field == "workloadRef" else version >= (1, 7)
-        return kept, f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
+        return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
     if item.kind == "MPIJob" and item.api_version.endswith("/v2beta1"):
         return False, "no release of the MPI operator has it"
-    keeper = _KEEPERS.get(item.ref.group)
+    keeper = KEEPERS.get(item.ref.group)
     return None, f"{keeper} is the first that keeps it" if keeper else "no release is known that keeps it"
 
 
