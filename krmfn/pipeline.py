@@ -85,13 +85,18 @@ def find_all(
     yield from check_stages(stages, items, members, old, settings)
 
 
-def to_results(findings: Iterable[Finding]) -> tuple[Result, ...]:
-    """Findings as results, in no particular order; the reports sort."""
+def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
+    """Findings as results, in no particular order; the reports sort. `edits` adds the edit that would mend each."""
     results = []
     for finding in findings:
         from krmfn.catalogue import RULES
 
-        results.append(to_result(finding, RULES[finding.note.rule]))
+        result = to_result(finding, RULES[finding.note.rule])
+        if edits:
+            from krmfn.fixes import find_edit
+
+            result = result._replace(edit=find_edit(finding))
+        results.append(result)
     return tuple(results)
 
 

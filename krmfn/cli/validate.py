@@ -46,7 +46,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         from krmfn.cli.fixing import fix
 
         findings = fix(new, findings, options)
-    results = [*new.problems, *(old.problems if old else ()), *to_results(findings)]
+    found = to_results(findings, edits=options["output"] == "sarif")
+    results = [*new.problems, *(old.problems if old else ()), *found]
     report(results, options, [(item.ref, item.file) for item in new.items], fail_on)
     if not new.items and not options["quiet"]:
         sys.stderr.write(f"krmfn: no Kubernetes objects in {' '.join(words)}\n")
