@@ -1,0 +1,15 @@
+"""The update plan: what applying a new state over an old one does to each object.
+
+| module | holds |
+|---|---|
+| `records` | Plan, Entry and what they consist of; the reports read nothing else |
+| `making` | pairs objects and judges each pair |
+| `changes` | which fields differ |
+| `immutable` | fields of other kinds that cannot change (the group kinds are the server checks' business) |
+| `consequences` | what a replacement means for running pods, and what has to be renamed with it |
+"""
+
+from krmfn.plan.making import make_plan
+from krmfn.plan.records import Action, Change, Entry, Place, Plan, Reason
+
+__all__ = ["Action", "Change", "Entry", "Place", "Plan", "Reason", "make_plan"]

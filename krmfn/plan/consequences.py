@@ -1,0 +1,113 @@
+"""What a planned action means for running pods, and which names have to change with it.
+
+Source: observations on Kubernetes 1.37 (finalizer of PodGroups, none on CompositePodGroup and Workload).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.plan.records import Place
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.krm.item import Item
+    from krmfn.plan.records import Change
+
+API_GROUP: Final = "scheduling.k8s.io"
+_PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
+
+
+def explain_replacement(item: Item, census: Census) -> Iterator[str]:
+    """What deleting `item` and making it anew does."""
+    if item.ref.group == API_GROUP and item.kind == "PodGroup":
+        yield (
+            f"The finalizer {_PROTECTION} holds the deletion back until no pod that names the group runs; until then "
+            "a group of this name cannot be made (409). Give the group a new name."
+        )
+        if any(owner.kind == "Job" for owner in _owners(item, census)):
+            yield "The link in a Job's template cannot change either: replace the Job as well, under a new name."
+        if item.labels.get("app.kubernetes.io/managed-by") == "krmfn":
+            yield "naming: Revisioned (annotation krmfn.dev/naming) gives a generated group a new name by itself."
+    elif item.ref.group == API_GROUP and item.kind == "CompositePodGroup":
+        yield (
+            "It has no finalizer and is deleted at once: running pods stay, new pods of its child groups wait until it "
+            "is "
+            "there again. Give it a new name to avoid the gap."
+        )
+    elif item.ref.group == API_GROUP:
+        yield "The scheduler does not read Workloads: deleting and creating it does not touch pods."
+    elif (item.ref.group, item.kind) == ("batch", "Job"):
+        yield "The Job is deleted with its pods and starts from the beginning."
+    else:
+        yield f"The {item.kind} is deleted with its pods and made anew."
+
+
+def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> Iterator[str]:
+    """What an update in place does beyond the obvious."""
+    paths = [change.path for change in changes]
+    if item.ref.group == API_GROUP and any(path[-1:] == ("minCount",) for path in paths):
+        yield "A new minCount counts from the next scheduling attempt; running pods are not touched."
+    links = any("schedulingGroup" in path or "workloadRef" in path for path in paths)
+    if item.ref.group == "ray.io" and links and item.kind == "RayCluster":
+        yield (
+            "Running pods keep the group they were made with; only new pods get the new link, so the gang is mixed "
+            "until "
+            "all are remade."
+        )
+    if (
+        item.ref.group == "ray.io"
+        and item.kind == "RayService"
+        and any(path[:2] == ("spec", "rayClusterConfig") for path in paths)
+    ):
+        yield "KubeRay may build a second cluster beside the running one; both gangs need room at the same time."
+    if (
+        item.ref.group == "ray.io"
+        and item.kind == "RayJob"
+        and any(path[:2] == ("spec", "rayClusterSpec") for path in paths)
+    ):
+        yield "A running RayJob ignores changes of rayClusterSpec; they count from its next cluster on."
+    if item.ref.group == "apps" and links:
+        yield "Pods are replaced in a rollout; old and new ones are in different groups meanwhile."
+
+
+def explain_removal(item: Item, census: Census) -> Iterator[str]:
+    """What it means that `item`, an object of the old state, is gone. `census` is the new state's."""
+    if item.ref.group != API_GROUP:
+        return
+    key = (item.namespace, item.name)
+    if item.kind == "PodGroup":
+        users = [t.item for t in census.dangling if t.link and (t.item.namespace, t.link.group) == key]
+        if users:
+            yield f"{users[0].kind} {users[0].name} still links to it: its new pods wait for ever."
+        yield f"The finalizer {_PROTECTION} keeps it until no pod that names it runs."
+    elif item.kind == "CompositePodGroup":
+        orphans = [gang.group.name for gang in census.gangs if (gang.group.namespace, gang.group.parent) == key]
+        if orphans:
+            yield f"{orphans[0]} still names it as its parent: its new pods wait for ever."
+
+
+def list_renames(item: Item, census: Census) -> Iterator[Place]:
+    """The fields of the new state that hold the name of a group that has to get a new one, its own first."""
+    if item.ref.group != API_GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
+        return
+    yield _place(item, ("metadata", "name"))
+    for gang in census.gangs:
+        if gang.group.item is item:
+            yield from (_place(template.item, template.link.path) for template in gang.templates if template.link)
+    if item.kind == "CompositePodGroup":
+        children = {id(gang.group.item): gang.group for gang in census.gangs} | {
+            id(group.item): group for group in census.composites.values()
+        }
+        for child in children.values():
+            if (child.namespace, child.parent) == (item.namespace, item.name):
+                yield _place(child.item, ("spec", "parentCompositePodGroupName"))
+
+
+def _owners(item: Item, census: Census) -> tuple[Item, ...]:
+    return tuple(owner for gang in census.gangs if gang.group.item is item for owner in gang.owners)
+
+
+def _place(item: Item, path: tuple[str | int, ...]) -> Place:
+    return Place(item.ref, path, item.locate(path))

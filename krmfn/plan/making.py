@@ -1,0 +1,111 @@
+"""Pairs the objects of two states and judges each pair as the API server would. Reads no file, prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.census import take_census
+from krmfn.checks.gates import GATES, is_on
+from krmfn.checks.server import Facts, Mode, Verdict, validate_create, validate_update
+from krmfn.plan.changes import clean, list_changes
+from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
+from krmfn.plan.immutable import find_immutable
+from krmfn.plan.records import Entry, Plan, Reason
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+_Key = tuple[str, str, str, str]
+
+#: What no applier sends to a cluster.
+_LOCAL: Final = "config.kubernetes.io/local-config"
+_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "kpt.dev", "krmfn.dev"})
+
+
+def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, update: Mode = "apply") -> Plan:
+    """What applying `new` does where `old` was applied before. `update` is how the change is sent.
+
+    Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
+    """
+    judge = _Judge(take_census(new, (), old, settings.cluster), settings, update)
+    before = _index(old)
+    entries = []
+    for key, item in _index(new).items():
+        earlier = before.pop(key, None)
+        entries.append(judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item))
+    entries += [judge.judge_removed(item) for item in before.values()]
+    return Plan(tuple(entries))
+
+
+class _Judge:
+    """The new state, counted, and how the server is asked."""
+
+    def __init__(self, census: Census, settings: Settings, update: Mode) -> None:
+        self.census = census
+        self.release = settings.release
+        self.gates: Mapping[str, bool] = {gate: is_on(settings, gate) for gate in GATES[settings.release]}
+        self.update = update
+        classes = census.facts.priority_classes if census.facts.complete_classes else None
+        self.facts = Facts(priority_classes=classes)
+
+    def judge_new(self, item: Item) -> Entry:
+        """An object that was not there."""
+        reasons = self._refuse_create(item)
+        return Entry("refuse" if reasons else "new", item.ref, item.locate(()), reasons=reasons)
+
+    def judge_pair(self, old: Item, new: Item) -> Entry:
+        """An object of both states."""
+        file = new.locate(())
+        before, after = clean(old.value), clean(new.value)
+        changes = tuple(list_changes(before, after))
+        if not changes:
+            return Entry("unchanged", new.ref, file)
+        refused = self._refuse_create(new)
+        if refused:
+            return Entry("refuse", new.ref, file, changes, refused)
+        reasons = () if self._refuse_create(old) else self._refuse_update(old, new, before, after)
+        if reasons:
+            consequences = tuple(explain_replacement(new, self.census))
+            renames = tuple(list_renames(new, self.census))
+            return Entry("replace", new.ref, file, changes, reasons, consequences, renames)
+        consequences = tuple(explain_update(new, changes, self.census))
+        return Entry("update", new.ref, file, changes, consequences=consequences)
+
+    def judge_removed(self, item: Item) -> Entry:
+        """An object that is not there any more."""
+        return Entry("remove", item.ref, item.locate(()), consequences=tuple(explain_removal(item, self.census)))
+
+    def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
+        return _read(validate_create(item.value, self.release, self.gates, self.facts))
+
+    def _refuse_update(
+        self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
+    ) -> tuple[Reason, ...]:
+        told = _read(validate_update(new.value, old.value, self.release, self.gates, self.update, self.facts))
+        paths = {reason.path for reason in told}
+        known = find_immutable(new.ref.group, new.kind, before, after)
+        return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
+
+
+def _is_covered(path: tuple[str | int, ...], paths: set[tuple[str | int, ...]]) -> bool:
+    """Whether one of `paths` is `path`, or above or below it."""
+    return any(path[: len(other)] == other[: len(path)] for other in paths)
+
+
+def _read(verdict: Verdict | None) -> tuple[Reason, ...]:
+    if verdict is None or verdict.accepted:
+        return ()
+    reasons = tuple(Reason(cause.path, cause.rule, cause.type, cause.message) for cause in verdict.causes)
+    return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)
+
+
+def _index(items: Sequence[Item]) -> dict[_Key, Item]:
+    """The objects that are applied, by identity; of two with one identity the first."""
+    found: dict[_Key, Item] = {}
+    for item in items:
+        if item.ref.group not in _TOOLS and item.annotations.get(_LOCAL) != "true" and item.name:
+            found.setdefault((item.ref.group, item.kind, item.namespace, item.name), item)
+    return found

@@ -1,0 +1,71 @@
+"""What a plan is made of. Imports no logic, so that reports can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from krmfn.krm.paths import Path
+from krmfn.krm.results import FileRef, ResourceRef
+
+#: `refuse`: the API server would not take the object in any case. `replace`: it takes the object, but not as an update.
+Action = Literal["refuse", "replace", "remove", "new", "update", "unchanged"]
+
+ACTIONS: Final[tuple[Action, ...]] = ("refuse", "replace", "remove", "new", "update", "unchanged")
+
+
+class Change(NamedTuple):
+    """A field that differs. ABSENT stands for a field that is not there."""
+
+    path: Path
+    old: Any
+    new: Any
+
+
+class Reason(NamedTuple):
+    """Why an update is refused: the rule's id, the server's type and text, and the field."""
+
+    path: Path
+    rule: str
+    type: str
+    message: str
+
+
+class Place(NamedTuple):
+    """A field that has to be edited together with something else."""
+
+    ref: ResourceRef
+    path: Path
+    file: FileRef | None
+
+
+class Entry(NamedTuple):
+    """What happens to one object.
+
+    `consequences` are sentences about what this means for running pods; `renames` are the fields that hold the name
+    of an object which has to get a new one, its own first. `file` is the new state's, of a removed object the old's.
+    """
+
+    action: Action
+    ref: ResourceRef
+    file: FileRef | None
+    changes: tuple[Change, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    consequences: tuple[str, ...] = ()
+    renames: tuple[Place, ...] = ()
+
+
+class Plan(NamedTuple):
+    """Every object of both states, in the order of the new one; removed objects at the end."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def counts(self) -> Mapping[Action, int]:
+        """How many entries each action has, in the order of ACTIONS."""
+        return {action: sum(entry.action == action for entry in self.entries) for action in ACTIONS}
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the API server would refuse a part of it: an object, or a change that needs a replacement."""
+        return any(entry.action in ("refuse", "replace") for entry in self.entries)

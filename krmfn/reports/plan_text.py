@@ -1,0 +1,91 @@
+"""An update plan for people: one block per action, the worst first; unchanged objects are only counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from krmfn.krm.paths import format_path
+from krmfn.krm.results import ABSENT, FileRef
+from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan
+
+#: Changes shown per object; the JSON has all of them.
+MANY: Final = 12
+
+TITLES: Final[Mapping[Action, str]] = {
+    "refuse": "Refused by the API server",
+    "replace": "Must be replaced",
+    "remove": "Removed",
+    "new": "New",
+    "update": "Updated in place",
+    "unchanged": "Unchanged",
+}
+_COLORS: Final[Mapping[Action, str]] = {
+    "refuse": "\x1b[1;31m",
+    "replace": "\x1b[1;31m",
+    "remove": "\x1b[1;33m",
+    "new": "\x1b[1;32m",
+    "update": "\x1b[1;36m",
+    "unchanged": "",
+}
+
+
+def render(plan: Plan, *, color: bool = False) -> str:
+    """The plan as text; the last line counts."""
+    lines: list[str] = []
+    for action in ACTIONS:
+        entries = [entry for entry in plan.entries if entry.action == action]
+        if not entries or action == "unchanged":
+            continue
+        paint = _COLORS[action] if color else ""
+        lines.append(f"{paint}{TITLES[action]}{paint and chr(27) + '[0m'}")
+        for entry in entries:
+            place = spell_place(entry.file)
+            lines.append(f"  {entry.ref}{f'  ({place})' if place else ''}")
+            lines += [f"      {line}" for line in _describe(entry)]
+        lines.append("")
+    lines.append(summarize(plan))
+    return "\n".join(lines) + "\n"
+
+
+def summarize(plan: Plan) -> str:
+    """`1 refused, 0 to be replaced, 2 removed, 0 new, 3 updated in place, 7 unchanged`."""
+    words = {"refuse": "refused", "replace": "to be replaced", "remove": "removed", "update": "updated in place"}
+    return ", ".join(f"{number} {words.get(action, action)}" for action, number in plan.counts.items())
+
+
+def spell_place(file: FileRef | None) -> str:
+    """`base/job.yaml:3:5`, empty when it is unknown or stdin."""
+    if file is None or file.path in ("", "-"):
+        return ""
+    return f"{file.path}:{file.line}:{file.column}" if file.line else file.path
+
+
+def spell_change(change: Change) -> str:
+    """`spec.replicas: 3 -> 4`; what is not there is spelled `(none)`."""
+    return f"{format_path(change.path)}: {spell_value(change.old)} -> {spell_value(change.new)}"
+
+
+def spell_value(value: Any) -> str:
+    """The value in one short line of JSON."""
+    if value is ABSENT:
+        return "(none)"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _describe(entry: Entry) -> Iterator[str]:
+    for reason in entry.reasons:
+        path = format_path(reason.path)
+        yield f"{path + ': ' if path else ''}{reason.message} [{reason.rule}]"
+    if entry.action == "update" or not entry.reasons:
+        yield from (spell_change(change) for change in entry.changes[:MANY])
+        if len(entry.changes) > MANY:
+            yield f"... and {len(entry.changes) - MANY} more changes"
+    yield from entry.consequences
+    if entry.renames:
+        yield "to be renamed together:"
+        for place in entry.renames:
+            where = spell_place(place.file)
+            yield f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}"
