@@ -1,7 +1,6 @@
 """Runs programs and says how long they took and how much memory they held at most. Must not know what they are."""
 
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -24,6 +23,10 @@ class Run(NamedTuple):
     memory: int
 
 
+#: With bytecode, as installed programs have it, also where somebody switched it off for a checkout.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Failed(Exception):
     """A measured program did not succeed: its numbers would mean nothing."""
 
@@ -32,7 +35,7 @@ def run_once(program: Program) -> Run:
     """One run, its output thrown away. Raises Failed with the program's stderr when it exits with anything but 0."""
     with open(program.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:
         begin = time.perf_counter()
-        child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE)
+        child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE, env=ENVIRONMENT)
         assert child.stderr is not None
         complaint = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
@@ -45,9 +48,10 @@ def run_once(program: Program) -> Run:
 
 
 def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]:
-    """The median time and memory of each program over `rounds` rounds, in each of which every program runs once.
+    """The best time and memory of each program over `rounds` rounds, in each of which every program runs once.
 
-    One more round goes before, which only warms the file caches.
+    The best and not the mean, because other work on the machine only ever adds. One more round goes before: it fills
+    the file caches and lets Python write its bytecode.
     """
     runs: dict[str, list[Run]] = {name: [] for name in programs}
     for count in range(rounds + 1):
@@ -55,7 +59,4 @@ def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]
             run = run_once(program)
             if count:
                 runs[name].append(run)
-    return {
-        name: Run(statistics.median(r.seconds for r in taken), int(statistics.median(r.memory for r in taken)))
-        for name, taken in runs.items()
-    }
+    return {name: Run(min(r.seconds for r in taken), min(r.memory for r in taken)) for name, taken in runs.items()}
