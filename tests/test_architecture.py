@@ -24,7 +24,7 @@ ARROWS = {
     "targets": {"tree", "krm", "config", "findings", "schemastore", "names"},
     "checks": {"tree", "krm", "config", "findings", "schemastore", "names"},
     "config": {"krm", "findings", "schemastore"},
-    "reports": {"krm", "catalogue", "findings"},
+    "reports": {"krm", "catalogue", "findings", "forest", "plan"},
     "findings": {"krm"},
 }
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools"}

@@ -26,7 +26,7 @@ def render(plan: Plan) -> str:
 def _verdict(plan: Plan) -> str:
     if not plan.is_refused:
         return "Everything can be applied in place."
-    return "**The API server would refuse this change.** Objects that must be replaced need a new name, or a deletion first."
+    return "**The API server would refuse this change.** What must be replaced needs a new name, or a deletion first."
 
 
 def _reason(entry: Entry) -> str:
