@@ -119,7 +119,7 @@ def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
     if isinstance(options.min_count, int):
         count = len(leaves(group))
         message = f"minCount {options.min_count} is one number for {count} groups"
-        hint = "use Replicas or MinReplicas, or granularity Cluster"
+        hint = "Use Replicas or MinReplicas, or granularity Cluster."
         yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)
 
 
@@ -137,9 +137,9 @@ def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Not
     path = leaves(group)[0].templates[0].count_path
     if name in known:
         message = f"topology key {key} of group {name} is not used: the gang is one group"
-        return Note("group-topology-unused", path, message, key, hint="set granularity: Group")
+        return Note("group-topology-unused", path, message, key, hint="Set granularity: Group.")
     nearest = find_nearest(name, known)
-    hint = f"did you mean {nearest}?" if nearest else f"its groups are {join_words(known).replace(' or ', ' and ')}"
+    hint = f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
     return Note(
         "group-topology-unused",
         path,
@@ -175,7 +175,7 @@ def _agree(values: Sequence[str], what: str, notes: list[tuple[int, Note]]) -> s
         elif value and value != chosen:
             path = ("metadata", "annotations", f"krmfn.dev/{what}")
             message = f"{what} {value} differs from {chosen} of another resource of the same gang"
-            hint = "give all resources of the gang the same value"
+            hint = "Give all resources of the gang the same value."
             notes.append((index, Note("gang-group-conflict", path, message, value, chosen, hint)))
             break
     return chosen

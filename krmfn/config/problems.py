@@ -16,9 +16,9 @@ class Problem(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        """One line: `spec.gang.granularity: unknown value "group": use Cluster or Group`."""
+        """One line: `spec.gang.granularity: unknown value "group". Did you mean Group?`."""
         text = f"{format_path(self.path)}: {self.message}" if self.path else self.message
-        return f"{text} ({self.hint})" if self.hint else text
+        return f"{text}. {self.hint}" if self.hint else text
 
 
 class ConfigError(Exception):
@@ -52,10 +52,10 @@ def suggest(word: str, known: Iterable[str]) -> str:
     nearest = find_nearest(word, known)
     listed = join_words(known) if len(known) <= 12 else ""
     if nearest and len(known) > 1 and listed:
-        return f"did you mean {nearest}? Allowed: {listed}"
+        return f"Did you mean {nearest}? Allowed: {listed}."
     if nearest:
-        return f"did you mean {nearest}?"
-    return f"allowed: {listed}" if listed else ""
+        return f"Did you mean {nearest}?"
+    return f"Allowed: {listed}." if listed else ""
 
 
 def join_words(words: Iterable[str]) -> str:

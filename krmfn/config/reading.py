@@ -44,14 +44,14 @@ def _check_object(value: Mapping[str, Any]) -> list[Problem]:
     kinds = properties["kind"]["enum"]
     if isinstance(kind, str) and not find_nearest(kind, kinds):
         wanted = f"{properties['apiVersion']['enum'][0]} {kinds[0]}"
-        return [Problem(("kind",), f'this is a "{kind}"', f"the configuration is a {wanted}, or a ConfigMap")]
+        return [Problem(("kind",), f'this is a "{kind}"', f"The configuration is a {wanted}, or a ConfigMap.")]
     return list(find_problems(value, load_schema()))
 
 
 def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Problem]]:
     data = value.get("data")
     if data is not None and not isinstance(data, dict):
-        return {}, [Problem(("data",), "should be a mapping of dotted keys", "write gang.granularity: Group below it")]
+        return {}, [Problem(("data",), "should be a mapping of dotted keys", "Write gang.granularity: Group below it.")]
     spec, problems = read_data(data or {}, schema)
     return spec, [*problems, *(_flatten(problem) for problem in find_problems(spec, schema, ("data",)))]
 

@@ -73,7 +73,7 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Probl
     elif "enum" in schema and value not in schema["enum"]:
         yield Problem(path, f"unknown value {_describe(value)}", suggest(str(value), schema["enum"]))
     elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
-        yield Problem(path, f"{value} is out of range", f"{schema['minimum']} to {schema['maximum']}")
+        yield Problem(path, f"{value} is out of range", f"Use {schema['minimum']} to {schema['maximum']}.")
     elif "pattern" in schema or "format" in schema:
         yield from _check_text(value, schema, path)
 
@@ -113,9 +113,9 @@ def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Itera
     for key in schema.get("required", ()):
         if value.get(key) is None:
             allowed = resolve(properties[key]).get("enum")
-            yield Problem((*path, key), "is missing", f"write {key}: {join_words(allowed)}" if allowed else "")
+            yield Problem((*path, key), "is missing", f"Write {key}: {join_words(allowed)}." if allowed else "")
     if len(value) < schema.get("minProperties", 0):
-        yield Problem(path, "is empty", f"give one of {join_words(properties)}")
+        yield Problem(path, "is empty", f"Give one of {join_words(properties)}.")
 
 
 def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Problem]:
@@ -125,7 +125,7 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
             yield from find_problems(value, branch, path)
             return
     forms = [join_words(branch["enum"]) if "enum" in branch else _ARTICLES[branch["type"]] for branch in branches]
-    yield Problem(path, f"should not be {_describe(value)}", f"use {' or '.join(forms)}")
+    yield Problem(path, f"should not be {_describe(value)}", f"Use {' or '.join(forms)}.")
 
 
 def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
@@ -134,7 +134,7 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
         try:
             parse_requirements(value)
         except SelectorError as mistake:
-            yield Problem(path, str(mistake), "write it as for kubectl: team=ml,tier in (gold,silver),!legacy")
+            yield Problem(path, str(mistake), "Write it as for kubectl: team=ml,tier in (gold,silver),!legacy.")
     elif "pattern" in schema:
         import re  # few values have a pattern, and most runs have none of them
 
@@ -145,9 +145,9 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
 def _quote_hint(value: Any, wanted: str) -> str:
     """YAML reads 1.37 as a number and yes as a string: say how to write what was meant."""
     if wanted == "string" and isinstance(value, int | float):
-        return f'write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}"'
+        return f'Write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}".'
     if wanted in ("boolean", "integer") and isinstance(value, str):
-        return f"write it without quotes, as {_ARTICLES[wanted]}"
+        return f"Write it without quotes, as {_ARTICLES[wanted]}."
     return ""
 
 

@@ -101,7 +101,7 @@ def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[No
         pattern, group = _match_annotation(key, known)
         if not pattern:
             nearest = find_nearest(key, known).replace("<group>", "GROUP")
-            hint = f"did you mean {nearest}?" if nearest else suggest(key, known)
+            hint = f"Did you mean {nearest}?" if nearest else suggest(key, known)
             notes.append(Note("unknown-annotation", _path(key), f"unknown annotation {key}", text, hint=hint))
             continue
         schema = resolve(known[pattern])

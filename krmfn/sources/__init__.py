@@ -69,7 +69,7 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     manifest = Manifest(value, ref, options, settings)
     if not ref.name and value.get("metadata", {}).get("generateName"):
         message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
-        manifest.note("generated-name", ("metadata", "generateName"), message, "give it a metadata.name")
+        manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
         return Reading(None, tuple(manifest.notes))
     return _read(manifest)
 

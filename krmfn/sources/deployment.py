@@ -21,11 +21,11 @@ def read_deployment(manifest: Manifest) -> Group | None:
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
     if strategy != "Recreate":
         message = "pods of a rolling update join a gang that the old pods fill already: they start one by one"
-        hint = "set strategy.type: Recreate and naming: Revisioned, so that every revision is a gang of its own"
+        hint = "Set strategy.type: Recreate and naming: Revisioned, so that every revision is a gang of its own."
         manifest.note("rollout-shares-gang", _STRATEGY, message, hint)
     elif manifest.options.naming == "Stable":
         message = "old pods still count while they terminate, so the new ones may start in parts"
-        manifest.note("rollout-shares-gang", _STRATEGY, message, "set naming: Revisioned")
+        manifest.note("rollout-shares-gang", _STRATEGY, message, "Set naming: Revisioned.")
     return leaf
 
 
@@ -38,11 +38,11 @@ def read_replicas(manifest: Manifest, name: str) -> Leaf | None:
     """The leaf of a kind with `spec.replicas` (1) and `spec.template`. None unless the gang was asked for."""
     if not manifest.options.requested:
         message = f"pods of a {manifest.ref.kind} serve on their own: no gang unless asked for"
-        if manifest.decline("gang-on-request", ("spec",), message, 'annotate it krmfn.dev/gang: "true" to have one'):
+        if manifest.decline("gang-on-request", ("spec",), message, 'Annotate it krmfn.dev/gang: "true" to have one.'):
             return None
     replicas = manifest.count(_REPLICAS, 1)
     if replicas < 0:
-        manifest.note("count-negative", _REPLICAS, f"replicas is {replicas}", "use 0 or more")
+        manifest.note("count-negative", _REPLICAS, f"replicas is {replicas}", "Use 0 or more.")
         return None
     template = manifest.template(("spec", "template"), replicas, _REPLICAS)
     if template and replicas == 0:

@@ -14,23 +14,23 @@ from krmfn.tree import Group
 REASONS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("kubeflow.org", "MPIJob"): (
         "the CRD of mpi-operator drops the link in pod templates",
-        "use its own gang scheduling (Volcano or scheduler-plugins), or a JobSet",
+        "Use its own gang scheduling (Volcano or scheduler-plugins), or a JobSet.",
     ),
     ("trainer.kubeflow.org", "TrainJob"): (
         "a TrainJob has no pod template: they are in the training runtime, which all TrainJobs share",
-        "use its podGroupPolicy, or a JobSet",
+        "Use its podGroupPolicy, or a JobSet.",
     ),
     ("sparkoperator.k8s.io", "SparkApplication"): (
         "executors are made by the driver, so a gang of both can never start, and Spark is not known to keep the link",
-        "use batchScheduler of the Spark operator",
+        "Use batchScheduler of the Spark operator.",
     ),
     ("sparkoperator.k8s.io", "ScheduledSparkApplication"): (
         "executors are made by the driver, so a gang of both can never start, and Spark is not known to keep the link",
-        "use batchScheduler of the Spark operator",
+        "Use batchScheduler of the Spark operator.",
     ),
     ("argoproj.io", "Workflow"): (
         "the steps of a workflow are pods that are made one after the other",
-        "let a step create a Job, JobSet or RayJob, and make that one a gang",
+        "Let a step create a Job, JobSet or RayJob, and make that one a gang.",
     ),
     ("batch.volcano.sh", "Job"): (
         "Volcano schedules this kind as a gang itself, and does not read the groups of Kubernetes",

@@ -47,7 +47,7 @@ def count_job_pods(manifest: Manifest, spec: Path) -> int:
     completions = manifest.count((*spec, "completions"), parallelism)
     for key, value in (("parallelism", parallelism), ("completions", completions)):
         if value < 0:
-            manifest.note("count-negative", (*spec, key), f"{key} is {value}", "use 0 or more")
+            manifest.note("count-negative", (*spec, key), f"{key} is {value}", "Use 0 or more.")
     return max(min(parallelism, completions), 0)
 
 
@@ -80,7 +80,7 @@ def _schedules_itself(manifest: Manifest) -> bool:
         return False  # the API server drops the field
     message = "spec.scheduling makes the Job controller create the groups of this Job: nothing is generated"
     return manifest.decline(
-        "job-own-scheduling", path, message, "remove spec.scheduling to have krmfn write them instead"
+        "job-own-scheduling", path, message, "Remove spec.scheduling to have krmfn write them instead."
     )
 
 
@@ -90,7 +90,7 @@ def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
         message = (
             "a Job without completions is a work queue, whose pods do not need each other: no gang unless asked for"
         )
-        hint = 'annotate it krmfn.dev/gang: "true" to have one'
+        hint = 'Annotate it krmfn.dev/gang: "true" to have one.'
         return not manifest.decline("job-no-gang", (*spec, "parallelism"), message, hint)
     if count_job_pods(manifest, spec) == 1:
         return not manifest.decline("job-no-gang", (*spec, "parallelism"), "a Job of a single pod needs no gang")

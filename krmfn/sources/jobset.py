@@ -42,7 +42,7 @@ def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
     replicas = manifest.count((*path, "replicas"), 1)
     job = (*path, "template", "spec")
     if replicas < 0:
-        manifest.note("count-negative", (*path, "replicas"), f"replicas is {replicas}", "use 0 or more")
+        manifest.note("count-negative", (*path, "replicas"), f"replicas is {replicas}", "Use 0 or more.")
         return None
     pods = replicas * count_job_pods(manifest, job)
     if not manifest.fits(pods, (*path, "replicas")):

@@ -26,10 +26,10 @@ def check_name(manifest: Manifest, limit: int) -> None:
     path: Path = ("metadata", "name")
     if len(name) > limit:
         message = f"{manifest.ref.kind} name of {len(name)} characters: KubeRay refuses more than {limit}"
-        manifest.note("ray-name", path, message, f"shorten it to {limit} characters")
+        manifest.note("ray-name", path, message, f"Shorten it to {limit} characters.")
     elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
         message = f'"{name}" is no DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
-        manifest.note("ray-name", path, message, "use lower case letters, digits and -, with a letter in front")
+        manifest.note("ray-name", path, message, "Use lower case letters, digits and -, with a letter in front.")
 
 
 def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
@@ -50,7 +50,7 @@ def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
         message = (
             f"{format_path(path)} is for RayClusters alone: KubeRay refuses the cluster of this {manifest.ref.kind}"
         )
-        manifest.note("ray-cluster-refused", path, message, "remove it")
+        manifest.note("ray-cluster-refused", path, message, "Remove it.")
 
 
 def check_pruned_link(manifest: Manifest, template: Path) -> None:
@@ -65,7 +65,7 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
         version = ".".join(map(str, settings.kuberay.version))
         message = f"the CRDs of KubeRay {version} drop spec.{field} of pod templates: the pods will not be in the gang"
         keepers = "1.6" if field == "workloadRef" else "1.7 or later"
-        hint = f"install the CRDs of KubeRay {keepers}, and say so with kuberay.version"
+        hint = f"Install the CRDs of KubeRay {keepers}, and say so with kuberay.version."
         manifest.note("link-pruned", (*template, "spec"), message, hint)
 
 
@@ -111,7 +111,7 @@ def _predict_scheduler_plugins(
 ) -> bool:
     if manifest.ref.kind == "RayJob":
         message = "KubeRay has no RayJobs with scheduler-plugins: this one stays Initializing"
-        manifest.note("operator-refuses", spec, message, "use a RayCluster, or another batch scheduler")
+        manifest.note("operator-refuses", spec, message, "Use a RayCluster, or another batch scheduler.")
         return True
     if manifest.label(KUBERAY_LABEL) is None:
         return _note_foreign_scheduler(manifest, "scheduler-plugins-scheduler")
@@ -124,7 +124,7 @@ def _predict_kai(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], 
     submission = ("spec", "submissionMode")
     if manifest.ref.kind == "RayJob" and manifest.text(submission, "K8sJobMode") == "K8sJobMode":
         message = "KubeRay has no RayJobs of K8sJobMode with KAI: this one stays Initializing"
-        manifest.note("operator-refuses", submission, message, "set submissionMode: HTTPMode")
+        manifest.note("operator-refuses", submission, message, "Set submissionMode: HTTPMode.")
         return True
     members = 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups)
     message = f"KAI makes a pod group with minAvailable {members} itself: nothing is generated"
@@ -136,7 +136,7 @@ def _note_foreign_scheduler(manifest: Manifest, scheduler: str) -> bool:
     message = (
         f"KubeRay gives all Ray pods to {scheduler}, which does not read the groups of Kubernetes: nothing is generated"
     )
-    hint = f'label the {manifest.ref.kind} {KUBERAY_LABEL}: "true" for a gang made by the operator'
+    hint = f'Label the {manifest.ref.kind} {KUBERAY_LABEL}: "true" for a gang made by the operator.'
     manifest.note("operator-schedules", ("metadata", "labels", KUBERAY_LABEL), message, hint)
     return True
 

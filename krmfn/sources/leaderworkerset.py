@@ -23,7 +23,7 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     replicas, size = manifest.count(_REPLICAS, 1), manifest.count(_SIZE, 1)
     for path, value, least in ((_REPLICAS, replicas, 0), (_SIZE, size, 1)):
         if value < least:
-            manifest.note("count-negative", path, f"{path[-1]} is {value}", f"use {least} or more")
+            manifest.note("count-negative", path, f"{path[-1]} is {value}", f"Use {least} or more.")
     if manifest.refused or not manifest.fits(replicas * size, _REPLICAS):
         return None
     if replicas == 0:
@@ -57,7 +57,7 @@ def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | N
         return None
     if manifest.get(_LEADER) is None:
         message = "the leader is made from workerTemplate and would wait in the gang for workers that wait for it"
-        hint = "give the leader a leaderTemplate of its own, or set startupPolicy: LeaderCreated"
+        hint = "Give the leader a leaderTemplate of its own, or set startupPolicy: LeaderCreated."
         manifest.note("ordered-start-deadlock", _STARTUP, message, hint)
         return None
     message = "workers are made when the leader is ready: the gang is the workers alone"
@@ -77,8 +77,8 @@ def _starts_late(manifest: Manifest) -> bool:
 def _is_asked_for(manifest: Manifest, replicas: int) -> bool:
     message = f"its {replicas} groups share their pod templates, so they can only be one gang together"
     if manifest.options.requested:
-        hint = "write one LeaderWorkerSet of replicas: 1 per group for a gang each"
+        hint = "Write one LeaderWorkerSet of replicas: 1 per group for a gang each."
         manifest.note("rollout-shares-gang", _REPLICAS, f"{message}: scaling and rollouts will find it filled", hint)
         return True
-    hint = 'annotate it krmfn.dev/gang: "true" for that, or write one LeaderWorkerSet of replicas: 1 per group'
+    hint = 'Annotate it krmfn.dev/gang: "true" for that, or write one LeaderWorkerSet of replicas: 1 per group.'
     return not manifest.decline("gang-on-request", _REPLICAS, f"{message}: no gang unless asked for", hint)

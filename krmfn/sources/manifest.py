@@ -83,7 +83,7 @@ class Manifest:
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # 4.0 in YAML is 4 in the JSON that the API server reads
         if isinstance(value, bool) or not isinstance(value, int):
-            self.note("count-type", path, f"{format_path(path)} should be a whole number", "write a whole number")
+            self.note("count-type", path, f"{format_path(path)} should be a whole number", "Write a whole number.")
             return default
         return value if self.fits(value, path) else default
 
@@ -92,7 +92,7 @@ class Manifest:
         if -MAX_INT32 - 1 <= value <= MAX_INT32:
             return True
         message = f"{value} pods do not fit into an int32" if value != self.get(path) else f"{value} is no int32"
-        self.note("count-overflow", path, message, f"use at most {MAX_INT32} pods")
+        self.note("count-overflow", path, message, f"Use at most {MAX_INT32} pods.")
         return False
 
     def text(self, path: Path, default: str = "") -> str:
@@ -102,7 +102,7 @@ class Manifest:
             return default
         if isinstance(value, str):
             return value
-        self.note("field-type", path, f"{format_path(path)} should be a string", f'write it in quotes: "{value}"')
+        self.note("field-type", path, f"{format_path(path)} should be a string", f'Write it in quotes: "{value}".')
         return default
 
     def flag(self, path: Path) -> bool:
@@ -110,7 +110,7 @@ class Manifest:
         value = self.get(path)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self.note("field-type", path, f"{format_path(path)} should be true or false", "write true or false")
+        self.note("field-type", path, f"{format_path(path)} should be true or false", "Write true or false.")
         return False
 
     def list_paths(self, path: Path) -> list[Path]:
@@ -119,7 +119,7 @@ class Manifest:
         if value is None:
             return []
         if not isinstance(value, list):
-            self.note("field-type", path, f"{format_path(path)} should be a list", "write a list")
+            self.note("field-type", path, f"{format_path(path)} should be a list", "Write a list.")
             return []
         found = []
         for index, element in enumerate(value):
@@ -176,10 +176,10 @@ class Manifest:
         if field == "schedulingGroup":
             keeper = KEEPERS[self.ref.group]
             message = f"CRDs older than {keeper} drop spec.{field} of pod templates"
-            hint = f"check that {keeper} or later is installed"
+            hint = f"Check that {keeper} or later is installed."
         else:
             message = f"the CRD of {self.ref.kind} may drop spec.{field} of pod templates"
-            hint = f"check that the pods carry spec.{field} after an apply"
+            hint = f"Check that the pods carry spec.{field} after an apply."
         self.note("link-needs-version", (*template, "spec"), message, hint)
 
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:

@@ -37,7 +37,7 @@ def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
         return None
     if autoscaling and manifest.options.autoscaling == "Skip":
         message = "no gang for a cluster that autoscales: its number of pods changes at run time"
-        hint = "set autoscaling: MinReplicas for a gang of the head and minReplicas of every group"
+        hint = "Set autoscaling: MinReplicas for a gang of the head and minReplicas of every group."
         if manifest.decline("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint):
             return None
     head_path = (*spec, "headGroupSpec")

@@ -27,9 +27,9 @@ def read_raycronjob(manifest: Manifest) -> Group | None:
         return None
     message = "runs may overlap, and they share one gang: the pods of one run then fill the gang of the next"
     if manifest.options.requested:
-        hint = "make sure that a run ends before the next one starts"
+        hint = "Make sure that a run ends before the next one starts."
         manifest.note("runs-share-gang", ("spec", "schedule"), message, hint)
         return group
     message = f"no gang unless asked for: {message}"
-    hint = 'annotate it krmfn.dev/gang: "true" if a run always ends before the next one starts'
+    hint = 'Annotate it krmfn.dev/gang: "true" if a run always ends before the next one starts.'
     return None if manifest.decline("runs-share-gang", ("spec", "schedule"), message, hint) else group

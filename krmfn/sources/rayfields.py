@@ -59,7 +59,7 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
             kept[key] = _prune(manifest, child, field, (*path, key))
         elif child is not None and _is_read(field):
             message = f"{manifest.ref.api_version} has no field {key}: the API server drops it"
-            manifest.note("field-pruned", (*path, key), message, "use apiVersion: ray.io/v1")
+            manifest.note("field-pruned", (*path, key), message, "Use apiVersion: ray.io/v1.")
     return kept
 
 
@@ -68,7 +68,7 @@ def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], pa
     meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
     if meant and meant not in (manifest.get(path) or ()):
         message = f"{format_path(path)} has no field {key}: the API server drops it"
-        manifest.note("field-unknown", (*path, key), message, f"did you mean {meant}?")
+        manifest.note("field-unknown", (*path, key), message, f"Did you mean {meant}?")
 
 
 def _is_read(field: Schema) -> bool:

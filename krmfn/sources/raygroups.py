@@ -75,16 +75,16 @@ def _read_group(manifest: Manifest, path: Path) -> WorkerGroup:
 def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
     for key, value in (("minReplicas", group.minimum), ("maxReplicas", group.maximum), ("numOfHosts", group.hosts)):
         if value < 0:
-            manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "use 0 or more")
+            manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "Use 0 or more.")
     if group.minimum > group.maximum:
         message = (
             f"minReplicas {group.minimum} is greater than maxReplicas {group.maximum}: KubeRay refuses the cluster"
         )
-        hint = f"lower minReplicas to {group.maximum} or raise maxReplicas to {group.minimum}"
+        hint = f"Lower minReplicas to {group.maximum} or raise maxReplicas to {group.minimum}."
         manifest.note("min-above-max", (*group.path, "minReplicas"), message, hint)
     if group.suspended and autoscaling:
         message = f"worker group {group.name} is suspended in a cluster with autoscaling: KubeRay refuses the cluster"
-        hint = "use replicas, minReplicas and maxReplicas 0, or switch enableInTreeAutoscaling off"
+        hint = "Use replicas, minReplicas and maxReplicas 0, or switch enableInTreeAutoscaling off."
         manifest.note("suspend-with-autoscaling", (*group.path, "suspend"), message, hint)
 
 
@@ -97,15 +97,15 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
                 manifest.note("field-missing", path, "a worker group needs a groupName")
         elif group.name == HEAD_GROUP:
             message = f"a worker group must not be called {HEAD_GROUP}: KubeRay counts the head as its first worker"
-            manifest.note("group-name-reserved", path, message, "choose another groupName")
+            manifest.note("group-name-reserved", path, message, "Choose another groupName.")
         elif group.name in first:
             other = first[group.name]
             message = f"groupName {group.name} is that of worker group {other}, too: only one of both gets its pods"
-            manifest.note("group-name-duplicate", path, message, "give every worker group its own groupName")
+            manifest.note("group-name-duplicate", path, message, "Give every worker group its own groupName.")
         elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
             message = f'groupName "{group.name}" is no label value: the API server refuses its pods'
-            hint = "use at most 63 letters, digits, - _ and . with a letter or digit at both ends"
-            hint += " (57 with numOfHosts above 1)" if group.hosts > 1 else ""
+            limit = "57 (numOfHosts is above 1)" if group.hosts > 1 else "63"
+            hint = f"Use at most {limit} letters, digits, - _ and . with a letter or digit at both ends."
             manifest.note("group-name-invalid", path, message, hint)
         first.setdefault(group.name, index)
 

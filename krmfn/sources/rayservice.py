@@ -24,7 +24,7 @@ def read_rayservice(manifest: Manifest) -> Group | None:
     prune(manifest)
     if manifest.get(_HEAD_SERVICE):
         message = "a RayService must not name its head service: KubeRay refuses it"
-        manifest.note("ray-service-refused", _HEAD_SERVICE, message, "remove the name")
+        manifest.note("ray-service-refused", _HEAD_SERVICE, message, "Remove the name.")
     check_owned_cluster(manifest, CLUSTER)
     group = read_cluster_spec(manifest, CLUSTER)
     if group is not None:
@@ -38,5 +38,5 @@ def _check_upgrade(manifest: Manifest) -> None:
     if strategy == "None" or manifest.options.naming == "Revisioned":
         return
     message = "an upgrade builds a second cluster whose pods join the same gang, already filled by those of the first"
-    hint = "set naming: Revisioned, so that an upgrade brings a gang of its own"
+    hint = "Set naming: Revisioned, so that an upgrade brings a gang of its own."
     manifest.note("rollout-shares-gang", ("spec", "upgradeStrategy"), message, hint)

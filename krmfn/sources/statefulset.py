@@ -18,7 +18,7 @@ def read_statefulset(manifest: Manifest) -> Group | None:
     leaf = read_replicas(manifest, "statefulset")
     if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
         message = f"the {leaf.pods} pods are made one after the other, each when the one before is ready (OrderedReady)"
-        hint = "set podManagementPolicy: Parallel"
+        hint = "Set podManagementPolicy: Parallel."
         if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
             return None
     return leaf

@@ -44,7 +44,7 @@ def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
     count_path = (*path, "replicas")
     replicas = manifest.count(count_path, 1)
     if replicas < 0:
-        manifest.note("count-negative", count_path, f"replicas is {replicas}", "use 0 or more")
+        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
         return None
     template = manifest.template((*path, "template"), replicas, count_path)
     if template and replicas == 0:

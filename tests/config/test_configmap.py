@@ -62,8 +62,8 @@ def test_no_data_is_all_defaults(data: Any) -> None:
 @pytest.mark.parametrize(
     ("key", "text", "message", "hint"),
     [
-        ("gang.mincount", "3", "unknown key 'mincount'", "did you mean minCount?"),
-        ("gangs", "3", "unknown key 'gangs'", "did you mean gang?"),
+        ("gang.mincount", "3", "unknown key 'mincount'", "Did you mean minCount?"),
+        ("gangs", "3", "unknown key 'gangs'", "Did you mean gang?"),
         ("gang.minCount", "x", 'unknown value "x"', "Replicas"),
         ("gang.minCount", "0", "0 is out of range", ""),
         ("gang", "x", 'should be a mapping, not "x"', ""),

@@ -93,14 +93,14 @@ def test_every_key() -> None:
 @pytest.mark.parametrize(
     ("value", "path", "message", "hint"),
     [
-        (make({"gangs": {}}), "spec.gangs", "unknown key 'gangs'", "did you mean gang?"),
-        (make({"gang": {"min-count": 3}}), "spec.gang.min-count", "unknown key", "did you mean minCount?"),
+        (make({"gangs": {}}), "spec.gangs", "unknown key 'gangs'", "Did you mean gang?"),
+        (make({"gang": {"min-count": 3}}), "spec.gang.min-count", "unknown key", "Did you mean minCount?"),
         (make({"kubernetes": {"vresion": "1.37"}}), "spec.kubernetes.vresion", "unknown key", "mean version?"),
         (
             make({"kubernetes": {"featureGates": {"compositePodGroups": True}}}),
             "spec.kubernetes.featureGates.compositePodGroups",
             "unknown key",
-            "did you mean CompositePodGroup?",
+            "Did you mean CompositePodGroup?",
         ),
         (make({"gang": {"granularity": "group"}}), "spec.gang.granularity", 'unknown value "group"', "mean Group?"),
         (make({"gang": {"granularity": "Node"}}), "spec.gang.granularity", "unknown value", "Cluster or Group"),
@@ -118,11 +118,11 @@ def test_every_key() -> None:
             "without quotes",
         ),
         (make({"kuberay": {"version": "latest"}}), "spec.kuberay.version", "does not have the form", "CRDs"),
-        (make({"kuberay": {"manages": "volcano"}}), "spec.kuberay.manages", "unknown value", "did you mean Volcano?"),
+        (make({"kuberay": {"manages": "volcano"}}), "spec.kuberay.manages", "unknown value", "Did you mean Volcano?"),
         (make({"select": "None"}), "spec.select", 'unknown value "None"', "OptIn or All"),
         (make({"select": True}), "spec.select", "should not be true", "OptIn or All or a mapping"),
         (make({"select": {}}), "spec.select", "is empty", "kinds"),
-        (make({"select": {"kind": ["Job"]}}), "spec.select.kind", "unknown key", "did you mean kinds?"),
+        (make({"select": {"kind": ["Job"]}}), "spec.select.kind", "unknown key", "Did you mean kinds?"),
         (make({"select": {"kinds": "Job"}}), "spec.select.kinds", "should be a list", ""),
         (make({"select": {"kinds": [1]}}), "spec.select.kinds.0", "should be a string, not 1", 'quotes: "1"'),
         (make({"select": {"labelSelector": "a in (b"}}), "spec.select.labelSelector", "parentheses", "kubectl"),
@@ -136,11 +136,11 @@ def test_every_key() -> None:
         ),
         (make({"cluster": []}), "spec.cluster", "should be a mapping", ""),
         (make(7), "spec", "should be a mapping, not 7", ""),
-        (make(spce={}), "spce", "unknown key", "did you mean spec?"),
-        (make(kind="GangSchedulings"), "kind", "unknown value", "did you mean GangScheduling?"),
+        (make(spce={}), "spce", "unknown key", "Did you mean spec?"),
+        (make(kind="GangSchedulings"), "kind", "unknown value", "Did you mean GangScheduling?"),
         (make(kind="Deployment"), "kind", 'this is a "Deployment"', "krmfn.dev/v1alpha1 GangScheduling"),
-        (make(kind=None), "kind", "is missing", "write kind: GangScheduling"),
-        (make(apiVersion="krmfn.dev/v1"), "apiVersion", "unknown value", "did you mean krmfn.dev/v1alpha1?"),
+        (make(kind=None), "kind", "is missing", "Write kind: GangScheduling"),
+        (make(apiVersion="krmfn.dev/v1"), "apiVersion", "unknown value", "Did you mean krmfn.dev/v1alpha1?"),
     ],
 )
 def test_mistake(value: Any, path: str, message: str, hint: str) -> None:
@@ -164,5 +164,5 @@ def test_a_mistake_reads_as_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings(make({"gang": {"granularity": "group"}}))
     assert str(caught.value) == (
-        'spec.gang.granularity: unknown value "group" (did you mean Group? Allowed: Cluster or Group)'
+        'spec.gang.granularity: unknown value "group". Did you mean Group? Allowed: Cluster or Group.'
     )

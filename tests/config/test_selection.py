@@ -90,8 +90,8 @@ def test_annotation(key: str, text: str, field: str, value: Any) -> None:
     ("key", "text", "message", "hint"),
     [
         ("gang", "yes", 'unknown value "yes"', "true or false"),
-        ("gang", "True", 'unknown value "True"', "did you mean true?"),
-        ("granularity", "group", 'unknown value "group"', "did you mean Group?"),
+        ("gang", "True", 'unknown value "True"', "Did you mean true?"),
+        ("granularity", "group", 'unknown value "group"', "Did you mean Group?"),
         ("min-count", "0", "0 is out of range", "1 to"),
         ("min-count", "-1", "-1 is out of range", ""),
         ("min-count", "many", 'unknown value "many"', "Replicas or MinReplicas"),

@@ -26,7 +26,7 @@ def test_mistyped_field_of_a_group(field: str, meant: str) -> None:
     reading = read(raycluster(workers("a", "-/-/4", **{"replicas": 2} if meant != "replicas" else {}, **{field: 3})))
     (note,) = [note for note in reading.notes if note.rule == "field-unknown"]
     assert format_path(note.path) == f"spec.workerGroupSpecs[0].{field}"
-    assert (note.current, note.hint) == (3, f"did you mean {meant}?")
+    assert (note.current, note.hint) == (3, f"Did you mean {meant}?")
 
 
 @pytest.mark.parametrize("field", ["image", "maxSurge", "newField", "priority", "rayStartParams"])

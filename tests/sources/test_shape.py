@@ -103,9 +103,9 @@ def test_keys_of_single_groups() -> None:
 @pytest.mark.parametrize(
     ("granularity", "keys", "hint"),
     [
-        ("Cluster", {"tpu": "rack"}, "set granularity: Group"),
-        ("Group", {"tpus": "rack"}, "did you mean tpu?"),
-        ("Group", {"xyz": "rack"}, "its groups are head, cpu and tpu"),
+        ("Cluster", {"tpu": "rack"}, "Set granularity: Group."),
+        ("Group", {"tpus": "rack"}, "Did you mean tpu?"),
+        ("Group", {"xyz": "rack"}, "Its groups are head, cpu and tpu."),
     ],
 )
 def test_key_of_a_group_that_is_not_there(granularity: Any, keys: dict[str, str], hint: str) -> None:
