@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from krmfn.checks.quantity import parse_quantity
 from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.quantity import parse_quantity
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item

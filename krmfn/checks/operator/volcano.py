@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.facts import read_resources
-from krmfn.checks.quantity import format_quantity
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_int, as_mapping, as_text, dig
 from krmfn.checks.wording import count, suggest
 from krmfn.findings import Finding, Note, Rule
+from krmfn.quantity import format_quantity
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census

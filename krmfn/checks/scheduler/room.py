@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.facts import read_resources
-from krmfn.checks.quantity import format_quantity
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list, as_mapping, as_text, dig
 from krmfn.findings import Finding, Note, Rule
+from krmfn.quantity import format_quantity
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census, Gang
