@@ -20,7 +20,7 @@ def test_schemas_say_what_the_tags_say(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_metadata_has_no_enforced_rules(release: str) -> None:
-    """Rules of stage alpha are never returned. Otherwise an opaque ObjectMeta would make a difference, and the schemas would have to carry that tag."""
+    """Rules of stage alpha are never returned. Others would make an opaque ObjectMeta matter."""
     schemas = read_schemas(release)
     for name in ("v1.ObjectMeta", "v1.OwnerReference"):
         rules = {statement.rule.split()[0] for statement in read_schema(name, schemas[name])}
