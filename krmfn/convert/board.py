@@ -1,0 +1,98 @@
+"""The objects of one conversion while it runs: what is there, what was made, what goes, and what was said.
+
+Knows identities and links, and no release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from krmfn.findings import Finding, Note
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.reconcile.links import Site, find_sites
+from krmfn.reconcile.marked import Identity, identify
+from krmfn.targets.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
+
+NATIVE = "scheduling.k8s.io"
+_GROUPS = frozenset({NATIVE, "scheduling.volcano.sh", "scheduling.x-k8s.io"})
+
+
+class Board:
+    """Items by kind, and the record of what happened to them. Steps edit items in place."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        """Takes the items as they are; the sequence itself is not changed."""
+        self.items = list(items)
+        self.removed: list[Item] = []
+        self.owners: dict[int, Item] = {}
+        self.findings: list[Finding] = []
+
+    def of(self, group: str, kind: str) -> list[Item]:
+        """The items of a kind, those made in this conversion included."""
+        return [item for item in self.items if (item.ref.group, item.kind) == (group, kind)]
+
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Item | None:
+        """The item with this identity."""
+        wanted = Identity(group, kind, namespace, name)
+        return next((item for item in self.items if identify(item.ref) == wanted), None)
+
+    def add(self, value: dict[str, Any], owner: Item) -> Item:
+        """An object that did not exist, beside `owner`."""
+        item = Item.new(value)
+        self.items.append(item)
+        self.owners[id(item)] = self.owners.get(id(owner), owner)
+        return item
+
+    def remove(self, item: Item) -> None:
+        """Take an item out."""
+        self.items.remove(item)
+        if id(item) not in self.owners:
+            self.removed.append(item)
+
+    def note(self, item: Item, rule: str, message: str, path: Path = (), hint: str = "") -> None:
+        """Say something about an item; about one that was made here, at the item it was made for."""
+        self.findings.append(Finding(self.owners.get(id(item), item), Note(rule, path, message, hint=hint)))
+
+    def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
+        """Run `change(item, *arguments)`; where the text cannot be edited, say so."""
+        try:
+            change(item, *arguments)
+        except EditRefused as refused:
+            self.note(item, "edit-refused", f"{item.ref} cannot be edited: {refused}")
+
+    def sites(self) -> Iterator[tuple[Item, Site]]:
+        """Every link in a pod template of the input, with the item it stands in."""
+        for item in self.items:
+            if item.ref.group not in _GROUPS:
+                for site in list(find_sites(item.value)):
+                    yield item, site
+
+
+def move_mark(source: Item, kind: str) -> dict[str, Any]:
+    """Labels and annotations for an object made for `source`: our marks if it carries them, nothing else."""
+    mark = source.annotations.get(GENERATED_FROM)
+    if not mark:
+        return {}
+    wave = {"Workload": "-3", "PodGroup": "-1"}[kind]
+    return {"labels": {MANAGED_BY: MANAGER}, "annotations": {GENERATED_FROM: mark, SYNC_WAVE: wave}}
+
+
+def describe(api_version: str, kind: str, name: str, source: Item, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """An object of `name` in the namespace of `source`."""
+    space = {"namespace": source.namespace} if source.namespace else {}
+    metadata = {"name": name, **space, **move_mark(source, kind)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": dict(spec)}
+
+
+def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Mapping[str, Any], bool]]:
+    """Every template of a Workload with its path, and whether it is a composite; parents first."""
+    for key in ("podGroupTemplates", "compositePodGroupTemplates"):
+        entries = value.get(key) if isinstance(value, Mapping) else None
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, Mapping):
+                place = (*path, key, index)
+                yield place, entry, key.startswith("composite")
+                yield from walk_templates(entry, place)

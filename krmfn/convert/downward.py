@@ -1,0 +1,191 @@
+"""Steps to an earlier release: 1.37 to 1.36, 1.36 to 1.35. What an earlier release has no word for is lost, and said.
+
+Source: section 10.3 of the API reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from krmfn.convert.board import NATIVE, Board, describe, walk_templates
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.names import slug
+from krmfn.targets.layout import LIST_LIMIT
+
+_LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})
+_MODES: Final = {"single": "Pod", "all": "PodGroup"}
+#: Fields that 1.35 has no word for.
+_NOT_IN_1_35: Final = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
+_JOBS: Final[Mapping[str, Path]] = {
+    "Job": ("spec", "scheduling"),
+    "CronJob": ("spec", "jobTemplate", "spec", "scheduling"),
+}
+
+
+# --- 1.37 to 1.36 ---------------------------------------------------------------------------------------------------
+
+
+def to_1_36(board: Board) -> None:
+    """v1beta1 and v1alpha3 to v1alpha2: trees become lists of groups that know nothing of each other."""
+    for item in board.of(NATIVE, "Workload"):
+        if item.api_version in _LATEST:
+            board.edit(item, _lower_workload, board)
+    for item in board.of(NATIVE, "PodGroup"):
+        if item.api_version in _LATEST:
+            board.edit(item, _lower_group, board)
+    for item in board.of(NATIVE, "CompositePodGroup"):
+        _lose(board, item, "the group itself: its children are scheduled one by one", ("spec",))
+        board.remove(item)
+    for kind, path in _JOBS.items():
+        for item in board.of("batch", kind):
+            if item.get(path) is not None:
+                _lose(board, item, "scheduling of a Job; its controller decides by itself there", path)
+                board.edit(item, Item.remove, path)
+
+
+def _lower_workload(item: Item, board: Board) -> None:
+    leaves = []
+    for path, template, is_composite in walk_templates(item.get(("spec",))):
+        lost = {"preemptionPolicy", *(("schedulingConstraints", "disruptionMode") if is_composite else ())}
+        _lose_fields(board, item, template, path, lost)
+        if not is_composite:
+            kept = {key: value for key, value in template.items() if key != "preemptionPolicy"}
+            leaves.append(_respell_mode(kept))
+        elif _quorum(template) is not None:
+            message = f"that {_quorum(template)} groups of template {template.get('name')} start together"
+            _lose(board, item, message, (*path, "schedulingPolicy"))
+    if len(leaves) > LIST_LIMIT:
+        message = f"{len(leaves)} templates: 1.36 has room for {LIST_LIMIT}; the object stays as it is"
+        board.note(
+            item, "convert-impossible", message, ("spec",), "Generate one group for all pods (granularity Cluster)."
+        )
+        return
+    item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
+    item.set(("spec", "podGroupTemplates"), leaves)
+    item.remove(("spec", "compositePodGroupTemplates"))
+
+
+def _quorum(template: Mapping[str, Any]) -> Any:
+    policy = template.get("schedulingPolicy")
+    gang = policy.get("gang") if isinstance(policy, Mapping) else None
+    return gang.get("minGroupCount") if isinstance(gang, Mapping) else None
+
+
+def _lower_group(item: Item, board: Board) -> None:
+    spec = item.get(("spec",)) or {}
+    _lose_fields(board, item, spec, ("spec",), {"preemptionPolicy"})
+    item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
+    reference = spec.get("workloadRef")
+    if isinstance(reference, Mapping):
+        names = {"workloadName": "workloadName", "templateName": "podGroupTemplateName"}
+        workload = {new: reference[old] for old, new in names.items() if old in reference}
+        item.set(("spec", "podGroupTemplateRef"), {"workload": workload})
+    for key in ("workloadRef", "parentCompositePodGroupName", "preemptionPolicy"):
+        item.remove(("spec", key))
+    mode = _respell_mode(spec).get("disruptionMode")
+    if mode is not None:
+        item.set(("spec", "disruptionMode"), mode)
+
+
+def _respell_mode(fields: Mapping[str, Any]) -> dict[str, Any]:
+    mode = fields.get("disruptionMode")
+    if not isinstance(mode, Mapping):
+        return dict(fields)
+    return {**fields, "disruptionMode": next((_MODES[key] for key in mode if key in _MODES), "Pod")}
+
+
+# --- 1.36 to 1.35 ---------------------------------------------------------------------------------------------------
+
+
+def to_1_35(board: Board) -> None:
+    """v1alpha2 to v1alpha1: PodGroups go, pods name the Workload and one of its groups."""
+    used: dict[tuple[str, str, str], list[Item]] = {}
+    for group in [item for item in board.of(NATIVE, "PodGroup") if item.api_version == f"{NATIVE}/v1alpha2"]:
+        used.setdefault((group.namespace, *_template_of(board, group)), []).append(group)
+    references: dict[tuple[str, str], dict[str, str]] = {}
+    for (space, workload, template), groups in used.items():
+        for group in groups:
+            reference = {"name": workload, "podGroup": template}
+            if len(groups) > 1:
+                reference["podGroupReplicaKey"] = slug(group.name)
+            references[space, group.name] = reference
+    for item in board.of(NATIVE, "Workload"):
+        if item.api_version == f"{NATIVE}/v1alpha2":
+            board.edit(item, _lower_templates, board, used)
+    for item, site in board.sites():
+        if site.path[-1] == "podGroupName":
+            found = references.get((item.namespace, site.value))
+            if found is None:
+                board.note(
+                    item,
+                    "convert-unresolved",
+                    f"the pods name PodGroup {site.value}, which is not in the input",
+                    site.path,
+                )
+            else:
+                board.edit(item, _link, site.whole[0], found)
+    for groups in used.values():
+        for group in groups:
+            board.remove(group)
+
+
+def _template_of(board: Board, group: Item) -> tuple[str, str]:
+    """The names of a group's Workload and template; a Workload is made for a group that has none."""
+    reference = group.get(("spec", "podGroupTemplateRef", "workload"))
+    if isinstance(reference, Mapping):
+        name, template = str(reference.get("workloadName")), str(reference.get("podGroupTemplateName"))
+        workload = board.find(NATIVE, "Workload", group.namespace, name)
+        entries = workload.get(("spec", "podGroupTemplates")) if workload else None
+        if any(isinstance(entry, Mapping) and entry.get("name") == template for entry in entries or ()):
+            return name, template
+    spec = {key: value for key, value in (group.get(("spec",)) or {}).items() if key != "podGroupTemplateRef"}
+    name = group.name
+    if board.find(NATIVE, "Workload", group.namespace, name):
+        board.note(group, "convert-name-taken", f"{group.ref} needs a Workload of its name, and there is one already")
+    else:
+        value = describe(
+            f"{NATIVE}/v1alpha2", "Workload", name, group, {"podGroupTemplates": [{"name": "pods", **spec}]}
+        )
+        board.add(value, group)
+    return name, "pods"
+
+
+def _lower_templates(item: Item, board: Board, used: Mapping[tuple[str, str, str], list[Item]]) -> None:
+    groups = []
+    for path, template, _ in walk_templates(item.get(("spec",))):
+        _lose_fields(board, item, template, path, _NOT_IN_1_35)
+        members = used.get((item.namespace, item.name, str(template.get("name"))), [])
+        groups.append({"name": template.get("name"), "policy": _policy_of(board, item, template, members)})
+    item.set(("apiVersion",), f"{NATIVE}/v1alpha1")
+    item.set(("spec", "podGroups"), groups)
+    item.remove(("spec", "podGroupTemplates"))
+
+
+def _policy_of(board: Board, item: Item, template: Mapping[str, Any], members: Iterable[Item]) -> Any:
+    """The policy of the groups, because it is theirs that counts; the template's where they differ."""
+    policies = [group.get(("spec", "schedulingPolicy")) for group in members]
+    if policies and all(policy == policies[0] for policy in policies):
+        return policies[0]
+    if policies:
+        _lose(board, item, f"that groups of template {template.get('name')} have policies of their own", ("spec",))
+    return template.get("schedulingPolicy")
+
+
+def _link(item: Item, old: Path, reference: Mapping[str, str]) -> None:
+    item.remove(old)
+    item.set((*old[:-1], "workloadRef"), dict(reference))
+
+
+# --- what is lost ---------------------------------------------------------------------------------------------------
+
+
+def _lose_fields(board: Board, item: Item, fields: Mapping[str, Any], path: Path, names: Iterable[str]) -> None:
+    for name in sorted(set(names) & set(fields)):
+        if fields[name] not in (None, {}, [], ""):
+            _lose(board, item, name, (*path, name))
+
+
+def _lose(board: Board, item: Item, what: str, path: Path) -> None:
+    board.note(item, "convert-lost", f"{item.ref}: the earlier release has no word for {what}", path)

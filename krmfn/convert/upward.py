@@ -1,0 +1,188 @@
+"""Steps to a later release: 1.35 to 1.36, 1.36 to 1.37. Nothing is lost on the way.
+
+Source: section 10.2 of the API reference (types v1alpha1, v1alpha2, v1alpha3, v1beta1 of scheduling.k8s.io).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from krmfn.convert.board import NATIVE, Board, describe, walk_templates
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.names import name_group, shorten, slug
+
+_MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
+
+
+# --- 1.35 to 1.36 ---------------------------------------------------------------------------------------------------
+
+
+def to_1_36(board: Board) -> None:
+    """Workload v1alpha1 to v1alpha2: every group that pods use becomes a PodGroup, and the pods name it."""
+    workloads = {
+        (item.namespace, item.name): item
+        for item in board.of(NATIVE, "Workload")
+        if item.api_version == f"{NATIVE}/v1alpha1"
+    }
+    made: dict[tuple[str, str, str, str], str] = {}
+    for item, site in board.sites():
+        if site.path[-2:] == ("workloadRef", "name"):
+            reference = item.get(site.whole[0])
+            workload = workloads.get((item.namespace, site.value))
+            group, key = str(reference.get("podGroup", "")), str(reference.get("podGroupReplicaKey") or "")
+            entry = _find_entry(workload, group)
+            if workload is None or entry is None:
+                what = f"group {group} of Workload {site.value}" if workload else f"Workload {site.value}"
+                board.note(item, "convert-unresolved", f"the pods name {what}, which is not in the input", site.path)
+                continue
+            place = (item.namespace, site.value, group, key)
+            if place not in made:
+                made[place] = _add_group(board, workload, entry, key)
+            board.edit(item, _link, site.whole[0], made[place])
+    for (space, name), workload in workloads.items():
+        for entry in workload.get(("spec", "podGroups")) or ():
+            if not any(place[:3] == (space, name, entry.get("name")) for place in made):
+                _add_group(board, workload, entry, "")
+        board.edit(workload, _rename_templates)
+
+
+def _find_entry(workload: Item | None, group: str) -> Mapping[str, Any] | None:
+    entries = workload.get(("spec", "podGroups")) if workload else None
+    return next((entry for entry in entries or () if isinstance(entry, Mapping) and entry.get("name") == group), None)
+
+
+def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str) -> str:
+    """A PodGroup for a group of the Workload: called like it if it is its only one, else with the group's name."""
+    template = str(entry.get("name", ""))
+    entries = workload.get(("spec", "podGroups"))
+    alone = len(entries) == 1 and not key
+    name = workload.name if alone else name_group(workload.name, slug(template))
+    name = shorten(f"{name}-{key}") if key else name
+    reference = {"workload": {"workloadName": workload.name, "podGroupTemplateName": template}}
+    spec = {"podGroupTemplateRef": reference, "schedulingPolicy": entry.get("policy")}
+    existing = board.find(NATIVE, "PodGroup", workload.namespace, name)
+    if existing:
+        board.note(
+            existing, "convert-name-taken", f"{existing.ref} exists, and {workload.ref} needs a group of that name"
+        )
+    else:
+        board.add(describe(f"{NATIVE}/v1alpha2", "PodGroup", name, workload, spec), workload)
+    return name
+
+
+def _link(item: Item, old: Path, name: str) -> None:
+    item.remove(old)
+    item.set((*old[:-1], "schedulingGroup", "podGroupName"), name)
+
+
+def _rename_templates(workload: Item) -> None:
+    templates = [
+        {"schedulingPolicy" if key == "policy" else key: value for key, value in entry.items()}
+        for entry in workload.get(("spec", "podGroups")) or ()
+        if isinstance(entry, Mapping)
+    ]
+    workload.set(("apiVersion",), f"{NATIVE}/v1alpha2")
+    workload.set(("spec", "podGroupTemplates"), templates)
+    workload.remove(("spec", "podGroups"))
+
+
+# --- 1.36 to 1.37 ---------------------------------------------------------------------------------------------------
+
+
+def to_1_37(board: Board) -> None:
+    """Workload and PodGroup to v1beta1: references and disruption modes are spelled anew."""
+    for item in board.of(NATIVE, "Workload"):
+        if item.api_version == f"{NATIVE}/v1alpha2":
+            board.edit(item, _raise_workload, board)
+    for item in board.of(NATIVE, "PodGroup"):
+        if item.api_version == f"{NATIVE}/v1alpha2":
+            board.edit(item, _raise_group, board)
+    for item in board.of("batch", "Job"):
+        if _had_a_gang_by_itself(item):
+            message = "clusters of 1.36 with the gate WorkloadWithJob gave this Job a gang by themselves; 1.37 does not"
+            board.note(item, "convert-job", message, ("spec",), "Opt in with krmfn.dev/gang, or set spec.scheduling.")
+
+
+def _had_a_gang_by_itself(job: Item) -> bool:
+    spec = job.get(("spec",)) or {}
+    pods = spec.get("parallelism")
+    is_linked = job.get(("spec", "template", "spec", "schedulingGroup")) is not None
+    is_fixed = spec.get("completionMode") == "Indexed" and spec.get("completions") == pods
+    return isinstance(pods, int) and pods > 1 and is_fixed and not is_linked and "scheduling" not in spec
+
+
+def to_latest_version(board: Board) -> None:
+    """v1alpha3 to v1beta1, which 1.37 serves both: they differ in name only. CompositePodGroup has no other version."""
+    for kind in ("Workload", "PodGroup"):
+        for item in board.of(NATIVE, kind):
+            if item.api_version == f"{NATIVE}/v1alpha3":
+                board.edit(item, Item.set, ("apiVersion",), f"{NATIVE}/v1beta1")
+
+
+def _raise_workload(item: Item, board: Board) -> None:
+    item.set(("apiVersion",), f"{NATIVE}/v1beta1")
+    for path, template, _ in list(walk_templates(item.get(("spec",)))):
+        _respell_mode(item, (*path, "disruptionMode"), template.get("disruptionMode"))
+    _split(item, board)
+
+
+def _raise_group(item: Item, board: Board) -> None:
+    item.set(("apiVersion",), f"{NATIVE}/v1beta1")
+    reference = item.get(("spec", "podGroupTemplateRef", "workload"))
+    if isinstance(reference, Mapping):
+        names = {"workloadName": "workloadName", "podGroupTemplateName": "templateName"}
+        item.set(("spec", "workloadRef"), {new: reference[old] for old, new in names.items() if old in reference})
+    item.remove(("spec", "podGroupTemplateRef"))
+    mode = item.get(("spec", "disruptionMode"))
+    _respell_mode(item, ("spec", "disruptionMode"), mode)
+    if mode == "PodGroup" and item.get(("spec", "schedulingPolicy", "basic")) is not None:
+        message = "a group without quorum is disrupted as a whole, which later releases may refuse"
+        board.note(item, "convert-doubtful", message, ("spec", "disruptionMode"), "Use disruptionMode single.")
+
+
+def _respell_mode(item: Item, path: Path, mode: Any) -> None:
+    if isinstance(mode, str) and mode in _MODES:
+        item.set(path, _MODES[mode])
+
+
+def _split(item: Item, board: Board) -> None:
+    """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
+    templates = item.get(("spec", "podGroupTemplates")) or []
+    priorities: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    for template in templates:
+        priorities.setdefault((template.get("priorityClassName") or "", template.get("priority")), []).append(template)
+    if len(priorities) < 2:
+        return
+    (_, kept), *others = priorities.items()
+    for (class_name, priority), moved in others:
+        name = shorten(f"{item.name}-{slug(class_name or 'no-class' if priority is None else str(priority))}")
+        spec = {key: value for key, value in item.get(("spec",)).items() if key != "podGroupTemplates"}
+        value = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
+        if board.find(NATIVE, "Workload", item.namespace, name):
+            board.note(item, "convert-name-taken", f"Workload {name} exists, and templates of {item.ref} need the name")
+            continue
+        board.add(value, item)
+        names = {template.get("name") for template in moved}
+        _move_groups(board, item, name, names)
+        moving = ", ".join(sorted(map(str, names)))
+        message = f"templates of different priority cannot share a Workload: {moving} moved to {name}"
+        board.note(item, "convert-split", message)
+    item.set(("spec", "podGroupTemplates"), kept)
+
+
+def _move_groups(board: Board, workload: Item, name: str, templates: set[Any]) -> None:
+    for group in board.of(NATIVE, "PodGroup"):
+        for field, key in (
+            (("spec", "podGroupTemplateRef", "workload"), "podGroupTemplateName"),
+            (("spec", "workloadRef"), "templateName"),
+        ):
+            reference = group.get(field)
+            if (
+                isinstance(reference, Mapping)
+                and group.namespace == workload.namespace
+                and reference.get("workloadName") == workload.name
+                and reference.get(key) in templates
+            ):
+                group.set((*field, "workloadName"), name)
