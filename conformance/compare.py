@@ -13,10 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from conformance.offline import Unanswered, answer
+from conformance.offline import Unanswered, answer, answer_apply
 from conformance.storage import Record
 from conformance.versions import Profile, read_profiles
+from krmfn.checks.server import Mode
 from krmfn.checks.server.strategy import STORED_UID
+from krmfn.checks.server.verdict import Verdict
 from krmfn.krm.paths import format_path
 
 REASONS = {
@@ -38,6 +40,9 @@ FOREIGN = {
 }
 
 
+APPLIES: dict[str, Mode] = {"apply": "server-side-apply", "threeWay": "apply"}
+
+
 class Disagreement(NamedTuple):
     """`group` says how: code, fields, texts, crash or unanswered."""
 
@@ -48,48 +53,72 @@ class Disagreement(NamedTuple):
 
 
 def compare_records(records: Iterable[Record]) -> tuple[list[Disagreement], int, float]:
-    """(disagreements, records compared, seconds in the checker)."""
+    """(disagreements, answers compared, seconds in the checker)."""
     profiles: dict[str, Profile] = read_profiles()
     found: list[Disagreement] = []
     count, spent = 0, 0.0
     for record in records:
-        began = time.perf_counter()
-        difference = compare_record(profiles[record["profile"]], record)
-        spent += time.perf_counter() - began
-        count += 1
-        if difference:
-            found.append(difference)
+        profile = profiles[record["profile"]]
+        for way, verdict in read_answers(record):
+            began = time.perf_counter()
+            difference = compare_answer(profile, record, way, verdict)
+            spent += time.perf_counter() - began
+            count += 1
+            if difference:
+                found.append(difference)
     return found, count, spent
 
 
-def compare_record(profile: Profile, record: Record) -> Disagreement | None:
-    verdict = record["verdict"]
+def read_answers(record: Record) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The main answer of a record, and those to applies that were made."""
+    yield "", record["verdict"]
+    for way in APPLIES:
+        if way in record and "skipped" not in record[way]:
+            yield way, record[way]
+
+
+def compare_answer(profile: Profile, record: Record, way: str, verdict: dict[str, Any]) -> Disagreement | None:
     try:
-        ours = answer(profile, record)
+        ours = answer_apply(profile, record, APPLIES[way]) if way else answer(profile, record)
     except Unanswered as problem:
-        return Disagreement(f"unanswered {problem}", record, None, verdict)
+        return Disagreement(f"{way} unanswered {problem}", record, None, verdict)
     except Exception:  # a crash is a finding, too: it must not end the comparison
-        return Disagreement("crash", record, traceback.format_exc(limit=-3), verdict)
-    theirs = [cause for cause in verdict.get("causes", ()) if not is_foreign(record["kind"], cause["field"])]
+        return Disagreement(f"{way} crash", record, traceback.format_exc(limit=-3), verdict)
+    if way and (verdict.get("code", 400) in (400, 409, 500) or is_patch(verdict)):
+        # Where and how an apply ends that cannot be read depends on the client and its patch.
+        return None if not ours.accepted else Disagreement(f"{way} refused, ours {ours.code}", record, None, verdict)
+    difference = compare_verdicts(record, verdict, ours, "raw" not in record and not way)
+    return Disagreement(f"{way} {difference}".strip(), record, describe(ours), verdict) if difference else None
+
+
+def compare_verdicts(record: Record, verdict: dict[str, Any], ours: Verdict, whole_texts: bool) -> str:
+    """What differs, or an empty string."""
+    kind = record["kind"]
+    theirs = [cause for cause in verdict.get("causes", ()) if not is_foreign(kind, cause["field"])]
+    causes = [cause for cause in ours.causes if not is_foreign(kind, format_path(cause.path))]
     foreign = verdict["code"] == 422 and len(theirs) < len(verdict.get("causes", ()))
     expected = (201 if record["operation"] == "create" else 200) if foreign and not theirs else verdict["code"]
-    causes = [cause for cause in ours.causes if not is_foreign(record["kind"], format_path(cause.path))]
     if foreign and not theirs and ours.code == 422 and not causes:
-        return None
+        return ""
     if ours.code != expected:
-        return Disagreement(f"code {expected}, ours {ours.code}", record, describe(ours), verdict)
+        return f"code {expected}, ours {ours.code}"
     if expected == 422:
-        ours_set = sorted({(REASONS[cause.type], format_path(cause.path)) for cause in causes})
-        theirs_set = sorted({(cause["reason"], cause["field"]) for cause in theirs})
-        if ours_set != theirs_set:
-            return Disagreement("fields", record, describe(ours), verdict)
-        ours_texts = sorted({(format_path(cause.path), clean(cause.message)) for cause in causes})
-        theirs_texts = sorted({(cause["field"], clean(cause["message"])) for cause in theirs})
-        if ours_texts != theirs_texts:
-            return Disagreement("texts", record, describe(ours), verdict)
-    elif expected in (400, 403, 409) and "raw" not in record and clean(ours.message) != clean(verdict["message"]):
-        return Disagreement(f"text of {expected}", record, describe(ours), verdict)
-    return None
+        if {(REASONS[cause.type], format_path(cause.path)) for cause in causes} != {
+            (cause["reason"], cause["field"]) for cause in theirs
+        }:
+            return "fields"
+        if {(format_path(cause.path), clean(cause.message)) for cause in causes} != {
+            (cause["field"], clean(cause["message"])) for cause in theirs
+        }:
+            return "texts"
+    elif expected in (400, 403, 409) and whole_texts and clean(ours.message) != clean(verdict["message"]):
+        return f"text of {expected}"
+    return ""
+
+
+def is_patch(verdict: dict[str, Any]) -> bool:
+    """Whether the server could not read the object that a patch made: it then calls the whole patch invalid."""
+    return any(cause["field"] == "patch" for cause in verdict.get("causes", ()))
 
 
 def is_foreign(kind: str, field: str) -> bool:

@@ -13,6 +13,7 @@ from conformance.address import GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.storage import Record
 from conformance.versions import Profile
+from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create, mark_stored, update, update_status
@@ -70,6 +71,15 @@ def answer(profile: Profile, record: Record) -> Verdict:
     if record["operation"] == "status":
         return update_status(kind, body, stored)
     return update(kind, body, stored, facts)
+
+
+def answer_apply(profile: Profile, record: Record, mode: Mode) -> Verdict:
+    """The checker's answer to the same change by an apply. Raises Unanswered."""
+    gates = dict.fromkeys(profile.gates, True)
+    verdict = validate_update(record["object"], record["old"], profile.release.name, gates, mode, facts_of(profile))
+    if verdict is None:
+        raise Unanswered("kind")
+    return verdict
 
 
 def answer_raw(kind: Kind, text: str, facts: Facts) -> Verdict:
