@@ -32,6 +32,13 @@ def test_kinds_that_share_a_module_are_all_in_the_table() -> None:
     assert (foreign, training) == (set(REASONS), set(ROLES))
 
 
+def test_the_mapping_page_names_every_kind() -> None:
+    page = (FOLDER.parent.parent / "docs" / "reference" / "mapping.md").read_text(encoding="utf-8")
+    table = page.partition("## Kinds")[2].partition("## Names")[0]
+    assert [kind for _, kind in SOURCES if kind not in table] == []
+    assert [group for group, _ in SOURCES if group not in table] == []
+
+
 _NOTING = ("note", "decline")
 
 
