@@ -97,14 +97,10 @@ def test_functions_of_the_repository_run_only_with_the_administrators_flags(app:
     assert canary.exists()
 
 
-def test_discovery_wants_a_kustomization_and_a_configuration(app: Path) -> None:
-    command = PLUGIN["spec"]["discover"]["find"]["command"]
-    assert run(*command, cwd=app).stdout == ""
-    (app / "krmfn.yaml").touch()
-    assert run(*command, cwd=app).stdout == "kustomization.yaml\n"
-    (app / "kustomization.yaml").unlink()
-    done = run(*command, cwd=app)
-    assert (done.returncode, done.stdout) == (0, "")
+def test_there_is_no_discovery() -> None:
+    """With one, Argo CD refuses an Application that names the plugin and does not match (`cmpSupports` in
+    argoproj/argo-cd, `util/app/discovery`), and takes the plugin for Applications that did not ask for it."""
+    assert "discover" not in PLUGIN["spec"]
 
 
 def test_the_sidecar_patch_applies_and_mounts_what_the_plugin_needs(tmp_path: Path) -> None:
