@@ -61,6 +61,12 @@ def _gitops() -> Iterable[Rule]:
     return (check.rule for check in list_checks())
 
 
+def _converting() -> Iterable[Rule]:
+    from krmfn.convert.rules import RULES
+
+    return RULES
+
+
 #: In the order in which a build needs them: the first ones are on the function's path.
 PARTS: tuple[Callable[[], Iterable[Rule]], ...] = (
     _sources,
@@ -71,6 +77,7 @@ PARTS: tuple[Callable[[], Iterable[Rule]], ...] = (
     _operator,
     _gitops,
     _server,
+    _converting,
 )
 
 

@@ -1,0 +1,76 @@
+"""Between releases: what is converted equals what would have been generated, and losses are said."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.convert import RELEASES
+from krmfn.krm.item import Item
+from krmfn.targets import emit
+from tests.convert.inputs import CPU, SHAPES, generated, plain, rules, run
+from tests.targets.trees import cluster, gang, job, settings, workers
+
+
+@pytest.mark.parametrize("to", RELEASES)
+@pytest.mark.parametrize("start", RELEASES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_generating_anew(shape: str, start: str, to: str) -> None:
+    items, done = run(generated(SHAPES[shape], start), to)
+    assert plain(items) == plain(generated(SHAPES[shape], to))
+    expected = ["convert-recreate"] if "1.35" in (start, to) and start != to else []
+    assert rules(done) == expected
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_nothing_to_do_changes_no_byte(release: str) -> None:
+    items = generated(SHAPES["job"], release)
+    texts = [item.text for item in items]
+    after, done = run(items, release)
+    assert [item.text for item in after] == texts
+    assert (done.added, done.removed, done.findings) == ((), (), ())
+
+
+def test_flat_groups_survive_the_way_up() -> None:
+    """Side by side before, side by side after: a conversion does not invent a tree."""
+    root = cluster(CPU, workers(1, "gpu", 2))
+    items, done = run(generated(root, "1.36"), "1.37")
+    assert {item.kind for item in items} == {"RayCluster", "Workload", "PodGroup"}
+    assert rules(done) == []
+    back, _ = run(items, "1.36")
+    assert plain(back) == plain(generated(root, "1.36"))
+
+
+def test_a_tree_is_lost_on_the_way_down() -> None:
+    root = cluster(CPU, workers(1, "gpu", 2))._replace(topology_key="zone")
+    items, done = run(generated(root, "1.37"), "1.36")
+    assert [item.kind for item in done.removed] == ["CompositePodGroup"]
+    said = [finding.note.message.partition("for ")[2] for finding in done.findings]
+    assert said == [
+        "schedulingConstraints",
+        "that 3 groups of template cluster start together",
+        "the group itself: its children are scheduled one by one",
+    ]
+    (workload,) = (item for item in items if item.kind == "Workload")
+    assert [entry["name"] for entry in workload.get(("spec", "podGroupTemplates"))] == ["head", "cpu", "gpu"]
+    assert all("parent" not in item.text for item in items if item.kind == "PodGroup")
+
+
+def test_too_many_templates() -> None:
+    root = cluster(*(workers(index, f"g{index}", 1) for index in range(8)))
+    items = [item for item in generated(cluster(CPU), "1.37") if item.kind == "RayCluster"]
+    items += [Item.new(value) for value in emit(gang(root), settings("1.37")).objects]
+    assert "convert-impossible" in rules(run(items, "1.36")[1])
+
+
+def test_modes_are_spelled_anew() -> None:
+    for mode in ("All", "Single"):
+        root = job(2)._replace(disruption_mode=mode)
+        assert plain(run(generated(root, "1.36"), "1.37")[0]) == plain(generated(root, "1.37"))
+        assert plain(run(generated(root, "1.37"), "1.36")[0]) == plain(generated(root, "1.36"))
+
+
+def test_what_1_35_has_no_word_for() -> None:
+    root = job(2, priority_class="high")._replace(topology_key="zone", disruption_mode="All")
+    _, done = run(generated(root, "1.37"), "1.35")
+    lost = {finding.note.path[-1] for finding in done.findings if finding.note.rule == "convert-lost"}
+    assert lost == {"disruptionMode", "priorityClassName", "schedulingConstraints"}
