@@ -57,6 +57,12 @@ CONFIG = Option(
 COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
 QUIET = Option(("-q", "--quiet"), "Errors only: no warnings, notes or progress.", False, flag=True)
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
+UPDATE = Option(
+    ("--update",),
+    "How the change is sent: by kubectl and Argo CD, by Flux, or as a PUT of the manifest alone.",
+    "apply",
+    ("apply", "server-side-apply", "replace"),
+)
 FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
 
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)

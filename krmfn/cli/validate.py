@@ -8,7 +8,7 @@ from typing import Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, Option, UsageError
+from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
 from krmfn.cli.progress import track
 from krmfn.files import GIT, read_paths, read_revision
 from krmfn.manifests import Manifests, load
@@ -17,12 +17,7 @@ SUMMARY = "Checks manifests offline: as the API server, the scheduler and the op
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
-    Option(
-        ("--update",),
-        "How the change is sent: by kubectl and Argo CD, by Flux, or as a PUT of the manifest alone.",
-        "apply",
-        ("apply", "server-side-apply", "replace"),
-    ),
+    UPDATE,
     Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
     FAIL_ON,
     Option(("--fix",), "Make the edits that findings propose.", False, flag=True),

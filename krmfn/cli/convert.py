@@ -1,0 +1,44 @@
+"""`krmfn convert --to`: scheduling objects and links of one release, or of another scheduler, for another release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.cli.findings import exit_status, report_aside
+from krmfn.cli.options import COLOR, PATHS, QUIET, RELEASES, Option, UsageError
+from krmfn.cli.output import CHECK, WRITE, is_in_files, print_stream, rewrite
+from krmfn.cli.progress import track
+from krmfn.convert import convert
+from krmfn.files import read_paths
+from krmfn.manifests import load
+from krmfn.pipeline import to_results
+
+SUMMARY = "Rewrites groups and links for another Kubernetes release, and says what gets lost on the way."
+ARGUMENTS = PATHS
+OPTIONS = (
+    Option(("--to",), "The release; PodGroups of Volcano and scheduler-plugins become native ones.", choices=RELEASES),
+    WRITE,
+    CHECK,
+    COLOR,
+    QUIET,
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Converts all manifests together. Raises UsageError."""
+    if not options["to"]:
+        raise UsageError(f"--to is missing: krmfn convert --to {RELEASES[-1]} {' '.join(words)}")
+    in_files = is_in_files(words, options)
+    manifests = load(track(list(read_paths(words)), "reading", options))
+    done = convert(manifests.items, options["to"])
+    results = [*manifests.problems, *to_results(done.findings)]
+    report_aside(results, options)
+    status = exit_status(results, unreadable=manifests.unreadable)
+    if status:
+        return status
+    if in_files:
+        changes = rewrite(manifests, done.added, done.removed, options)
+        return int(bool(changes) and bool(options["check"]))
+    print_stream(manifests, done.added, done.removed)
+    return 0

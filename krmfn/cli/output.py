@@ -1,0 +1,77 @@
+"""Edited manifests on their way out: as one stream, into their files, or as the difference that this would make."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.cli.options import Option, UsageError
+from krmfn.krm import Item
+from krmfn.manifests import Manifests, join
+
+if TYPE_CHECKING:
+    from krmfn.reconcile import Addition
+    from krmfn.rewriting import Change
+
+WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
+CHECK = Option(
+    ("--check",),
+    "Write nothing; show what --write would change, and exit with 1 if it is anything.",
+    False,
+    flag=True,
+)
+
+
+def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
+    """Whether --write or --check is given. Raises UsageError where there are no files to write."""
+    chosen = [name for name in ("write", "check") if options[name]]
+    if len(chosen) == 2:
+        raise UsageError("--write and --check exclude each other")
+    streams = [word for word in words if word == "-" or word.startswith("git:")]
+    if chosen and streams:
+        raise UsageError(f"--{chosen[0]} needs files: {streams[0]} is none")
+    return bool(chosen)
+
+
+def rewrite(
+    manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Mapping[str, Any]
+) -> list[Change]:
+    """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
+    from krmfn.kustomization import NotPossible
+    from krmfn.rewriting import plan_changes, spell_diff, write
+
+    try:
+        changes = plan_changes(manifests.files, added, removed)
+    except NotPossible as reason:
+        raise UsageError(str(reason)) from None
+    if options["check"]:
+        sys.stdout.write(spell_diff(changes))
+        return changes
+    write(changes)
+    if not options["quiet"]:
+        for path, old, new in changes:
+            sys.stderr.write(f"{'removed' if new is None else 'wrote' if old is None else 'updated'} {path}\n")
+    return changes
+
+
+def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
+    """All manifests as one stream on stdout. Files that steer tools are left out of several files."""
+    gone = {id(item) for item in removed}
+    new = [Item.new(addition.value) for addition in added]
+    shown = [file for file in manifests.files if not file.steers or len(manifests.files) == 1]
+    for file in shown:
+        for item in [item for item in file.stream.items if id(item) in gone]:
+            file.stream.remove(item)
+    # One file can be a list that takes the new objects in; several are a stream, and they come last.
+    if len(shown) == 1:
+        for item in new:
+            shown[0].stream.append(item)
+        new = []
+    parts = [*(file.stream.render() for file in shown), *(item.text.encode() for item in new)]
+    sys.stdout.buffer.write(join(parts))
+
+
+def count_files(changes: Sequence[Change]) -> str:
+    """`1 file is`, `2 files are`."""
+    return "1 file is" if len(changes) == 1 else f"{len(changes)} files are"

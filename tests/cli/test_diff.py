@@ -1,0 +1,108 @@
+"""`krmfn diff`: paths and revisions, rendered or not; the plan in every format."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Call
+
+needs_kustomize = pytest.mark.skipif(
+    not shutil.which("kustomize"),
+    reason="kustomize is missing: go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1",
+)
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    """The folder under git, one commit; the work tree asks for two pods less since."""
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+    path = folder / "base/job.yaml"
+    path.write_text(path.read_text().replace("parallelism: 8", "parallelism: 6"))
+    return folder
+
+
+def test_a_count_is_updated_in_place(repository: Path, krmfn: Call) -> None:
+    done = krmfn("diff", "--no-render", "git:HEAD", "base")
+    assert done.code == 0
+    assert "spec.schedulingPolicy.gang.minCount: 8 -> 6" in done.out
+    assert done.out.splitlines()[-1].startswith("0 refused, 0 to be replaced, 0 removed, 0 new, ")
+
+
+def test_an_immutable_field_needs_a_replacement(repository: Path, krmfn: Call) -> None:
+    path = repository / "base/job.yaml"
+    path.write_text(
+        path.read_text().replace('gang: "true"', 'gang: "true", krmfn.dev/topology-key: topology.kubernetes.io/zone')
+    )
+    done = krmfn("diff", "--no-render", "git:HEAD", "base")
+    assert done.code == 1
+    assert "Must be replaced" in done.out
+    assert "PodGroup job-train" in done.out
+    assert "finalizer" in done.out
+
+
+def test_json_and_markdown(repository: Path, krmfn: Call) -> None:
+    document = json.loads(krmfn("diff", "-q", "--no-render", "-o", "json", "git:HEAD", "base").out)
+    assert document["summary"]["update"] == 3
+    assert "PodGroup job-train" in krmfn("diff", "--no-render", "-o", "markdown", "git:HEAD", "base").out
+
+
+def test_revision_of_another_path(repository: Path, krmfn: Call) -> None:
+    done = krmfn("diff", "--no-render", "git:HEAD:base/job.yaml", "base/raycluster.yaml")
+    assert "Removed" in done.out
+    assert "New" in done.out
+
+
+def test_says_when_it_cannot_render(repository: Path, krmfn: Call) -> None:
+    git_only = repository / "bin"
+    git_only.mkdir()
+    (git_only / "git").symlink_to(shutil.which("git") or "git")
+    done = krmfn("diff", "git:HEAD:base", "base", PATH=str(git_only))
+    assert "base is read as it lies there, because kustomize is not on the PATH to render it" in done.err
+    assert done.code == 0
+
+
+@needs_kustomize
+def test_kustomizations_are_rendered_on_both_sides(repository: Path, krmfn: Call) -> None:
+    (repository / "top").mkdir()
+    (repository / "top/kustomization.yaml").write_text("resources: [../base]\nnamePrefix: prod-\n")
+    git(repository, "add", "top")
+    git(repository, "commit", "-q", "-m", "second")
+    done = krmfn("diff", "git:HEAD", "top")
+    assert done.code == 0
+    assert "Job prod-train" in done.out
+    assert "PodGroup job-prod-train" in done.out
+    assert "base/job.yaml" not in done.out  # rendered text has no place that could be edited
+
+
+@needs_kustomize
+def test_kustomize_failing_is_told(repository: Path, krmfn: Call) -> None:
+    (repository / "base/kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
+    done = krmfn("diff", "git:HEAD:base", "base")
+    assert done.code == 2
+    assert done.err.startswith("krmfn: base: kustomize build: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["git:HEAD:nowhere", "base"], "nowhere holds no manifest at revision HEAD"),
+        (["git:nothing", "base"], "git:nothing"),
+        (["base", "nowhere"], "nowhere: no such file or folder"),
+    ],
+)
+def test_a_side_that_is_missing(words: list[str], message: str, repository: Path, krmfn: Call) -> None:
+    done = krmfn("diff", "--no-render", *words)
+    assert (done.out, done.code) == ("", 2)
+    assert message in done.err
