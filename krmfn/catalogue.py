@@ -37,6 +37,12 @@ def _reading() -> Iterable[Rule]:
     return RULES
 
 
+def _files() -> Iterable[Rule]:
+    from krmfn.manifests import RULES
+
+    return RULES
+
+
 def _server() -> Iterable[Rule]:
     from krmfn.checks.server.rules import RULES
 
@@ -73,6 +79,7 @@ PARTS: tuple[Callable[[], Iterable[Rule]], ...] = (
     _targets,
     _configuration,
     _reading,
+    _files,
     _scheduler,
     _operator,
     _gitops,

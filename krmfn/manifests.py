@@ -9,10 +9,31 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from krmfn.files import ManifestFile
+from krmfn.findings import Rule
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 STEERING = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "unreadable",
+        "server",
+        "error",
+        "A file is neither YAML nor JSON.",
+        "Nothing in it can be checked or generated, and an apply of it would fail. The other files are still looked at.",
+        "Correct the text at the place that the message names.",
+    ),
+    Rule(
+        "skipped",
+        "gitops",
+        "info",
+        "A document was not read, because it is a template.",
+        "Text with {{ in it becomes a manifest only after a tool such as Helm has rendered it.",
+        "Give the rendered manifests to this tool: `helm template … | krmfn validate -`.",
+    ),
+)
 
 
 class Manifest(NamedTuple):
