@@ -133,6 +133,7 @@ def take_census(
 ) -> Census:
     """Count. `members` come from the sources; other kinds with pod templates are counted here."""
     known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
+    was_read = {item_id for item_id, _ in known}
     by_kind: dict[tuple[str, str], list[Item]] = {}
     templates: list[Template] = []
     groups: list[Group] = []
@@ -141,7 +142,10 @@ def take_census(
     for item in objects:
         by_kind.setdefault((item.ref.group, item.kind), []).append(item)
         for member in from_item(item):
-            templates.append(_template(known.pop((id(item), member.path), member)))
+            read = known.pop((id(item), member.path), None)
+            # A source that has read the object leaves out the templates that make no pods.
+            absent = member._replace(pods=0) if id(item) in was_read else member
+            templates.append(_template(read or absent))
         groups.extend(read_groups(item))
         composite = read_composite(item)
         if composite:

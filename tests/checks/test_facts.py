@@ -81,7 +81,7 @@ def test_link_fields_of_crds_and_gates_of_components() -> None:
     )
     assert facts.kept_fields["rayclusters.ray.io"] == ["schedulingGroup"]
     assert facts.gates["kube-scheduler"]["GenericWorkload"] is False
-    assert facts.schedulers == {"default-scheduler", "batch"}
+    assert facts.schedulers == frozenset({"default-scheduler", "batch"})
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", ["x"], {"nodes": 3}, {"items": [3, {"kind": 4}]}, {"nodes": [3]}])

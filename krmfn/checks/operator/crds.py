@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import Check
+from krmfn.checks.selected import is_selected
 from krmfn.checks.values import as_list, as_mapping, as_text, dig
-from krmfn.config import options_for
 from krmfn.config.crds import KEEPERS, kuberay_keeps, link_field
 from krmfn.findings import Finding, Note, Rule
 from krmfn.tree import Path
@@ -70,9 +70,9 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     for name, fields in census.facts.kept_fields.items():
         if name.partition(".")[2] == item.ref.group and name.startswith(item.kind.lower()):
             return field in fields, f"the facts say that the CRD {name} keeps {', '.join(map(str, fields)) or 'none'}"
+    if is_selected(item, settings):
+        return None, ""  # the source of the resource has said it
     if item.ref.group == "ray.io":
-        if options_for(settings, item).options is not None:
-            return None, ""  # the source of the resource has said it
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
     if item.kind == "MPIJob" and item.api_version.endswith("/v2beta1"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import Check
+from krmfn.checks.selected import is_selected
 from krmfn.checks.values import dig
 from krmfn.findings import Finding, Note, Rule
 
@@ -56,6 +57,8 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
         item, link = template.item, template.link
         if link is not None and item.ref.group == "ray.io" and id(item) not in seen:
             seen.add(id(item))
+            if is_selected(item, settings):
+                continue
             message = (
                 f"the operator (kuberay.manages: {settings.kuberay.manages}) gives all Ray pods to {name}, which does "
                 f"not read the group {link.group}"

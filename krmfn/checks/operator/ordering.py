@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
+from krmfn.checks.selected import is_selected
 from krmfn.checks.values import as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
 from krmfn.findings import Finding, Note, Rule
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 
-def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
+        if is_selected(item, settings):
+            continue
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             message = (
                 f"the second pod is made when the first is ready, and the first waits for {gang.group.quorum} pods of "
@@ -29,9 +32,11 @@ def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, Note("statefulset-ordered", path, message, "OrderedReady", "Parallel", hint))
 
 
-def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """One group over replicated jobs that start one after another."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
+        if is_selected(item, settings):
+            continue
         jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
         ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
         waiting = [index for index, job in enumerate(jobs) if as_list(dig(job, "dependsOn"))]
@@ -53,10 +58,10 @@ def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(item, Note("jobset-ordered", path, message, hint=hint))
 
 
-def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
+def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
     """A LeaderWorkerSet whose workers come when the leader is ready."""
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
-        if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
+        if dig(item.value, "spec", "startupPolicy") != "LeaderReady" or is_selected(item, settings):
             continue
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)

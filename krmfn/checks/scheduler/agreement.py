@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.gates import is_on
 from krmfn.checks.rule import Check
+from krmfn.checks.selected import is_selected
 from krmfn.checks.values import as_int, as_text
 from krmfn.checks.wording import join
 from krmfn.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Template
+    from krmfn.checks.census import Census, Gang, Template
     from krmfn.checks.facts import Facts
     from krmfn.config import Settings
 
@@ -20,9 +21,9 @@ NEVER = "Never"
 _DEFAULT_POLICY = "PreemptLowerPriority"
 
 
-def find_scheduler_differs(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang name different schedulers."""
-    for gang in census.gangs:
+    for gang in _list_gangs(census, settings):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
             if first is not None and template.scheduler != first.scheduler:
@@ -57,9 +58,9 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(template.item, note, "error" if known is not None and name not in _OTHER_SCHEDULERS else None)
 
 
-def find_priority_differs(census: Census, _: Settings) -> Iterator[Finding]:
+def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang have different priorities."""
-    for gang in census.gangs:
+    for gang in _list_gangs(census, settings):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
             if first is None or _same(census.facts, first.priority_class, template.priority_class):
@@ -100,7 +101,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang, or pods and their root group, differ in the preemption policy."""
     compare = is_on(settings, "PodGroupPreemptionPolicy")
-    for gang in census.gangs:
+    for gang in _list_gangs(census, settings):
         policies = [(template, _policy(census, template)) for template in gang.templates]
         if not policies:
             continue
@@ -139,6 +140,13 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
 
 #: Schedulers that have groups of their own and ignore those of scheduling.k8s.io.
 _OTHER_SCHEDULERS = frozenset({"volcano", "kai-scheduler", "yunikorn"})
+
+
+def _list_gangs(census: Census, settings: Settings) -> Iterator[Gang]:
+    """Gangs whose pods no target has compared already."""
+    for gang in census.gangs:
+        if not all(is_selected(owner, settings) for owner in gang.owners):
+            yield gang
 
 
 def _linked(census: Census) -> Iterator[Template]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.groups import Group, disruption_mode
 from krmfn.checks.rule import Check
 from krmfn.checks.scheduler.trees import list_families, list_groups
+from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.findings import Finding, Note, Rule
 
@@ -59,6 +60,8 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
         if len(roots) < 2 or broken or owners[key].ref.group in _STAGED:
             continue
         owner = owners[key]
+        if settings.release != "1.37" and is_selected(owner, settings):
+            continue
         names = join([root.name for root in roots.values()])
         message = (
             f"the pods of {owner.kind} {owner.name} are in {len(roots)} groups that know nothing of each other "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
+from krmfn.checks.selected import is_selected
 from krmfn.checks.values import as_int, dig
 from krmfn.findings import Finding, Note, Rule
 
@@ -58,7 +59,7 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, Note("failed-index-starves", path, message, limit, hint=hint))
 
 
-def find_runs_share_group(census: Census, _: Settings) -> Iterator[Finding]:
+def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """Runs of a CronJob or RayCronJob that overlap and link to one group."""
     for gang in census.gangs:
         for owner in gang.owners:
@@ -73,6 +74,8 @@ def find_runs_share_group(census: Census, _: Settings) -> Iterator[Finding]:
                 )
             else:
                 continue
+            if is_selected(owner, settings):
+                continue
             message = (
                 f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run fill the gang "
                 "of the next, which then starts in parts"
@@ -80,13 +83,13 @@ def find_runs_share_group(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(owner, Note("runs-share-group", path, message, dig(owner.value, *path) or "Allow", hint=hint))
 
 
-def find_rollout_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
     for gang in census.gangs:
         for owner in gang.owners:
             if (owner.ref.group, owner.kind) != ("apps", "Deployment") or gang.group.policy != "gang":
                 continue
-            if dig(owner.value, "spec", "strategy", "type") != "Recreate":
+            if dig(owner.value, "spec", "strategy", "type") != "Recreate" and not is_selected(owner, settings):
                 message = (
                     f"a rolling update adds new pods to the gang {gang.group.name} beside the old ones, which fill the "
                     "quorum: the new pods are not scheduled together"
@@ -96,14 +99,14 @@ def find_rollout_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(owner, Note("rollout-shares-group", path, message, "RollingUpdate", "Recreate", hint))
 
 
-def find_upgrade_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A RayService that builds its next cluster beside the old one, with the same group."""
     for gang in census.gangs:
         for owner in gang.owners:
             strategy = dig(owner.value, "spec", "upgradeStrategy", "type")
             if (owner.ref.group, owner.kind) != ("ray.io", "RayService") or strategy == "None":
                 continue
-            if owner.annotations.get("krmfn.dev/naming") == "Revisioned":
+            if is_selected(owner, settings):
                 continue
             message = (
                 "an upgrade builds a second cluster beside the first one, and both link to the group "
