@@ -67,7 +67,7 @@ def join(name: str, members: Sequence[Member]) -> Joined:
     When no member wants granularity Group, all pods are one leaf. Otherwise the trees become the children of one root
     that waits for all of them, called after their resources.
     """
-    notes: list[tuple[int, Note]] = []
+    notes = [(index, _note_ordered(member)) for index, member in enumerate(members) if _starts_in_order(member.group)]
     naming = "Revisioned" if any(member.options.naming == "Revisioned" for member in members) else "Stable"
     groups = [_own(member.group, index) for index, member in enumerate(members)]
     apart = any(member.options.granularity == "Group" for member in members)
@@ -84,6 +84,16 @@ def join(name: str, members: Sequence[Member]) -> Joined:
     mode: Any = _agree(modes, "disruption-mode", notes)
     leaf = _merge(Composite(name, tuple(groups), None))
     return Joined(leaf._replace(topology_key=key, disruption_mode=mode), naming, tuple(notes))
+
+
+def _starts_in_order(group: Group) -> bool:
+    return isinstance(group, Composite) and group.min_group_count is None
+
+
+def _note_ordered(member: Member) -> Note:
+    message = f"the groups of this {member.ref.kind} start one after the other, so a gang over all of them never starts"
+    path = ("metadata", "annotations", "krmfn.dev/gang-group")
+    return Note("ordered-start-deadlock", path, message, hint="Let them start at once, or take it out of the gang.")
 
 
 def _merge(group: Group) -> Leaf:

@@ -40,6 +40,8 @@ def flatten(gang: Gang, release: str) -> Flat:
         message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {LIST_LIMIT}"
         hint = "Use granularity Cluster (one group for all pods), or Kubernetes 1.37, where groups can be nested."
         return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), LIST_LIMIT, hint),))
+    if root.min_group_count is None:
+        return Flat(nodes, _note_topology(root))  # they need not start together
     notes = (_note_apart(root, release), *_note_topology(root)) if len(nodes) > 1 else ()
     first = nodes[0].group
     if isinstance(first, Leaf) and first.pods == 1 and len(nodes) > 1:

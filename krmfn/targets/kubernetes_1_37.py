@@ -11,12 +11,12 @@ from krmfn.names import shorten
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.emission import Emission, Gang, Link, Target
 from krmfn.targets.gates import check_gates, needed_gates
-from krmfn.targets.layout import Node, TooLarge, lay_out, prune, walk
+from krmfn.targets.layout import LIST_LIMIT, Node, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.marks import Kind, describe
 from krmfn.targets.remarks import blame, check_quorums, note_layout, note_too_large
 from krmfn.targets.revision import revise
 from krmfn.targets.workload import link_pods, refer_to_owner
-from krmfn.tree import Leaf
+from krmfn.tree import Composite, Group, Leaf
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
@@ -34,18 +34,19 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if root is None:
         return Emission((), (), ())
     try:
-        layout = lay_out(gang.name, root)
+        layouts = _lay_out(gang.name, root)
     except TooLarge as large:
         return Emission((), (), (note_too_large(gang, str(large)),))
     agreed = agree(gang)
     common = _common_fields(agreed)
-    template, kind = _describe_template(layout, common), _template_list(layout)
-    workload = describe(_WORKLOAD, gang.name, gang, {**refer_to_owner(gang), kind: [template]})
+    templates = {_template_list(layouts[0]): [_describe_template(layout, common) for layout in layouts]}
+    workload = describe(_WORKLOAD, gang.name, gang, {**refer_to_owner(gang), **templates})
     composites: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
     links: list[Link] = []
-    parents = {child.name: node.name for node in walk(layout) for child in node.children}
-    for node in walk(layout):
+    nodes = [node for layout in layouts for node in walk(layout)]
+    parents = {child.name: node.name for node in nodes for child in node.children}
+    for node in nodes:
         spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
         spec["workloadRef"] = {"workloadName": gang.name, "templateName": node.template}
         spec |= _describe_policy(node, common) | _policy_of_preemption(agreed, settings)
@@ -59,11 +60,20 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     objects = (workload, *composites, *groups)
     notes = (
         *agreed.notes,
-        *check_quorums(gang, layout),
+        *check_quorums(gang, *layouts),
         *check_gates(needed_gates(_RELEASE, objects), settings.feature_gates),
-        *note_layout(layout),
+        *note_layout(*layouts),
     )
     return blame(Emission(objects, tuple(links), notes))
+
+
+def _lay_out(gang_name: str, root: Group) -> tuple[Node, ...]:
+    """One tree; or groups side by side where the root would wait for none of them, since that needs fewer gates."""
+    if isinstance(root, Composite) and root.min_group_count is None and not root.topology_key:
+        flat = lay_out_flat(gang_name, root)
+        if len(flat) == len(root.children) <= LIST_LIMIT:
+            return flat
+    return (lay_out(gang_name, root),)
 
 
 def _common_fields(agreed: Agreement) -> dict[str, Any]:

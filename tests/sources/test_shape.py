@@ -189,6 +189,15 @@ def test_one_leaf_has_one_answer(options: dict[str, Any], annotation: str) -> No
     ]
 
 
+def test_groups_that_start_in_order_cannot_join() -> None:
+    pod = PodTemplate(0, ("spec",), 2, ("spec",))
+    apart = Composite("jobset", (Leaf("a", (pod,), 2), Leaf("b", (pod,), 2)), None)
+    member = Member(ResourceRef("jobset.x-k8s.io/v1alpha2", "JobSet", "js"), apart, make_options())
+    assert [(index, note.rule) for index, note in join("both", [make_member(), member]).notes] == [
+        (1, "ordered-start-deadlock")
+    ]
+
+
 def test_one_silent_resource_follows_the_other() -> None:
     joined = join("both", [make_member("Job"), make_member(topology_key="zone")])
     assert (joined.group.topology_key, joined.notes) == ("zone", ())
