@@ -14,7 +14,6 @@ from typing import NamedTuple
 from krmfn.files import InputMissing
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
-from krmfn.krm.source import Source
 
 #: The names that kustomize looks for, in its order.
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -77,7 +76,7 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
     place cannot be edited (a list behind an alias, a field that is no list).
     """
     text = data or _NEW_KUSTOMIZATION.encode()
-    kustomization = Item(Source(text, path), 0, len(text))
+    kustomization = Item.parse(text, path)
     for field, wanted in entries.items():
         for entry in wanted:
             listed = kustomization.get((field,))
@@ -97,7 +96,7 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
 
 def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) -> bytes:
     """The kustomization without `entries` (list name to entries). Raises Unreadable and NotPossible."""
-    kustomization = Item(Source(data, path), 0, len(data))
+    kustomization = Item.parse(data, path)
     for field, unwanted in entries.items():
         gone = {posixpath.normpath(entry) for entry in unwanted}
         listed = kustomization.get((field,))
@@ -148,7 +147,7 @@ def _plan_config(path: str, release: str) -> PlannedFile:
     old = _read(path)
     if old is None:
         return PlannedFile(path, _NEW_CONFIG.format(release=release).encode(), None)
-    config = Item(Source(old, path), 0, len(old))
+    config = Item.parse(old, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
@@ -168,13 +167,13 @@ def _is_listed(path: str, data: bytes | None) -> bool:
         return False
     for entry in _entries(path, data, "transformers"):
         text = entry.encode() if "\n" in entry else _read(os.path.join(os.path.dirname(path), entry))
-        if text and Item(Source(text, entry), 0, len(text)).kind == CONFIG_KIND:
+        if text and Item.parse(text, entry).kind == CONFIG_KIND:
             return True
     return False
 
 
 def _entries(path: str, data: bytes, field: str) -> list[str]:
-    listed = Item(Source(data, path), 0, len(data)).get((field,))
+    listed = Item.parse(data, path).get((field,))
     return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
-    from krmfn.krm.item import Item, Problem
+    from krmfn.krm.item import Item
     from krmfn.krm.paths import Path, format_path
+    from krmfn.krm.problems import Problem
     from krmfn.krm.resource_list import ResourceList
     from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
     from krmfn.krm.running import guard, run, spell_result
@@ -39,8 +40,9 @@ __all__ = [
 
 _HOMES = {
     "errors": ("EditRefused", "Misconfigured", "Unreadable"),
-    "item": ("Item", "Problem"),
+    "item": ("Item",),
     "paths": ("Path", "format_path"),
+    "problems": ("Problem",),
     "resource_list": ("ResourceList",),
     "results": ("ABSENT", "FileRef", "ResourceRef", "Result", "has_errors"),
     "running": ("guard", "run", "spell_result"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krmfn.krm.composing import compose
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json, looks_like_json
 from krmfn.krm.list_reading import Offsets, read_listing
@@ -43,6 +44,13 @@ class Sharing:
         found = [node for offset, node in self.anchors.get(name, ()) if offset < before]
         return found[-1] if found else None
 
+    def frame(self, index: int, json: bool) -> Frame:
+        """What the document's items share; `index` is its number in the file."""
+        frame = Frame(self.source, index=index, json=json)
+        frame.find_anchor = self.find
+        frame.is_used = self.is_used
+        return frame
+
     def is_used(self, name: str, behind: int) -> bool:
         """Whether the text behind a byte may use an anchor: true for every `*name` there."""
         return self.source.data.find(b"*" + name.encode(), behind, self.end) >= 0
@@ -70,29 +78,27 @@ def read_resource_list(source: Source) -> ResourceList:
         root = compose(text)
     if not isinstance(root, Mapping):
         raise Unreadable("expected a ResourceList, found " + ("nothing" if root is None else "something else"))
-    sharing = Sharing(source, start, end)
+    frame = Sharing(source, start, end).frame(0, json)
     words = {key.content: follow(node) for key, node in root.pairs if isinstance(key, Scalar)}
     api_version, kind = (_spell(words.get(name)) for name in ("apiVersion", "kind"))
     check_version(api_version, kind)
-    listing, entries = read_listing(source, text, start, root, json=json, index=0, find_anchor=sharing.find)
+    listing, entries = read_listing(source, text, start, root, frame)
     config = entries.get("functionConfig")
     function_config = None
     if isinstance(follow(config) if config else None, Mapping):
         assert config is not None
-        function_config = cut_item(source, text, config, Offsets(text, start), json, sharing)
-    for item in listing.items:
-        item.outside_users = sharing.is_used
+        function_config = cut_item(text, config, Offsets(text, start), frame)
     return ResourceList(source, listing, api_version, function_config)
 
 
-def cut_item(source: Source, text: str, node: Node, at: Offsets, json: bool, sharing: Sharing) -> Item:
+def cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
     """Cut a node out of a document as an item of its own."""
     if isinstance(node, Mapping) and not node.flow:
         start = node.start
         leaf = last_leaf(node)
         end = max(next_line(text, visible_end(text, node)), leaf.end if is_block_scalar(leaf) else 0)
-        return Item(source, at(start), at(end), pad=column(text, start), find_anchor=sharing.find)
-    return Item(source, at(node.start), at(node.end), json=json, find_anchor=sharing.find)
+        return Item(frame.indented(column(text, start)), at(start), at(end))
+    return Item(frame, at(node.start), at(node.end))
 
 
 def _spell(node: Node | None) -> str:
@@ -173,7 +179,8 @@ def _read_json_stream(source: Source, start: int) -> list[Part] | None:
         except Unreadable:
             return None
         if isinstance(root, Mapping):
-            part = _unpack(source, text, root, at, at(root.start), at(end), start, len(parts), json=True)
+            frame = Sharing(source, start, len(source.data)).frame(len(parts), json=True)
+            part = _unpack(text, root, start, (at(root.start), at(end)), frame)
             if part is not None:
                 parts.append(part)
         offset = end
@@ -197,12 +204,9 @@ def _read_document(
         return None
     if not isinstance(root, Mapping):
         return None
-    part = _unpack(source, text, root, Offsets(text, begin), before, end, begin, index, json=False)
-    remarks = _find_remarks(source, before, begin)
-    if remarks and part is not None:
-        for item in part.items:
-            item.remarks = remarks
-    return part
+    frame = Sharing(source, begin, end).frame(index, json=False)
+    frame.remarks = _find_remarks(source, before, begin)
+    return _unpack(text, root, begin, (before, end), frame)
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
@@ -222,19 +226,15 @@ def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, s
     return tuple(remarks)
 
 
-def _unpack(
-    source: Source, text: str, root: Mapping, at: Offsets, before: int, end: int, begin: int, index: int, *, json: bool
-) -> Part | None:
+def _unpack(text: str, root: Mapping, begin: int, span: tuple[int, int], frame: Frame) -> Part | None:
+    """Make a part of a document; `begin` is the first byte of `text`, `span` the bytes of the whole part."""
     words = {read_key(key): follow(node) for key, node in root.pairs}
     api_version, kind = _spell(words.get("apiVersion")), _spell(words.get("kind"))
-    sharing = Sharing(source, begin, end)
     if kind.endswith("List") and isinstance(words.get("items"), Sequence):
-        listing, _ = read_listing(source, text, begin, root, json=json, index=index, find_anchor=sharing.find)
-        for item in listing.items:
-            item.outside_users = sharing.is_used
+        listing, _ = read_listing(frame.source, text, begin, root, frame)
         objects = [item for item in listing.items if item.kind and item.api_version]
-        return Part(before, end, objects, listing)
+        return Part(*span, objects, listing)
     if not api_version or not kind:
         return None
-    start = at(root.start) if json else begin
-    return Part(before, end, [Item(source, start, end, index=index, json=json)], None)
+    start = begin + len(text[: root.start].encode()) if frame.json else begin
+    return Part(*span, [Item(frame, start, span[1])], None)

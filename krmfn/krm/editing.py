@@ -20,7 +20,8 @@ from krmfn.krm.styling import detect_style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection
 
-_REMOVED = object()
+#: The value of `edit_copy` that takes something out.
+REMOVED: Any = object()
 
 
 class Editor:
@@ -33,6 +34,8 @@ class Editor:
         self.style = detect_style(text, root, json, newline)
         self.used_outside = used_outside
         self.edits: list[tuple[int, int, str]] = []
+        #: Whether something is taken out.
+        self.removes = False
 
     def set(self, path: Path, value: Any) -> bool:
         """Plan to put `value` at `path`; True when it is there, False when the editor has to be asked again."""
@@ -40,26 +43,27 @@ class Editor:
 
     def remove(self, path: Path) -> bool:
         """Plan to take out what stands at `path`; False when the editor has to be asked again."""
-        return self._change([], self.root, path, 0, _REMOVED)
+        self.removes = True
+        return self._change([], self.root, path, 0, REMOVED)
 
     def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
         if isinstance(node, Alias):
-            return self._replace(way, path, _edit_copy(self._read(node), path, depth, value))
+            return self._replace(way, path, edit_copy(self._read(node), path, depth, value))
         if depth == len(path):
             return self._assign(way, node, path, value)
         if isinstance(node, Scalar):
             if self._read(node) is not None:
                 raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
-            return True if value is _REMOVED else self._replace(way, path, _nest(path[depth:], value))
+            return True if value is REMOVED else self._replace(way, path, _nest(path[depth:], value))
         assert isinstance(node, Mapping | Sequence)
         part = path[depth]
         step = find_child(node, part)
         if step is None:
-            return True if value is _REMOVED else self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
+            return True if value is REMOVED else self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
         if step.merged:
             return self._change_merged(way, node, step, path, depth, value)
-        if depth == len(path) - 1 and value is _REMOVED:
+        if depth == len(path) - 1 and value is REMOVED:
             return self._remove(way, step, path)
         return self._change([*way, step], step.node, path, depth + 1, value)
 
@@ -70,9 +74,9 @@ class Editor:
         part = path[depth]
         assert isinstance(node, Mapping)
         merged = self._read(step.node)
-        if value is _REMOVED and depth == len(path) - 1:
+        if value is REMOVED and depth == len(path) - 1:
             raise EditRefused(f"{format_path(path)} comes from a merge key")
-        new = _edit_copy(merged, path, depth + 1, value)
+        new = edit_copy(merged, path, depth + 1, value)
         if same(new, merged):
             return True
         if any(read_key(key) == part for key, _ in node.pairs if not is_merge(key)):
@@ -104,7 +108,8 @@ class Editor:
                 return False
         for key in old:
             if key not in value:
-                self._change(way, node, (*path, key), len(path), _REMOVED)
+                self.removes = True
+                self._change(way, node, (*path, key), len(path), REMOVED)
                 return False
         return True
 
@@ -215,29 +220,29 @@ def _nest(path: Path, value: Any) -> Any:
     return value
 
 
-def _edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
+def edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
     """The same change in plain data; collections on the way are copied, others shared."""
     if depth == len(path):
         return new
     part = path[depth]
     last = depth == len(path) - 1
     if value is None:
-        return _nest(path[depth:], new) if new is not _REMOVED else None
+        return _nest(path[depth:], new) if new is not REMOVED else None
     copied: Any
     if isinstance(part, str) and isinstance(value, dict):
         copied = dict(value)
-        if last and new is _REMOVED:
+        if last and new is REMOVED:
             copied.pop(part, None)
-        elif part in value or new is not _REMOVED:
-            copied[part] = _edit_copy(value.get(part), path, depth + 1, new)
+        elif part in value or new is not REMOVED:
+            copied[part] = edit_copy(value.get(part), path, depth + 1, new)
         return copied
     if isinstance(part, int) and isinstance(value, list) and 0 <= part <= len(value):
         copied = list(value)
-        if last and new is _REMOVED:
+        if last and new is REMOVED:
             del copied[part : part + 1]
         elif part < len(value):
-            copied[part] = _edit_copy(value[part], path, depth + 1, new)
-        elif new is not _REMOVED:
+            copied[part] = edit_copy(value[part], path, depth + 1, new)
+        elif new is not REMOVED:
             copied.append(_nest(path[depth + 1 :], new))
         return copied
     raise EditRefused(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
 from krmfn.krm.lookup import read_key
@@ -22,8 +21,6 @@ from krmfn.krm.places import (
 )
 from krmfn.krm.source import Source
 from krmfn.krm.styling import detect_style, is_multiline
-
-FindAnchor = Callable[[str, int], Node | None]
 
 
 class Offsets:
@@ -49,16 +46,14 @@ class Offsets:
         return byte
 
 
-def read_listing(
-    source: Source, text: str, start: int, root: Mapping, *, json: bool, index: int, find_anchor: FindAnchor | None
-) -> tuple[Listing, dict[str, Node]]:
+def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Frame) -> tuple[Listing, dict[str, Node]]:
     """Find the items of a list document; gives the listing and the document's entries by key.
 
-    `text` is the document, `start` its first byte in the source, `index` its number in the file.
+    `text` is the document, `start` its first byte in the source; `frame` is what its items share.
     """
     listing = Listing(source)
     at = Offsets(text, start)
-    listing.style = detect_style(text, root, json, source.newline)
+    listing.style = detect_style(text, root, frame.json, source.newline)
     listing.root_flow = root.flow
     entries: dict[str, Node] = {}
     keys: dict[str, Node] = {}
@@ -73,7 +68,7 @@ def read_listing(
             keys[name] = key
     _find_foot(listing, text, root, at)
     if "items" in entries:
-        _find_items(listing, text, keys["items"], entries["items"], at, index, json, find_anchor)
+        _find_items(listing, text, keys["items"], entries["items"], at, frame)
     if "results" in entries:
         after = _behind_colon(text, keys["results"])
         listing.results = (at(after), at(max(after, visible_end(text, entries["results"]))))
@@ -110,9 +105,7 @@ def _find_items(
     key: Node,
     node: Node,
     at: Offsets,
-    index: int,
-    json: bool,
-    find_anchor: FindAnchor | None,
+    frame: Frame,
 ) -> None:
     source = listing.source
     listing.after_key = at(_behind_colon(text, key))
@@ -134,11 +127,12 @@ def _find_items(
         for child in items:
             span = (at(child.start), at(child.end))
             listing.spans.append(span)
-            listing.items.append(Item(source, *span, index=index, json=json, find_anchor=find_anchor))
+            listing.items.append(Item(frame, *span))
         return
     listing.form = "block"
     dashes = [dash_of(text, sequence, place) for place in range(len(items))]
     listing.indent = column(text, dashes[0])
+    frames: dict[int, Frame] = {}
     for place, child in enumerate(items):
         line = line_start(text, dashes[place])
         leaf = last_leaf(child)
@@ -148,6 +142,7 @@ def _find_items(
         start = max(child.start, dashes[place] + 1)
         pad = column(text, start)
         listing.spans.append((at(line), at(end)))
-        first = at(start)
-        listing.items.append(Item(source, first, at(end), pad=pad, index=index, find_anchor=find_anchor))
+        if pad not in frames:
+            frames[pad] = frame.indented(pad)
+        listing.items.append(Item(frames[pad], at(start), at(end)))
     listing.value = (listing.spans[0][0], listing.spans[-1][1])

@@ -8,6 +8,7 @@ from krmfn.krm.dialect import spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
+from krmfn.krm.places import content_start
 
 
 class Step(NamedTuple):
@@ -77,6 +78,21 @@ def find_steps(root: Node, path: Path) -> list[Step]:
         steps.append(step)
         node = step.node
     return steps
+
+
+def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
+    """The scalar at `path`, with its spelling in `text`; None for collections and for what does not exist."""
+    steps = find_steps(root, path)
+    if len(steps) != len(path):
+        return None
+    node = follow(steps[-1].node if steps else root)
+    if not isinstance(node, Scalar):
+        return None
+    if any(isinstance(step.node, Alias) and step.node.outside for step in steps):
+        node.source = node.content  # its text is that of another object
+    elif not node.source:
+        node.source = text[content_start(text, node) : node.end]
+    return node
 
 
 def find_place(root: Node, path: Path) -> int:

@@ -114,7 +114,7 @@ def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
 
 def _spell(item: Item, newline: str) -> bytes:
     """An item as a document of its own."""
-    if item.is_new:
+    if item.frame.new:
         text = item.text
         return (text if newline == "\n" else text.replace("\n", newline)).encode()
     return (write_block(item.value) + "\n").replace("\n", newline).encode()

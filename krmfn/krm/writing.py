@@ -92,6 +92,24 @@ def write_scalar(value: Any, json: bool = False) -> str:
     raise ValueError(f"a {type(value).__name__} has no spelling in YAML")
 
 
+def to_plain(value: Any, json: bool = False) -> Any:
+    """Copy a value into plain dicts and lists, as it will be read back. Raises ValueError for what has no spelling."""
+    if isinstance(value, Mapping):
+        return {_check_key(key): to_plain(child, json) for key, child in value.items()}
+    if is_collection(value):
+        return [to_plain(child, json) for child in value]
+    if isinstance(value, float) and not json and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    write_scalar(value)
+    return value
+
+
+def _check_key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"the key {key!r} is no string")
+    return key
+
+
 def is_collection(value: Any) -> bool:
     """Whether a value is a mapping or a list (strings are neither)."""
     return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn.krm.item import Item
-from krmfn.krm.source import Source
 from tests.krm.manifests import KEYS, VALUES, list_paths, spelled_objects
 
 Path = tuple[str | int, ...]
 
 
 def read(text: str) -> Item:
-    data = text.encode()
-    return Item(Source(data), 0, len(data))
+    return Item.parse(text.encode())
 
 
 def step_to(value: Any, path: Path) -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 from krmfn.findings import Finding, Note
 from krmfn.fixes import apply_fixes, find_edit
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Edit, FileRef, Result
 from krmfn.krm.source import Source
@@ -22,7 +23,7 @@ SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.jso
 
 def read(text: str, path: str = "a.yaml", start: int = 0) -> Item:
     data = text.encode()
-    return Item(Source(data, path), start, len(data))
+    return Item(Frame(Source(data, path)), start, len(data))
 
 
 def propose(item: Item, path: tuple[str | int, ...], value: Any = ABSENT) -> Finding:
