@@ -1,0 +1,169 @@
+"""What happens to each object when a new state is applied over an old one."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.krm.paths import format_path
+from krmfn.krm.results import ABSENT
+from tests.plan.states import GROUP, JOB, TREE, entry, plan
+
+BOTH = JOB + GROUP
+
+
+def test_the_same_state_changes_nothing_however_it_is_spelled() -> None:
+    found = plan(BOTH, BOTH.replace("{name: train, namespace: ml}", "{namespace: ml, name: 'train'}"))
+    assert [one.action for one in found.entries] == ["unchanged", "unchanged"]
+    assert not found.is_refused
+
+
+def test_what_the_server_and_tools_write_is_no_change() -> None:
+    live = BOTH.replace("ml}\nspec", "ml, uid: 1, annotations: {config.kubernetes.io/index: '0'}}\nspec")
+    assert plan(BOTH, live + "status: {}\n").counts["unchanged"] == 2
+
+
+def test_min_count_follows_in_place_on_1_37() -> None:
+    new = BOTH.replace("4", "5")
+    found = plan(BOTH, new)
+    assert [one.action for one in found.entries] == ["update", "update"]
+    group = found.entries[1]
+    assert [(format_path(c.path), c.old, c.new) for c in group.changes] == [
+        ("spec.schedulingPolicy.gang.minCount", 4, 5)
+    ]
+    assert "running pods are not touched" in group.consequences[0]
+
+
+def test_min_count_needs_a_new_group_on_1_36() -> None:
+    old, new = (text.replace("v1beta1", "v1alpha2") for text in (GROUP, GROUP.replace("4", "5")))
+    found = entry(old, new, "PodGroup", kubernetes={"version": "1.36"})
+    assert (found.action, [format_path(reason.path) for reason in found.reasons]) == (
+        "replace",
+        ["spec.schedulingPolicy"],
+    )
+
+
+def test_a_changed_constraint_needs_a_new_name_for_the_group_and_all_that_name_it() -> None:
+    key = "  schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}\n"
+    found = entry(BOTH, BOTH + key, "PodGroup")
+    assert found.action == "replace"
+    assert [(r.type, format_path(r.path)) for r in found.reasons] == [("Invalid", "spec.schedulingConstraints")]
+    assert "podgroup-protection" in found.consequences[0]
+    assert "replace the Job as well" in found.consequences[1]
+    assert [(place.ref.kind, format_path(place.path)) for place in found.renames] == [
+        ("PodGroup", "metadata.name"),
+        ("Job", "spec.template.spec.schedulingGroup.podGroupName"),
+    ]
+    assert [(place.file.path, place.file.line) for place in found.renames if place.file] == [
+        ("new.yaml", 15),
+        ("new.yaml", 11),
+    ]
+
+
+def test_a_composite_is_renamed_together_with_its_children() -> None:
+    found = entry(TREE, TREE.replace("minGroupCount: 1", "minGroupCount: 2"), "CompositePodGroup")
+    assert found.action == "replace"
+    assert "no finalizer" in found.consequences[0]
+    assert [(place.ref.name, format_path(place.path)) for place in found.renames] == [
+        ("tree", "metadata.name"),
+        ("leaf", "spec.parentCompositePodGroupName"),
+    ]
+
+
+def test_the_names_of_a_1_37_kind_pair_across_versions() -> None:
+    found = entry(GROUP, GROUP.replace("v1beta1", "v1alpha3"), "PodGroup")
+    assert found.action == "update"
+    assert [change.path for change in found.changes] == [("apiVersion",)]
+
+
+def test_an_object_that_the_server_refuses_in_any_case() -> None:
+    bad = GROUP.replace("minCount: 4", "minCount: -1")
+    for old in (GROUP, "", JOB):
+        found = entry(old, bad, "PodGroup")
+        assert found.action == "refuse"
+        assert [reason.rule for reason in found.reasons] == ["minimum"]
+        assert plan(old, bad).is_refused
+
+
+def test_an_object_that_the_server_had_refused_is_judged_as_a_new_one() -> None:
+    found = entry(GROUP.replace("minCount: 4", "minCount: -1"), GROUP, "PodGroup")
+    assert found.action == "update"
+
+
+def test_new_and_removed_objects() -> None:
+    found = plan(BOTH, JOB + TREE)
+    assert {f"{one.ref.kind} {one.ref.name}": one.action for one in found.entries} == {
+        "Job train": "unchanged",
+        "CompositePodGroup tree": "new",
+        "PodGroup leaf": "new",
+        "PodGroup train": "remove",
+    }
+    removed = found.entries[-1]
+    assert removed.file is not None
+    assert removed.file.path == "old.yaml"
+    assert "Job train still links to it" in removed.consequences[0]
+
+
+def test_a_removed_root_leaves_children_that_name_it() -> None:
+    leaf = TREE[TREE.index("---", 3) :]
+    removed = plan(TREE, leaf).entries[-1]
+    assert removed.action == "remove"
+    assert "leaf still names it as its parent" in removed.consequences[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (("image: train:1", "image: train:2"), "spec.template"),
+        (("podGroupName: train", "podGroupName: other"), "spec.template"),
+        (("completionMode: Indexed", "completionMode: NonIndexed"), "spec.completionMode"),
+    ],
+)
+def test_a_job_with_another_template_is_replaced(change: tuple[str, str], path: str) -> None:
+    found = entry(JOB, JOB.replace(*change), "Job")
+    assert found.action == "replace"
+    assert path in {format_path(reason.path) for reason in found.reasons}
+    assert found.consequences == ("The Job is deleted with its pods and starts from the beginning.",)
+
+
+def test_a_suspended_job_may_move() -> None:
+    old = JOB.replace("spec:\n  parallelism", "spec:\n  suspend: true\n  parallelism")
+    new = old.replace("restartPolicy: Never", "restartPolicy: Never\n      nodeSelector: {disk: ssd}")
+    assert entry(old, new, "Job").action == "update"
+    assert entry(JOB, new, "Job").action == "replace"
+
+
+def test_a_statefulset_may_scale_and_not_change_its_policy() -> None:
+    old = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec: {replicas: 2, serviceName: s}\n"
+    assert entry(old, old.replace("replicas: 2", "replicas: 3"), "StatefulSet").action == "update"
+    found = entry(old, old.replace("serviceName: s", "serviceName: t"), "StatefulSet")
+    assert (found.action, found.reasons[0].type) == ("replace", "Forbidden")
+
+
+def test_a_new_link_in_a_ray_cluster_makes_a_mixed_gang() -> None:
+    old = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo}
+spec: {headGroupSpec: {template: {spec: {containers: []}}}}
+"""
+    found = entry(old, old.replace("{containers", "{schedulingGroup: {podGroupName: demo}, containers"), "RayCluster")
+    assert found.action == "update"
+    assert "mixed" in found.consequences[0]
+    assert found.changes[0].old is ABSENT
+
+
+def test_configuration_and_local_objects_are_not_applied() -> None:
+    local = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata: {name: gangs}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, annotations: {config.kubernetes.io/local-config: "true"}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: run-}
+"""
+    assert plan("", local).entries == ()

@@ -1,0 +1,89 @@
+"""Update plans as text, JSON, Markdown and results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from krmfn.plan.results import to_results
+from krmfn.reports.plans import FORMATS, render_plan
+from tests.plan.states import GROUP, JOB, TREE, plan
+
+KEY = "  schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}\n"
+PLAN = plan(JOB + GROUP, JOB + GROUP + KEY + TREE)
+
+
+def test_the_text_tells_what_to_rename() -> None:
+    text = render_plan(PLAN)
+    assert text.startswith("Must be replaced\n  PodGroup ml/train  (new.yaml:14:1)\n")
+    assert "spec.schedulingConstraints: Invalid value" in text
+    assert "Job ml/train spec.template.spec.schedulingGroup.podGroupName  (new.yaml:11:39)" in text
+    assert text.endswith("0 refused, 1 to be replaced, 0 removed, 2 new, 0 updated in place, 1 unchanged\n")
+    assert "\x1b" not in text
+
+
+def test_colors_change_nothing_else() -> None:
+    colored = render_plan(PLAN, color=True)
+    assert "\x1b[1;31m" in colored
+    for code in ("\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"):
+        colored = colored.replace(code, "")
+    assert colored == render_plan(PLAN)
+
+
+def test_the_document_is_complete() -> None:
+    document = json.loads(render_plan(PLAN, "json"))
+    assert document["refused"] is True
+    assert document["summary"] == {"refuse": 0, "replace": 1, "remove": 0, "new": 2, "update": 0, "unchanged": 1}
+    (group,) = (entry for entry in document["entries"] if entry["action"] == "replace")
+    assert group["resourceRef"] == {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "name": "train",
+        "namespace": "ml",
+    }
+    assert group["changes"] == [
+        {"path": "spec.schedulingConstraints", "new": {"topology": [{"key": "topology.kubernetes.io/zone"}]}}
+    ]
+    assert group["reasons"][0]["type"] == "Invalid"
+    assert [rename["path"] for rename in group["renames"]] == [
+        "metadata.name",
+        "spec.template.spec.schedulingGroup.podGroupName",
+    ]
+
+
+def test_markdown_is_a_table_with_details() -> None:
+    text = render_plan(PLAN, "markdown")
+    assert "**The API server would refuse this change.**" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert rows[1] == "| `PodGroup ml/train` | Must be replaced | `spec.schedulingConstraints` |"
+    assert len(rows) == 4
+    assert all(row.count("|") == 4 for row in rows)
+    assert "### PodGroup ml/train" in text
+
+
+def test_markdown_says_when_all_is_well() -> None:
+    assert "Everything can be applied in place." in render_plan(plan(JOB, JOB), "markdown")
+
+
+def test_cells_cannot_break_the_table() -> None:
+    text = render_plan(plan("", "apiVersion: v1\nkind: A|B\nmetadata: {name: 'x`y'}\n"), "markdown")
+    (row,) = (line for line in text.splitlines() if "xy" in line and line.startswith("|"))
+    assert row.replace("\\|", "").count("|") == 4
+
+
+def test_results_for_other_formats() -> None:
+    results = to_results(PLAN)
+    assert [(result.severity, result.ref.name if result.ref else "") for result in results] == [
+        ("error", "train"),
+        ("info", "tree"),
+        ("info", "leaf"),
+    ]
+    assert results[0].path == "spec.schedulingConstraints"
+    assert "podgroup-protection" in results[0].tags["hint"]
+
+
+def test_formats() -> None:
+    assert all(render_plan(PLAN, form) for form in FORMATS)
+    with pytest.raises(ValueError, match="use one of text, json, markdown"):
+        render_plan(PLAN, "xml")
