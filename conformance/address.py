@@ -18,9 +18,25 @@ PLURALS = {
     "Job": "jobs",
     "CronJob": "cronjobs",
     "Pod": "pods",
-    "PriorityClass": "priorityclasses",
+    "PodTemplate": "podtemplates",
+    "ReplicationController": "replicationcontrollers",
+    "Deployment": "deployments",
+    "ReplicaSet": "replicasets",
+    "StatefulSet": "statefulsets",
+    "DaemonSet": "daemonsets",
 }
-ROOTS = {"Job": "/apis/batch/v1", "CronJob": "/apis/batch/v1", "Pod": "/api/v1"}
+# The kinds outside the scheduling group that hold a link to one, with the only version that is asked about.
+BUILT_IN = {
+    "Job": "batch/v1",
+    "CronJob": "batch/v1",
+    "Pod": "v1",
+    "PodTemplate": "v1",
+    "ReplicationController": "v1",
+    "Deployment": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+}
 
 
 def collection(profile: Profile, kind: str, body: Any) -> str:
@@ -30,8 +46,9 @@ def collection(profile: Profile, kind: str, body: Any) -> str:
 
 def root(profile: Profile, kind: str, body: Any) -> str:
     """The group version of the body's apiVersion where this kind is served, else the first that the release has."""
-    if kind in ROOTS:
-        return ROOTS[kind]
+    if kind in BUILT_IN:
+        version = BUILT_IN[kind]
+        return f"/apis/{version}" if "/" in version else f"/api/{version}"
     versions = profile.served.get(kind) or profile.release.served[kind]
     named = body.get("apiVersion") if isinstance(body, dict) else None
     chosen = next((version for version in versions if named == f"{GROUP}/{version}"), versions[0])

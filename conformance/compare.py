@@ -37,6 +37,10 @@ FOREIGN = {
     "Job": re.compile(rf"^spec\.template\.spec\.{POD_CONTENT}"),
     "CronJob": re.compile(rf"^spec\.jobTemplate\.spec\.template\.spec\.{POD_CONTENT}"),
     "Pod": re.compile(rf"^spec\.{POD_CONTENT}"),
+    "PodTemplate": re.compile(r"^template\.(?!spec\.(workloadRef|schedulingGroup)\b)"),
+} | {
+    kind: re.compile(r"^spec(\.(?!template\.spec\.(workloadRef|schedulingGroup)\b)|$)")
+    for kind in ("ReplicationController", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 }
 
 

@@ -8,35 +8,39 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from conformance.address import BUILT_IN
+
 # Kept by the server about every object; says nothing about the request.
 BOOKKEEPING = frozenset({"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"})
 
-# Of Job, CronJob and Pod only what concerns groups is listed in a result.
-SUBJECT = {
-    "Pod": (
-        "spec.workloadRef",
-        "spec.schedulingGroup",
-        "spec.priority",
-        "spec.preemptionPolicy",
-        "spec.evictionResponders",
-    ),
-    "Job": ("spec.scheduling", "spec.template.spec.workloadRef", "spec.template.spec.schedulingGroup"),
-    "CronJob": (
-        "spec.jobTemplate.spec.scheduling",
-        "spec.jobTemplate.spec.template.spec.workloadRef",
-        "spec.jobTemplate.spec.template.spec.schedulingGroup",
-    ),
+# Of the kinds that only hold a link to a group, what concerns groups is listed in a result.
+TEMPLATE_OF = {"CronJob": "spec.jobTemplate.spec.template.spec", "Pod": "spec", "PodTemplate": "template.spec"}
+TEMPLATE = "spec.template.spec"
+LINKS = ("workloadRef", "schedulingGroup")
+MORE = {
+    "Pod": ("spec.priority", "spec.preemptionPolicy", "spec.evictionResponders"),
+    "Job": ("spec.scheduling",),
+    "CronJob": ("spec.jobTemplate.spec.scheduling",),
+}
+CARRIED: dict[str, tuple[str, ...]] = {
+    "Job": ("spec.selector", "spec.template.metadata", "spec.template.metadata.labels"),
+    "CronJob": (),
 }
 
 
-CARRIED = {"Job": ("spec.selector", "spec.template.metadata", "spec.template.metadata.labels"), "CronJob": ()}
+def subject_of(kind: str) -> tuple[str, ...]:
+    """The paths that a result of this kind speaks of; empty when of all."""
+    if kind not in BUILT_IN:
+        return ()
+    template = TEMPLATE_OF.get(kind, TEMPLATE)
+    return (*(f"{template}.{link}" for link in LINKS), *MORE.get(kind, ()))
 
 
 def compare(kind: str, sent: Any, returned: Any) -> dict[str, Any]:
     """`defaulted`, `dropped`, `changed` and `nulls` of an accepted request; keys without content are left out."""
     found: dict[str, Any] = {"defaulted": {}, "dropped": [], "changed": {}, "nulls": []}
     walk(strip(sent), strip(returned), "", found)
-    concerned = SUBJECT.get(kind)
+    concerned = subject_of(kind)
     if concerned:
         found["defaulted"] = {path: value for path, value in found["defaulted"].items() if below(path, concerned)}
         found["changed"] = {path: value for path, value in found["changed"].items() if below(path, concerned)}

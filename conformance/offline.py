@@ -9,7 +9,7 @@ import copy
 import json
 from typing import Any, NamedTuple
 
-from conformance.address import GROUP, PLURALS, namespace_of
+from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.storage import Record
 from conformance.versions import Profile
@@ -19,8 +19,6 @@ from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create, mark_stored, update, update_status
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
-
-GROUPS = {"Job": "batch", "CronJob": "batch", "Pod": ""}
 
 
 class Class(NamedTuple):
@@ -50,7 +48,8 @@ def facts_of(profile: Profile) -> Facts:
 
 def kind_of(profile: Profile, name: str) -> Kind:
     gates = dict.fromkeys(profile.gates, True)
-    kind = find_kind(GROUPS.get(name, GROUP), name, profile.release.name, gates)
+    group = BUILT_IN[name].rpartition("/")[0] if name in BUILT_IN else GROUP
+    kind = find_kind(group, name, profile.release.name, gates)
     if kind is None:
         raise Unanswered(f"no schema of {PLURALS[name]} in {profile.release.name}")
     return kind

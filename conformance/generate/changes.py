@@ -35,7 +35,7 @@ def find(root: Any, shape: Any, rng: Random, wanted: Callable[[Spot], bool]) -> 
     found = [
         spot
         for spot in spots(shape, root)
-        if spot.where and spot.where[0] == "spec" and not isinstance(spot.shape, Fixed) and wanted(spot)
+        if spot.where and spot.where[0] != "metadata" and not isinstance(spot.shape, Fixed) and wanted(spot)
     ]
     return rng.choice(found) if found else None
 

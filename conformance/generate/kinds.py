@@ -184,6 +184,23 @@ STATUS = Struct(
 )
 
 
+def labelled(release: str) -> Struct:
+    return Struct(
+        {"metadata": Fixed({"labels": {"app": "x"}}), "spec": pod_spec(release, "Always")}, ("metadata", "spec")
+    )
+
+
+def replicated(kind: str, release: str) -> Struct:
+    """The spec of a kind that keeps pods running."""
+    selector = {"app": "x"} if kind == "ReplicationController" else {"matchLabels": {"app": "x"}}
+    fields: dict[str, Any] = {"selector": Fixed(selector), "template": labelled(release)}
+    if kind == "StatefulSet":
+        fields["serviceName"] = Fixed("s")
+    if kind != "DaemonSet":
+        fields["replicas"] = Fixed(2)
+    return Struct(fields, tuple(fields))
+
+
 @lru_cache
 def shape_of(kind: str, release: str) -> Struct:
     """The shape of a whole object but for apiVersion and kind."""
@@ -203,6 +220,8 @@ def shape_of(kind: str, release: str) -> Struct:
             )
         case "Pod":
             spec = pod_spec(release)
+        case "PodTemplate":
+            return Struct({"metadata": METADATA, "template": labelled(release)}, ("metadata", "template"))
         case _:
-            raise KeyError(kind)
+            spec = replicated(kind, release)
     return Struct({"metadata": METADATA, "spec": spec}, ("metadata", "spec"))

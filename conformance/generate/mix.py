@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from conformance.address import GROUP
+from conformance.address import BUILT_IN, GROUP
 from conformance.generate.breakage import break_once
 from conformance.generate.changes import change_once
 from conformance.generate.kinds import STATUS, shape_of
@@ -21,8 +21,20 @@ from conformance.generate.sweep import storable, sweep
 from conformance.record import Case
 from conformance.versions import Profile
 
-WEIGHTS = {"Workload": 10, "PodGroup": 8, "CompositePodGroup": 4, "Job": 4, "CronJob": 1.5, "Pod": 2.5}
-VERSIONS = {"Job": ("batch/v1",), "CronJob": ("batch/v1",), "Pod": ("v1",)}
+WEIGHTS = {
+    "Workload": 10,
+    "PodGroup": 8,
+    "CompositePodGroup": 4,
+    "Job": 4,
+    "CronJob": 1.5,
+    "Pod": 2.5,
+    "Deployment": 0.3,
+    "StatefulSet": 0.3,
+    "DaemonSet": 0.2,
+    "ReplicaSet": 0.2,
+    "ReplicationController": 0.2,
+    "PodTemplate": 0.2,
+}
 CREATE, UPDATE = 0.4, 0.96
 BY_HAND = 0.5
 STATUS_ALONE = Struct({"status": STATUS}, ("status",))
@@ -33,7 +45,7 @@ def cases(profile: Profile, seed: int) -> Iterator[Case]:
     rng = Random(f"{seed}/{profile.name}")
     by_hand = [*odd_cases(profile), *sweep(profile)]
     rng.shuffle(by_hand)
-    kinds = [kind for kind in WEIGHTS if kind in profile.served or kind in VERSIONS]
+    kinds = [kind for kind in WEIGHTS if kind in profile.served or kind in BUILT_IN]
     weights = [WEIGHTS[kind] for kind in kinds]
     number = 0
     while True:
@@ -52,17 +64,19 @@ def cases(profile: Profile, seed: int) -> Iterator[Case]:
 
 
 def versions(profile: Profile, kind: str) -> tuple[str, ...]:
-    return VERSIONS.get(kind) or tuple(f"{GROUP}/{version}" for version in profile.served[kind])
+    if kind in BUILT_IN:
+        return (BUILT_IN[kind],)
+    return tuple(f"{GROUP}/{version}" for version in profile.served[kind])
 
 
 def make_object(profile: Profile, kind: str, rng: Random) -> dict[str, Any]:
     """A valid object, as far as several fields and admission can be known here."""
     body = make(shape_of(kind, profile.release.name), rng)
-    while not storable(profile, body["spec"]) and rng.random() < 0.9:
+    while not storable(profile, body) and rng.random() < 0.9:
         body = make(shape_of(kind, profile.release.name), rng)
     # Shapes share constants: what follows edits in place.
     body = copy.deepcopy(body)
-    settle(kind, profile.release.name, body["spec"], rng)
+    settle(kind, profile.release.name, body, rng)
     return {"apiVersion": rng.choice(versions(profile, kind)), "kind": kind, **body}
 
 
@@ -120,7 +134,8 @@ def make_update(profile: Profile, kind: str, name: str, rng: Random) -> Case:
     old["metadata"] |= {"name": name, "namespace": "ml"}
     new, labels = copy.deepcopy(old), []
     if rng.random() < 0.06:
-        new["spec"] = make_object(profile, kind, rng)["spec"]
+        home = "template" if kind == "PodTemplate" else "spec"
+        new[home] = make_object(profile, kind, rng)[home]
         labels.append("other")
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
         step = break_once if rng.random() < 0.2 else change_once

@@ -13,8 +13,9 @@ VALUES = {"high": 1000, "normal": 100, "low": -10, "": 0}
 LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
 
 
-def settle(kind: str, release: str, spec: Any, rng: Random) -> None:
-    """In place. Expects a spec that its shape made, unbroken."""
+def settle(kind: str, release: str, body: Any, rng: Random) -> None:
+    """In place. Expects an object that its shape made, unbroken."""
+    spec = body.get("spec")
     if kind == "Workload":
         settle_templates(release, spec, rng)
     elif kind in ("PodGroup", "CompositePodGroup"):

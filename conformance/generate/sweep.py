@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from conformance.address import GROUP
+from conformance.address import BUILT_IN, GROUP
 from conformance.generate.kinds import shape_of
 from conformance.generate.oddvalues import ODD_METADATA
 from conformance.generate.settle import settle
@@ -19,13 +19,13 @@ from conformance.record import Case
 from conformance.versions import Profile
 
 TYPES: tuple[Any, ...] = (None, {}, [], "", "x", 0, 1, 1.5, True, [{}], [None])
-VERSIONS = {"Job": ("batch/v1",), "CronJob": ("batch/v1",), "Pod": ("v1",)}
 
 
 def sweep(profile: Profile) -> Iterator[Case]:
     """All sweeps of a profile."""
-    for kind in [*profile.served, *VERSIONS]:
-        for version in VERSIONS.get(kind) or [f"{GROUP}/{name}" for name in profile.served[kind]]:
+    for kind in [*profile.served, *BUILT_IN]:
+        versions = [BUILT_IN[kind]] if kind in BUILT_IN else [f"{GROUP}/{name}" for name in profile.served[kind]]
+        for version in versions:
             yield from sweep_kind(profile, kind, version)
 
 
@@ -36,9 +36,9 @@ def sweep_kind(profile: Profile, kind: str, version: str) -> Iterator[Case]:
     head, number = {"apiVersion": version, "kind": kind}, 0
     for size, odds in (("full", 1.0), ("small", 0.0)):
         whole = copy.deepcopy(make(with_odds(shape, odds), rng))
-        while not storable(profile, whole["spec"]):
+        while not storable(profile, whole):
             whole = copy.deepcopy(make(with_odds(shape, odds), rng))
-        settle(kind, release, whole["spec"], rng)
+        settle(kind, release, whole, rng)
         whole["metadata"] = {"name": "sweep", "namespace": "ml"}
         for where, value in edits(shape, whole, rng):
             body = applied({**head, **copy.deepcopy(whole)}, where, value)
@@ -72,9 +72,9 @@ def sweep_metadata(kind: str, whole: Any) -> Iterator[Case]:
         yield Case(f"{kind}.update.meta.{label}", kind, "update", new, old=old, carry="stored", also=True)
 
 
-def storable(profile: Profile, spec: Any) -> bool:
+def storable(profile: Profile, body: Any) -> bool:
     """Composite templates are dropped where their kind is off, and nothing is left of the Workload."""
-    return "CompositePodGroup" in profile.gates or not spec.get("compositePodGroupTemplates")
+    return "CompositePodGroup" in profile.gates or not body.get("spec", {}).get("compositePodGroupTemplates")
 
 
 def with_odds(shape: Any, odds: float) -> Any:
