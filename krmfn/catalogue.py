@@ -134,9 +134,15 @@ def render_page(rule: Rule) -> str:
         parts += ["## Why it matters", rule.why]
     if rule.fix:
         parts += ["## What to do", rule.fix]
-    if rule.sources:
-        parts += ["## Based on", "\n".join(f"* {source}" for source in rule.sources)]
+    sources = [source for source in rule.sources if not _is_shorthand(source)]
+    if sources:
+        parts += ["## Based on", "\n".join(f"* {source}" for source in sources)]
     return "\n\n".join(parts) + "\n"
+
+
+def _is_shorthand(source: str) -> bool:
+    """Whether a source is a number like C21, which orders the rows of one release and names nothing to read."""
+    return len(source) <= 3 and source[:1].isupper() and source[1:].isdigit()
 
 
 def render_index(rules: Iterable[Rule]) -> str:

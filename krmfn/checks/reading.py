@@ -41,7 +41,7 @@ RULES: Final = (
         "The YAML reader of kubectl lets a merge that stands behind the key win, kustomize lets the key win.",
         "Put the merge first, or write the value once.",
         (),
-        ("KRM reference 7.3",),
+        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
     ),
     Rule(
         "non-string-key",
@@ -51,7 +51,7 @@ RULES: Final = (
         "kubectl turns the key into a string, kustomize refuses it.",
         "Put the key into quotes.",
         (),
-        ("KRM reference 7.3",),
+        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
     ),
     Rule(
         "ambiguous-scalar",
@@ -62,6 +62,6 @@ RULES: Final = (
         "exponents. kubectl, kustomize and this tool's reader would not see the same value.",
         "Put it into quotes when it is a string, or write the number plainly.",
         (),
-        ("KRM reference 7.2",),
+        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
     ),
 )

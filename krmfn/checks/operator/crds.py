@@ -110,7 +110,7 @@ CHECKS = (
             "Install a newer CRD (Helm does not upgrade CRDs by itself), or put the CRD into the input or the facts, "
             "so that it can be read.",
             (),
-            ("K01", "KubeRay 5.1", "live: K7"),
+            ("the projects' CRDs", "observed on Kubernetes 1.37.0"),
         ),
         find_link_dropped,
     ),
@@ -124,7 +124,7 @@ CHECKS = (
             "In built-in kinds a strict client refuses it, in custom resources it is dropped.",
             "Rewrite the link for the release of the cluster.",
             (),
-            ("K02", "API reference 6.1"),
+            ("the projects' CRDs",),
         ),
         find_link_of_other_release,
     ),

@@ -134,7 +134,7 @@ CHECKS = (
              "With minGroupCount below the number of children, or the policy basic, children are scheduled as soon as "
              "they fit. The "
              "head of a cluster is then bound and holds its node while its workers wait.",
-             "Set minGroupCount to the number of children.", _TREE, ("R42", "live: B7, B8")),
+             "Set minGroupCount to the number of children.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_children_start_apart,
     ),
     Check(
@@ -145,27 +145,27 @@ CHECKS = (
              "or a whole worker group, bound.",
              "Use one group for all pods (granularity Cluster), or on 1.37 a CompositePodGroup with minGroupCount for "
              "all groups.",
-             (), ("R43", "live: C1, K4")),
+             (), ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_groups_without_root,
     ),
     Check(
         Rule("tree-workloads-differ", "scheduler", "warning", "Groups of one tree refer to different Workloads.",
              "The 1.37.0 scheduler does not read the reference, the API comment calls such a tree invalid, and later "
              "releases compare.",
-             "Describe the whole tree in one Workload.", _TREE, ("R28", "live: children naming different Workloads")),
+             "Describe the whole tree in one Workload.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_tree_workloads_differ,
     ),
     Check(
         Rule("disruption-mode-overruled", "scheduler", "warning", "A group says single below a group that says all.",
              "The highest `all` above a group is the unit that is preempted.",
-             "Say the same on all levels.", _TREE, ("R30",)),
+             "Say the same on all levels.", _TREE, ("KEP-5710",)),
         find_disruption_mode_overruled,
     ),
     Check(
         Rule("basic-disruption-all", "scheduler", "warning", "Policy basic together with disruptionMode all.",
              "The proposal (KEP-5710) forbids it and 1.37.0 accepts it, except in a Job's spec.scheduling. A later "
              "release may refuse it.",
-             "Use the policy gang, or disruptionMode single.", ("1.36", "1.37"), ("R31", "G15")),
+             "Use the policy gang, or disruptionMode single.", ("1.36", "1.37"), ("KEP-5710",)),
         find_basic_disruption_all,
     ),
     Check(
@@ -173,7 +173,7 @@ CHECKS = (
              "Children are placed in order and never moved again within an attempt, so an unlucky first choice can "
              "make the tree wait "
              "although it would fit.",
-             "Use one key for all children, or constrain the parent.", _TREE, ("C03",)),
+             "Use one key for all children, or constrain the parent.", _TREE, ("KEP-6012",)),
         find_children_differ,
     ),
 )  # fmt: skip

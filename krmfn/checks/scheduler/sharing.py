@@ -104,7 +104,7 @@ CHECKS = (
             "a driver), "
             "leaving it out is right.",
             (),
-            ("G09", "R43", "live: K4"),
+            ("KEP-4671", "observed on Kubernetes 1.37.0"),
         ),
         find_partly_linked,
     ),
@@ -120,7 +120,7 @@ CHECKS = (
             "Use one group per object. For a gang over several objects set `krmfn.dev/gang-group` on each and run "
             "`krmfn generate`.",
             (),
-            ("A03", "pitfall 19"),
+            ("KEP-4671",),
         ),
         find_group_shared,
     ),
@@ -134,7 +134,7 @@ CHECKS = (
             "one by one.",
             "Run `krmfn generate` on all resources of the gang at once.",
             (),
-            ("G09",),
+            ("KEP-4671",),
         ),
         find_gang_group_split,
     ),

@@ -136,14 +136,14 @@ _WAITS = (
 CHECKS = (
     Check(
         Rule("parent-missing", "scheduler", "error", "The parent of a group does not exist.", _WAITS,
-             "Name a CompositePodGroup of the same namespace.", _TREE, ("R20", "R27", "live: parent missing")),
+             "Name a CompositePodGroup of the same namespace.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_parent_missing,
     ),
     Check(
         Rule("parent-cycle", "scheduler", "error", "Groups are each other's parents.",
              "The API server accepts a cycle. The scheduler logs `cycle detected in the hierarchy` and schedules none "
              "of the pods.",
-             "Make one of the groups the root.", _TREE, ("R27", "C01", "live: cycle, self-cycle")),
+             "Make one of the groups the root.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_parent_cycle,
     ),
     Check(
@@ -151,21 +151,21 @@ CHECKS = (
              "Four levels are scheduled, with five the root is never reached and the pods wait without a condition. (A "
              "Workload can "
              "describe one level less.)",
-             "Flatten the tree.", _TREE, ("R27", "C01", "live: 5 CPG levels")),
+             "Flatten the tree.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_tree_too_deep,
     ),
     Check(
         Rule("min-group-count-above-children", "scheduler", "error",
              "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.", _WAITS,
              "Set minGroupCount to the number of children. It cannot be changed in a stored CompositePodGroup.",
-             _TREE, ("R22", "C01", "live: minGroupCount 3, 2 children")),
+             _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_min_group_count_above_children,
     ),
     Check(
         Rule("min-group-count-above-ready", "scheduler", "error",
              "Child groups without pods make minGroupCount unreachable.", _WAITS,
              "Leave groups without pods out of the tree and lower minGroupCount.",
-             _TREE, ("R22", "live: child without pods")),
+             _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
         find_min_group_count_above_ready,
     ),
 )  # fmt: skip
