@@ -5,6 +5,7 @@ annotations), so that nothing else is ever parsed for a resource that does not c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from krmfn.config.problems import find_nearest, suggest
@@ -60,7 +61,8 @@ def options_for(settings: Settings, item: Head) -> Selection:
     return Selection(options._replace(**changes), why)
 
 
-def known_annotations() -> dict[str, Schema]:
+@cache
+def known_annotations() -> Mapping[str, Schema]:
     """Every annotation of ours by name, with the schema of its value. `<group>` in a name stands for a group's."""
     gang = descend(load_schema(), "spec", "gang")["properties"]
     settable = {child["x-krmfn-annotation"]: child for child in gang.values() if "x-krmfn-annotation" in child}
@@ -90,11 +92,7 @@ def _has_kuberay_opt_in(item: Head) -> bool:
 
 def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[Note]]:
     """The options that annotations set, by field name, and a note for each one that is wrong."""
-    known = known_annotations()
-    fields = {
-        child["x-krmfn-annotation"]: snake(name)
-        for name, child in descend(load_schema(), "spec", "gang")["properties"].items()
-    }
+    known, fields = known_annotations(), _option_fields()
     changes: dict[str, Any] = {}
     notes: list[Note] = []
     for key, text in given.items():
@@ -116,6 +114,13 @@ def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[No
         elif pattern in fields:
             changes[fields[pattern]] = value
     return changes, notes
+
+
+@cache
+def _option_fields() -> Mapping[str, str]:
+    """The field of GangOptions that each annotation sets."""
+    gang = descend(load_schema(), "spec", "gang")["properties"]
+    return {child["x-krmfn-annotation"]: snake(name) for name, child in gang.items()}
 
 
 def _match_annotation(key: str, known: Mapping[str, Schema]) -> tuple[str, str]:

@@ -64,15 +64,11 @@ class Manifest:
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` when there is none."""
         value: Any = self.value
-        for part in path:
-            if isinstance(part, int):
-                if not isinstance(value, list) or part >= len(value):
-                    return default
+        try:
+            for part in path:
                 value = value[part]
-            elif isinstance(value, dict) and part in value:
-                value = value[part]
-            else:
-                return default
+        except (KeyError, IndexError, TypeError):
+            return default
         return value
 
     def count(self, path: Path, default: int) -> int:
