@@ -22,7 +22,7 @@ RULES: tuple[Rule, ...] = (
         "server",
         "error",
         "A file is neither YAML nor JSON.",
-        "Nothing in it can be checked or generated, and an apply of it would fail. The other files are still looked at.",
+        "Nothing in it can be checked or generated, and an apply would fail. The other files are still looked at.",
         "Correct the text at the place that the message names.",
     ),
     Rule(
