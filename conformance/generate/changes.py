@@ -231,7 +231,41 @@ def parallelism(root: Any, shape: Any, rng: Random) -> str | None:
     return "parallelism"
 
 
+POD_EDITS: tuple[tuple[str, Any], ...] = (
+    ("containers", [{"name": "c", "image": "busybox:2"}]),
+    ("containers", [{"name": "c", "image": "busybox:2"}]),
+    ("containers", [{"name": "d", "image": "busybox:1"}]),
+    ("tolerations", [{"key": "example.com/t", "operator": "Exists"}]),
+    ("activeDeadlineSeconds", 60),
+    ("terminationGracePeriodSeconds", 5),
+    ("nodeSelector", {"a": "b"}),
+    ("schedulingGates", []),
+    ("schedulingGates", [{"name": "example.com/wait"}]),
+    ("schedulerName", "other"),
+    ("nodeName", "n"),
+    ("hostNetwork", True),
+    ("priorityClassName", "high"),
+    ("priority", 1000),
+    ("preemptionPolicy", "Never"),
+)
+
+
+def pod_content(root: Any, shape: Any, rng: Random) -> str | None:
+    """What a pod holds besides its link: an image, a toleration and the like."""
+    where = {
+        "Pod": ("spec",),
+        "PodTemplate": ("template", "spec"),
+        "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    }
+    if root.get("kind") in ("Workload", "PodGroup", "CompositePodGroup"):
+        return None
+    spec = look(root, where.get(root["kind"], ("spec", "template", "spec")))
+    name, value = rng.choice(POD_EDITS)
+    spec[name] = copy.deepcopy(value)
+    return "pod"
+
+
 EDITS: tuple[Edit, ...] = (
     same, renew, renew, renew, unset, unset, blank, blank, count, count, count, shuffle, grow, shrink, rename, swap,
-    swap, move, priorities, metadata, parallelism, parallelism,
+    swap, move, priorities, metadata, parallelism, parallelism, pod_content, pod_content,
 )  # fmt: skip

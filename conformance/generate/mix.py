@@ -141,6 +141,8 @@ def make_update(profile: Profile, kind: str, name: str, rng: Random) -> Case:
         step = break_once if rng.random() < 0.2 else change_once
         new, label = step(new, shape, rng)
         labels.append(label)
+    if rng.random() < 0.02:
+        labels.append(retype(new, rng))
     return Case(
         f"{kind}.update.{'+'.join(labels)}",
         kind,
