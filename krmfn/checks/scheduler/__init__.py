@@ -22,6 +22,7 @@ def list_checks() -> tuple[Check, ...]:
     from krmfn.checks.scheduler import (
         agreement,
         atomicity,
+        classes,
         gating,
         hindrances,
         links,
@@ -33,7 +34,8 @@ def list_checks() -> tuple[Check, ...]:
         trees,
     )
 
-    topics = (quorum, links, sharing, trees, atomicity, agreement, hindrances, reuse, topology_rules, room, gating)
+    first = (quorum, links, sharing, trees, atomicity)
+    topics = (*first, agreement, classes, hindrances, reuse, topology_rules, room, gating)
     return tuple(check for topic in topics for check in topic.CHECKS)
 
 

@@ -114,6 +114,20 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(gang.group.item, note)
 
 
+def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
+    """A basic child with several pods under a gang: the tree waits for one of them."""
+    for gang in census.gangs:
+        above, end = census.chain(gang.group)
+        if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
+            message = (
+                f"the policy is basic, so the gang {above[0].name} waits for one of these {gang.pods} pods; "
+                "the others come when there is room"
+            )
+            hint = f"Use gang with minCount: {gang.pods} when the tree needs all of them."
+            path = (*gang.group.path, "schedulingPolicy", "basic")
+            yield Finding(gang.group.item, Note("basic-child", path, message, hint=hint))
+
+
 def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
     """Children of one gang with different topology keys: placement is greedy."""
     for composite, children in list_families(census):
@@ -167,6 +181,12 @@ CHECKS = (
              "release may refuse it.",
              "Use the policy gang, or disruptionMode single.", ("1.36", "1.37"), ("KEP-5710",)),
         find_basic_disruption_all,
+    ),
+    Check(
+        Rule("basic-child", "scheduler", "info", "A basic group with several pods is in a gang of groups.",
+             "In a tree a basic group counts as ready with one pod. The tree then starts without the others.",
+             "Use the policy gang with minCount for all pods.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
+        find_basic_child,
     ),
     Check(
         Rule("children-differ", "scheduler", "info", "The child groups of a gang have different topology keys.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from krmfn.checks.facts import COMMANDS
 from krmfn.checks.gates import GATES
 from krmfn.checks.groups import disruption_mode
 from krmfn.checks.marks import is_generated
@@ -62,6 +63,28 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
                 message = f"{place} has {gate} on and {join(missing)} off: a component with these gates does not start"
                 hint = f"Switch {join(missing)} on as well."
                 yield Finding(groups[0].item, Note("gate-dependency", ("apiVersion",), message, hint=hint))
+
+
+def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Once: what could not be checked, because nobody gave facts about the cluster."""
+    groups = _list_groups(census)
+    if not groups:
+        return
+    open_questions = []
+    if census.facts.nodes is None:
+        keys = sorted({group.topology_key for group in groups if group.topology_key})
+        open_questions.append("whether the gangs fit" + (f" and nodes carry {join(keys)}" if keys else "") + " (nodes)")
+    classes = {template.priority_class for gang in census.gangs for template in gang.templates}
+    unknown = sorted(name for name in classes if name and name not in census.facts.priority_classes)
+    if unknown and not census.facts.complete_classes:
+        open_questions.append(f"whether {join(unknown)} exist{'s' if len(unknown) == 1 else ''} (priorityClasses)")
+    if open_questions:
+        message = f"cannot be checked without facts about the cluster: {join(open_questions)}"
+        hint = (
+            "Put what kubectl get nodes,priorityclasses,resourcequotas -A -o yaml prints under cluster: of the "
+            "configuration."
+        )
+        yield Finding(groups[0].item, Note("facts-missing", ("apiVersion",), message, hint=hint))
 
 
 def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[Finding]:
@@ -152,6 +175,21 @@ CHECKS = (
             ("kubernetes pkg/features", "observed on Kubernetes 1.37.0"),
         ),
         find_gate_dependency,
+    ),
+    Check(
+        Rule(
+            "facts-missing",
+            "scheduler",
+            "info",
+            "Something could not be checked without facts about the cluster.",
+            "Room on nodes, labels of nodes, priority classes and quotas are not in Git. The configuration's `cluster` "
+            "can hold them; nothing is ever asked of a cluster.",
+            "Put the output of these commands below `cluster` in the configuration, or write the short spelling "
+            "(`priorityClasses: {high: 1000}`):\n\n```sh\n" + "\n".join(COMMANDS) + "\n```",
+            (),
+            (),
+        ),
+        find_facts_missing,
     ),
     Check(
         Rule(

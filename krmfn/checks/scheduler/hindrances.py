@@ -9,10 +9,12 @@ from krmfn.checks.rule import Check
 from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
 from krmfn.findings import Finding, Note, Rule
+from krmfn.tree import Path
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census, Template
     from krmfn.config import Settings
+    from krmfn.krm.item import Item
 
 
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
@@ -65,6 +67,21 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
                         hint = f"Remove the key, or the link when {system} schedules these pods."
                         path = (*template.path, "metadata", field, key)
                         yield Finding(template.item, Note("second-gang-system", path, message, held[key], hint=hint))
+        for owner in gang.owners:
+            for path, system in _list_rival_fields(owner):
+                message = (
+                    f"{path[-1]} makes the operator put the pods into a group of {system}, and they link to "
+                    f"{gang.group.name}: one scheduler cannot obey both"
+                )
+                hint = "Remove the field, or the link."
+                yield Finding(owner, Note("second-gang-system", path, message, hint=hint))
+
+
+def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
+    """Fields of operators that put their pods into a gang of another system."""
+    for group, path, system in _RIVAL_FIELDS:
+        if item.ref.group == group and dig(item.value, *path) not in (None, "", {}):
+            yield path, system
 
 
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -134,6 +151,13 @@ _RIVALS: Final[Mapping[str, Mapping[str, str]]] = {
         "pod-group-name": "KAI",
     },
 }
+
+
+_RIVAL_FIELDS: Final[tuple[tuple[str, Path, str], ...]] = (
+    ("kubeflow.org", ("spec", "runPolicy", "schedulingPolicy"), "the operator's gang scheduler"),
+    ("trainer.kubeflow.org", ("spec", "podGroupPolicy"), "coscheduling or Volcano"),
+    ("sparkoperator.k8s.io", ("spec", "batchScheduler"), "its batch scheduler"),
+)
 
 
 def _claim(entry: object) -> tuple[str, str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.groups import Group
 from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
 from krmfn.findings import Finding, Note
@@ -15,16 +14,6 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
 
 HOSTNAME: Final = "kubernetes.io/hostname"
-_WELL_KNOWN: Final = frozenset(
-    {
-        HOSTNAME,
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
-        "node.kubernetes.io/instance-type",
-        "kubernetes.io/arch",
-        "kubernetes.io/os",
-    }
-)
 #: Coarse to fine, where the order is fixed by convention.
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
@@ -158,27 +147,15 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 def find_key_unknown(census: Census, _: Settings) -> Iterator[Finding]:
-    """A topology key that no node carries, or that nobody can look up."""
-    groups = [gang.group for gang in census.gangs] + list(census.composites.values())
-    unknown: dict[str, Group] = {}
-    for group in groups:
+    """A topology key that no node carries."""
+    nodes = census.facts.nodes
+    for group in (*(gang.group for gang in census.gangs), *census.composites.values()):
         key = group.topology_key
-        if not key:
-            continue
-        if census.facts.nodes is None:
-            if key not in _WELL_KNOWN:
-                unknown.setdefault(key, group)
-        elif not any(key in node.labels for node in census.facts.nodes):
-            message = f"none of the {len(census.facts.nodes)} nodes carries the label {key}: the gang is never placed"
+        if key and nodes is not None and not any(key in node.labels for node in nodes):
+            message = f"none of the {len(nodes)} nodes carries the label {key}: the gang is never placed"
             hint = "Label the nodes, or use a key that they carry."
             path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-            yield Finding(group.item, Note("topology-key-unknown", path, message, key, hint=hint), "error")
-    if unknown:
-        key, group = next(iter(unknown.items()))
-        message = f"whether nodes carry {join(sorted(unknown))} cannot be checked without facts about the nodes"
-        hint = "Give the nodes under cluster.nodes (kubectl get nodes -o yaml)."
-        path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-        yield Finding(group.item, Note("topology-key-unknown", path, message, key, hint=hint))
+            yield Finding(group.item, Note("topology-key-unknown", path, message, key, hint=hint))
 
 
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")

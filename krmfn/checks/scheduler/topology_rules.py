@@ -122,10 +122,10 @@ CHECKS: Final = (
         Rule(
             "topology-key-unknown",
             "scheduler",
-            "info",
-            "No node carries the topology key, or nobody told which keys the nodes carry.",
-            "A key that no node carries gives no placement (`no feasible placements found`). An error when the facts "
-            "list the nodes; otherwise the check says once that it could not look.",
+            "error",
+            "No node carries the topology key.",
+            "A key that no node carries gives no placement (`no feasible placements found`), so the gang waits for "
+            "ever. Decided when `cluster.nodes` lists the nodes.",
             "Label the nodes, correct the key, or give the nodes under `cluster.nodes`.",
             _RELEASES,
             ("KEP-5732", "observed on Kubernetes 1.37.0"),

@@ -1,0 +1,82 @@
+"""Priority classes: whether they exist, and whether all groups of a tree name the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from krmfn.checks.rule import Check
+from krmfn.checks.scheduler.trees import list_groups
+from krmfn.checks.wording import suggest
+from krmfn.findings import Finding, Note, Rule
+
+if TYPE_CHECKING:
+    from krmfn.checks.census import Census
+    from krmfn.config import Settings
+
+
+def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Pods of a gang name a priority class that the cluster does not have."""
+    if not census.facts.complete_classes:
+        return
+    known = census.facts.priority_classes
+    for gang in census.gangs:
+        for template in gang.templates:
+            name = template.priority_class
+            if name and name not in known:
+                message = (
+                    f'there is no priority class "{name}"{suggest(name, known)}: the API server refuses every pod of '
+                    f"the gang {gang.group.name}"
+                )
+                hint = f"Create the PriorityClass, or use one of: {', '.join(sorted(known))}."
+                path = (*template.spec_path, "priorityClassName")
+                yield Finding(template.item, Note("priority-class-missing", path, message, name, hint=hint))
+
+
+def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding]:
+    """A child group with another priority class than its root."""
+    for group in list_groups(census):
+        above, end = census.chain(group)
+        if end or not above or group.priority_class == above[-1].priority_class:
+            continue
+        root = above[-1]
+        message = (
+            f"the priority class is {group.priority_class or 'unset'}, that of the root {root.name} is "
+            f"{root.priority_class or 'unset'}: only the root's counts"
+        )
+        hint = "Name one priorityClassName in all groups of the tree and in their pods."
+        path = (*group.path, "priorityClassName")
+        note = Note("tree-priorities-differ", path, message, group.priority_class, root.priority_class, hint)
+        yield Finding(group.item, note)
+
+
+CHECKS = (
+    Check(
+        Rule(
+            "priority-class-missing",
+            "scheduler",
+            "error",
+            "Pods of a gang name a priority class that the cluster does not have.",
+            "The Job or RayCluster is accepted, and the API server refuses each of its pods: `no PriorityClass with "
+            "name x was found`. The gang has no members. Decided when `cluster.priorityClasses` lists the classes.",
+            "Create the class, or correct its name.",
+            (),
+            ("kubernetes plugin/pkg/admission/priority",),
+        ),
+        find_class_missing,
+    ),
+    Check(
+        Rule(
+            "tree-priorities-differ",
+            "scheduler",
+            "warning",
+            "A group of a tree has another priority class than its root.",
+            "The 1.37.0 scheduler compares every pod with the root and ignores what children say. The proposal wants "
+            "one priority for the whole tree.",
+            "Name one class in all groups of the tree.",
+            ("1.37",),
+            ("KEP-6012", "observed on Kubernetes 1.37.0"),
+        ),
+        find_tree_priorities_differ,
+    ),
+)
