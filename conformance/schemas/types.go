@@ -118,6 +118,11 @@ func (w *Writer) structure(declared *Type, name string) Object {
 	inner.fields(declared, fields, properties, &order, &required, &union)
 	properties["\x00order"] = order
 	out["properties"] = properties
+	for _, tag := range declared.Tags {
+		if tag == "+structType=atomic" {
+			out["x-kubernetes-map-type"] = "atomic"
+		}
+	}
 	if len(required) > 0 {
 		out["required"] = required
 	}

@@ -1,34 +1,41 @@
 """What kube-apiserver would say, offline: same verdict, same fields, same types, same texts.
 
 Covers Workload, PodGroup, CompositePodGroup completely and, in pods and the kinds that hold pod templates, the group
-fields; in Job and CronJob also `spec.scheduling` and what it refers to. The rules are data in `schemas/kubernetes/`; the
-modules here know keywords:
+fields; in Job and CronJob also `spec.scheduling` and what it refers to. The rules are data in `schemas/kubernetes/`;
+the modules here know keywords:
 
 | module | holds |
 |---|---|
-| `requests` | the order of a request: decode, defaults, admission, strategy, validation |
-| `decode`, `reader`, `gotime` | JSON to the object in memory, and the texts of HTTP 400 |
+| `requests`, `patching` | the order of a request: decode, defaults, admission, strategy, validation |
+| `body`, `decode`, `explain`, `reader`, `gotime` | JSON to the object in memory, and the texts of HTTP 400 |
 | `types`, `kinds` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
-| `declarative`, `handwritten`, `objectmeta`, `jobs`, `pods` | the rules |
-| `apply` | what `kubectl apply` and server-side apply send |
+| `declarative`, `handwritten`, `objectmeta`, `jobs`, `jobchanges`, `pods`, `podchanges`, `podspecs` | the rules |
+| `apply` | what `kubectl apply` and server-side apply make of a manifest |
 | `spell`, `formats`, `causes`, `verdict` | texts and records |
-| `rules` | the rows of the catalogue |
+| `stage`, `hints`, `rules` | items to findings; what to do about them; the rows of the catalogue |
 
 A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create, mark_stored, update
 from krmfn.checks.server.verdict import Verdict
 
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.findings import Finding
+    from krmfn.krm.item import Item
+
 Mode = Literal["apply", "server-side-apply", "replace"]
+
+_NO_FACTS = Facts()
 
 
 def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
@@ -41,7 +48,7 @@ def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
     return find_kind(api_version.rpartition("/")[0], kind, release, gates)
 
 
-def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: Facts = Facts()) -> Verdict | None:
+def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: Facts = _NO_FACTS) -> Verdict | None:
     """The answer to a create with strict field validation. None when the kind is not covered.
 
     `value` is what `json.loads` gives. Gates that are not in `gates` have their default: all that matter here are off.
@@ -51,21 +58,60 @@ def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: 
 
 
 def validate_update(
-    new: Any, old: Any, release: str, gates: Mapping[str, bool], mode: Mode = "apply", facts: Facts = Facts()
+    new: Any, old: Any, release: str, gates: Mapping[str, bool], mode: Mode = "apply", facts: Facts = _NO_FACTS
 ) -> Verdict | None:
     """The answer to changing `old`, as it lies in Git, to `new`. None when the kind is not covered.
 
-    `old` is taken as created by a server of the same release and gates; when that server would have refused it, the answer
-    is that refusal. Modes: "apply" keeps what the server filled in, as kubectl's three-way apply does; "server-side-apply"
-    is one forced field manager; "replace" is a PUT of the manifest with the stored resourceVersion.
+    `old` is taken as created by a server of the same release and gates; when that server would have refused it, there
+    is nothing to change, and the answer is that to creating `new`. Modes: "apply" keeps what the server filled in, as
+    kubectl's three-way apply does; "server-side-apply" is one forced field manager; "replace" is a PUT of the manifest
+    with the stored resourceVersion, as `kubectl replace` sends it.
     """
     kind = kind_of(new, release, gates)
     if kind is None:
         return None
     created = create(kind, old, facts)
     if not created.accepted:
-        return created
-    return update(kind, new, mark_stored(kind, created.stored), facts)
+        return create(kind, new, facts)
+    return change(kind, new, old, mark_stored(kind, created.stored), mode, facts)
 
 
-__all__ = ["Facts", "Kind", "Mode", "Verdict", "kind_of", "validate_create", "validate_update"]
+def change(
+    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: Facts = _NO_FACTS
+) -> Verdict:
+    """The answer to changing the manifest `old`, which the server holds as `stored` (see requests.mark_stored)."""
+    if mode == "replace":
+        meta = new.get("metadata") if isinstance(new, dict) else None
+        if isinstance(meta, dict) and not meta.get("resourceVersion"):
+            new = {**new, "metadata": {**meta, "resourceVersion": stored["metadata"]["resourceVersion"]}}
+        return update(kind, new, stored, facts)
+    from krmfn.checks.server.patching import apply, apply_server_side
+
+    return (apply if mode == "apply" else apply_server_side)(kind, new, old, stored, facts)
+
+
+def check(
+    items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str = "apply"
+) -> Iterator[Finding]:
+    """Stage `server`: what the API server would refuse or drop, for every item that it judges.
+
+    With `old`, objects of one group, kind, namespace and name pair up, whatever their API versions.
+    """
+    from krmfn.checks.server.stage import check_items
+
+    return check_items(items, old, settings, update)
+
+
+__all__ = [
+    "Facts",
+    "Kind",
+    "Mode",
+    "Verdict",
+    "change",
+    "check",
+    "create",
+    "kind_of",
+    "mark_stored",
+    "validate_create",
+    "validate_update",
+]

@@ -1,7 +1,8 @@
 """The admission plugins that speak about groups: priority classes, the protecting finalizer, existing Workloads.
 
-They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes in as
-Facts; a question that no fact answers is left open, never guessed. Rules are named in schemas as `x-kubernetes-admission`.
+They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes
+in as Facts; a question that no fact answers is left open, never guessed. Rules are named in schemas as
+`x-kubernetes-admission`.
 
 Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
 """
@@ -52,23 +53,18 @@ Plugin = Callable[[Mapping[str, bool], Facts, dict[str, Any], "dict[str, Any] | 
 #: Classes that every cluster has; their values are above what users may write.
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _TEXTS = {
-    "priority": {
-        "pod group": (
-            "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in"
-            " the spec"
-        ),
-        "pod": (
-            "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed"
-            " %d from the given PriorityClass name"
-        ),
-    }
+    "pod group": "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class"
+    " set in the spec",
+    "pod": "the integer value of priority (%d) must not be provided in pod spec; priority admission controller"
+    " computed %d from the given PriorityClass name",
 }
 
 
 def resolve_priority(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Denied | None:
-    """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its preemption."""
+    """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its
+    preemption."""
     if argument.get("gate") and not gates.get(argument["gate"], False):
         return None
     noun: str = argument["noun"]
@@ -84,7 +80,7 @@ def resolve_priority(
     if given is not None and given != value:
         if facts.priority_classes is None:
             return None
-        text = _TEXTS["priority"]["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
+        text = _TEXTS["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
         return Denied("priority-class", text % (given, value), ("spec", "priority"))
     spec["priority"] = value
     if class_name:

@@ -1,10 +1,11 @@
 """The declarative rules: one walk over the new object, in step with the old one on an update.
 
 The walk follows the server's generated code: unchanged fields are not looked at again; stage 1 of a field (required,
-forbidden, immutable, no-set, no-unset, added and removed items, maxItems) ends it when it finds something; stage 2 looks at
-the value; list items are paired by key. Knows keywords, no kinds. Values are normal (see decode).
+forbidden, immutable, no-set, no-unset, added and removed items, maxItems) ends it when it finds something; stage 2
+looks at the value; list items are paired by key. Knows keywords, no kinds. Values are normal (see decode).
 
-Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s.io/kubernetes; section 2.3 of the reference.
+Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s.io/kubernetes; section 2.3 of the
+reference.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _make_struct(of: Type, update: bool) -> Check:
 
 
 def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, bool, bool]]:
-    """The fields with rules: name, check, whether it is a plain struct, whether the check has a say when it is not set."""
+    """The fields with rules: name, check, whether it is a plain struct, whether the check has a say when it is
+    not set."""
     out = []
     for field in of.fields.values():
         check = _make_field(field, update)

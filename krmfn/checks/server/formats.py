@@ -1,7 +1,8 @@
-"""The string formats of the API: names, label keys, path segments. Each function returns what is wrong, () when nothing is.
+"""The string formats of the API: names, label keys, path segments. Each function returns what is wrong, () when
+nothing is.
 
-Lengths are bytes of UTF-8. The two spellings of a length (`bytes`, `characters`) are those of the server's declarative and
-hand-written rules. No regular expressions: importing `re` costs more than checking a thousand names.
+Lengths are bytes of UTF-8. The two spellings of a length (`bytes`, `characters`) are those of the server's
+declarative and hand-written rules. No regular expressions: importing `re` costs more than checking a thousand names.
 
 Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; rule ids L1-L3, S1, S2 of the reference.
 """
@@ -83,7 +84,9 @@ def check_label_key(text: str) -> tuple[str, ...]:
     if not slash:
         prefix, name = "", text
     elif "/" in name:
-        return (f"a valid label key {_NAME_PART} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        return (
+            f"a valid label key {_NAME_PART} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     if _is_label_name(name) and len(name) <= 63 and (not slash or _is_subdomain(prefix)) and len(prefix) <= 253:
         return ()
     wrong = []

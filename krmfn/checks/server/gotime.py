@@ -102,7 +102,9 @@ def _skip(text: str, rest: str, prefix: str) -> str:
 
 
 def _cannot(text: str, rest: str, element: str) -> BadTime:
-    return BadTime(f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: cannot parse {_quote(rest)} as {_quote(element)}")
+    return BadTime(
+        f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: cannot parse {_quote(rest)} as {_quote(element)}"
+    )
 
 
 def _out_of_range(text: str, what: str) -> BadTime:

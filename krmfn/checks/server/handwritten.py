@@ -1,7 +1,7 @@
 """The rules that the server's authors wrote by hand for the scheduling kinds, by the name that schemas call them by.
 
-Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They see the
-whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
+Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They
+see the whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
 
 Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C12, C17, C20-C22, A2-A21, B40-B43.
 """
@@ -28,8 +28,9 @@ from krmfn.checks.server.formats import (
     check_short_name,
     count_bytes,
 )
-from krmfn.checks.server.jobs import check_cron_job, check_job, check_job_change, check_new_job
-from krmfn.checks.server.pods import check_pod_change
+from krmfn.checks.server.jobchanges import check_job_change
+from krmfn.checks.server.jobs import check_cron_job, check_job, check_new_job
+from krmfn.checks.server.podchanges import check_pod_change
 from krmfn.checks.server.spell import quote, to_internal, write_json
 from krmfn.checks.server.types import Type
 from krmfn.krm.paths import Path
@@ -150,14 +151,15 @@ def check_claim_statuses(root: Type, new: Object, old: Object | None, argument: 
 _STATUSES = ("False", "True", "Unknown")
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _NO_REASON = (
-    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters"
-    " or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', "
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
+    " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', "
     f" or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
 )
 
 
 def check_conditions(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its type."""
+    """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its
+    type."""
     seen: set[str] = set()
     for index, condition in enumerate(new.get("status", {}).get("conditions", ())):
         path: Path = ("status", "conditions", index)
@@ -199,7 +201,8 @@ def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[C
 
 
 def _is_reason(text: str) -> bool:
-    """Whether the text is a condition's reason: a letter, then letters, digits and `_,:`, no comma or colon at the end."""
+    """Whether the text is a condition's reason: a letter, then letters, digits and `_,:`, no comma or colon at
+    the end."""
     return (
         text.isascii()
         and text[0].isalpha()

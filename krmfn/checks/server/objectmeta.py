@@ -92,13 +92,17 @@ def _mask_dash(prefix: str) -> str:
 
 
 def _as_characters(messages: tuple[str, ...], hand: bool) -> tuple[str, ...]:
-    return tuple(message.replace("253 bytes", "253 characters") for message in messages) if messages and hand else messages
+    return (
+        tuple(message.replace("253 bytes", "253 characters") for message in messages) if messages and hand else messages
+    )
 
 
 def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
     generation = meta.get("generation", 0)
     if generation < 0:
-        out.append(invalid(("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"))
+        out.append(
+            invalid(("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0")
+        )
     labels = meta.get("labels")
     if labels:
         for key, value in labels.items():

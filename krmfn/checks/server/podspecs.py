@@ -1,7 +1,7 @@
 """Whether two pod specs are the same to the server: compared after its defaults.
 
-The static defaults are data (`default` in the schema of pods); here are those that depend on other fields. Run only when two
-specs differ as written. Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+The static defaults are data (`default` in the schema of pods); here are those that depend on other fields. Run only
+when two specs differ as written. Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
 """
 
 from __future__ import annotations

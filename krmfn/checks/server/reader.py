@@ -1,7 +1,7 @@
 """JSON read as the server reads it: nothing is lost, and what is no JSON is refused in Go's words.
 
-`json.loads` forgets repeated keys and how a number was spelled, and words its errors differently. Only exact request bodies
-need this; manifests come through `krmfn.krm`.
+`json.loads` forgets repeated keys and how a number was spelled, and words its errors differently. Only exact request
+bodies need this; manifests come through `krmfn.krm`.
 
 Source: Go's encoding/json scanner, which sigs.k8s.io/json shares.
 """
@@ -84,9 +84,9 @@ class _Reader:
         raise self.unexpected("looking for beginning of value")
 
     def literal(self, word: bytes, value: Any) -> Any:
-        for index, character in enumerate(word):
+        for character in word:
             if self.at >= len(self.body) or self.body[self.at] != character:
-                raise self.unexpected(f"in literal {word.decode()} (expecting '{chr(word[index])}')")
+                raise self.unexpected(f"in literal {word.decode()} (expecting '{chr(character)}')")
             self.at += 1
         return value
 

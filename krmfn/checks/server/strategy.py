@@ -37,7 +37,8 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
 def drop_gated(
     of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path = ()
 ) -> Iterator[tuple[Path, str]]:
-    """Remove the fields whose gate is off, unless the stored object uses them. Yields (path, gate) of what was there."""
+    """Remove the fields whose gate is off, unless the stored object uses them. Yields (path, gate) of what was
+    there."""
     plan = of.cache.get("drops")
     if plan is None:
         plan = of.cache["drops"] = _plan(of, _is_gated, frozenset())
@@ -61,13 +62,13 @@ def drop_gated(
 def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) -> Iterator[tuple[Path, str]]:
     """Items are matched with stored ones by index or by name, as the strategy does for that list."""
     assert field.type.item is not None
-    named = {item.get("name", ""): item for item in old} if field.drop_by == "name" else None
+    if field.drop_by == "name":
+        named = {item.get("name", ""): item for item in old}
+        matched = [named.get(item.get("name", "")) for item in value]
+    else:
+        matched = [*old[: len(value)], *[None] * (len(value) - len(old))]
     for index, item in enumerate(value):
-        if named is not None:
-            before = named.get(item.get("name", ""))
-        else:
-            before = old[index] if index < len(old) else None
-        yield from drop_gated(field.type.item, item, before, (*path, index))
+        yield from drop_gated(field.type.item, item, matched[index], (*path, index))
 
 
 def _has_default(field: Field) -> bool:
@@ -91,9 +92,7 @@ def _reaches(of: Type, test: Any, seen: frozenset[int]) -> bool:
     if of.kind != "struct" or id(of) in seen:
         return False
     seen |= {id(of)}
-    return any(
-        test(field) or (not field.opaque and _reaches(field.type, test, seen)) for field in of.fields.values()
-    )
+    return any(test(field) or (not field.opaque and _reaches(field.type, test, seen)) for field in of.fields.values())
 
 
 def _struct_of(field: Field) -> Type:
@@ -155,7 +154,8 @@ def drop_repeated_owners(meta: dict[str, Any]) -> str:
     meta["ownerReferences"] = kept
     return (
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may"
-        f" reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+        " reject such requests as early as 1.24; please fix your requests; duplicate UID(s)"
+        f" observed: {', '.join(repeated)}"
     )
 
 

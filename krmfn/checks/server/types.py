@@ -1,7 +1,7 @@
 """Schema files compiled into types: what a field is in Go, which declarative rules it has, which gates are on.
 
-A type is compiled when it is first met, so a PodGroup does not pay for the schema of a pod. Knows keywords, no kinds, and
-neither reads nor checks a value.
+A type is compiled when it is first met, so a PodGroup does not pay for the schema of a pod. Knows keywords, no kinds,
+and neither reads nor checks a value.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Field:
         "immutable",
         "list_keys",
         "list_type",
+        "map_type",
         "max_items",
         "maximum",
         "minimum",
@@ -79,6 +80,7 @@ class Field:
         self.forbidden: bool = get("x-kubernetes-forbidden", False)
         self.update: tuple[str, ...] = tuple(get("x-kubernetes-update", ()))
         self.list_type: str = get("x-kubernetes-list-type", "")
+        self.map_type: str = get("x-kubernetes-map-type", "")
         self.list_keys: tuple[str, ...] = tuple(get("x-kubernetes-list-map-keys", ()))
         self.unique = get("x-kubernetes-declarative-list-type") == "map"
         gate = get("x-kubernetes-feature-gate")

@@ -1,0 +1,160 @@
+"""What a request carries: where it goes, which kind its body says it is, and the 400 when that cannot be.
+
+Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go,
+k8s.io/apimachinery/pkg/runtime/serializer/json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.decode import Decoded, Normal, decode
+from krmfn.checks.server.explain import name_json_type
+from krmfn.checks.server.kinds import Kind, find_kind
+from krmfn.checks.server.spell import quote
+from krmfn.checks.server.verdict import Verdict
+from krmfn.krm.paths import Path
+
+
+class Address(NamedTuple):
+    """Where a request goes: the version in the URL, the namespace, the name (empty for a create)."""
+
+    version: str
+    namespace: str
+    name: str = ""
+
+
+def address_of(kind: Kind, value: Any) -> Address:
+    """Where clients send the object: its own version if that is served, its own namespace or `default`."""
+    api_version = value.get("apiVersion") if isinstance(value, dict) else None
+    version = api_version.rpartition("/")[2] if isinstance(api_version, str) else ""
+    meta = value.get("metadata") if isinstance(value, dict) else None
+    namespace = meta.get("namespace") if isinstance(meta, dict) else None
+    name = meta.get("name") if isinstance(meta, dict) else None
+    if not isinstance(namespace, str) or not namespace or not namespace.isprintable() or set(namespace) & set("/%"):
+        namespace = "default"
+    if version not in kind.versions or api_version != write_api_version(kind, version):
+        version = kind.versions[0] if kind.versions else ""
+    return Address(version, namespace, name if isinstance(name, str) else "")
+
+
+def write_api_version(kind: Kind, version: str) -> str:
+    return f"{kind.group}/{version}" if kind.group else version
+
+
+def read_body(
+    kind: Kind, value: Any, where: Address, duplicates: Iterable[Path] = ()
+) -> tuple[dict[str, Any], Verdict | None]:
+    """The normal object, or the 400 that ends the request."""
+    expected = write_api_version(kind, where.version)
+    if value is None:
+        value = {}
+    named, version, problem = _interpret(kind, value, where)
+    if problem:
+        return {}, problem
+    found: Decoded = decode(kind.root, value, version, duplicates)
+    if found.problems:
+        causes = tuple(Cause("Decode", bad.path, bad.message, bad.kind) for bad in found.problems)
+        text = f'{named} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
+        return {}, Verdict(400, text, causes)
+    new = Normal(found.value, value)
+    new["apiVersion"], new["kind"] = expected, kind.name
+    namespace = new.get("metadata", {}).get("namespace", where.namespace)
+    if namespace != where.namespace:
+        text = "the namespace of the provided object does not match the namespace sent on the request"
+        return {}, Verdict(400, text, (Cause("Decode", ("metadata", "namespace"), text, "namespace-of-request"),))
+    return new, None
+
+
+def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdict | None]:
+    """The kind and version that the body says it is, with the address's where it is silent."""
+    if not isinstance(value, dict):
+        return "", "", _unrecognized(kind, value, (), value)
+    api_version, name = value.get("apiVersion"), value.get("kind")
+    for key, text in value.items():
+        if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
+            return "", "", _unrecognized(kind, value, (key,), text)
+    api_version, name = api_version or "", name or ""
+    if api_version.count("/") > 1:
+        why = f"unexpected GroupVersion string: {api_version}"
+        return "", "", _unreadable(kind, value, ("apiVersion",), why)
+    group, slash, version = api_version.partition("/")
+    if not slash:
+        group, version = "", api_version
+    name = name or kind.name
+    if not version and group in ("", kind.group):
+        group, version = kind.group, where.version
+    if (group, version, name) != (kind.group, where.version, kind.name):
+        return name, version, _wrong_kind(kind, value, group, version, name, where)
+    return name, version, None
+
+
+def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict | None:
+    path: Path = ("kind",) if name != kind.name else ("apiVersion",)
+    other = find_kind(group, name, kind.release, kind.gates)
+    if other is None or version not in other.root.keywords["x-kubernetes-versions"]:
+        qualified = f"{group}/{version}" if group else version
+        why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'
+    elif other is kind:
+        expected = write_api_version(kind, where.version)
+        why = f"the API version in the data ({group}/{version}) does not match the expected API version ({expected})"
+        return Verdict(400, why, (Cause("Decode", path, why, "wrong-kind"),))
+    else:
+        # A strict error waits until the conversion has failed; a type error does not get that far.
+        found = decode(other.root, value, version)
+        fatal = found.text if any(bad.kind in ("wrong-type", "bad-value") for bad in found.problems) else ""
+        target = f"{kind.group.partition('.')[0] or 'core'}.{kind.name}"
+        why = fatal or f"converting ({version}.{name}) to ({target}): unknown conversion"
+    text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {why}'
+    return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
+
+
+def _unrecognized(kind: Kind, value: Any, path: Path, wrong: Any) -> Verdict:
+    """The body is no object, or its kind is no text."""
+    target = (
+        f"Go struct field .{path[0]} of type string"
+        if path
+        else (
+            'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
+            ' Kind string "json:\\"kind,omitempty\\"" }'
+        )
+    )
+    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {name_json_type(wrong)} into {target}"
+    return _unreadable(kind, value, path, why)
+
+
+def _unreadable(kind: Kind, value: Any, path: Path, why: str) -> Verdict:
+    import json
+
+    return refuse_body(kind, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), path, why)
+
+
+def refuse_body(kind: Kind, body: bytes, path: Path, why: str) -> Verdict:
+    """The 400 for a body of which not even the kind can be read. Shows its beginning, in hex when it is no object."""
+    shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
+    shown = shown + " ..." if len(body) > 30 else shown or "<empty>"
+    text = f"the object provided is unrecognized (must be of type {kind.name}): {why} ({shown})"
+    return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
+
+
+def check_name(new: dict[str, Any], where: Address) -> Verdict | None:
+    name = new.get("metadata", {}).get("name", "")
+    if name == where.name:
+        return None
+    if not name:
+        text = f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
+    else:
+        text = f"the name of the object ({name}) does not match the name on the URL ({where.name})"
+    return Verdict(400, text, (Cause("Decode", ("metadata", "name"), text, "name-of-request"),))
+
+
+def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
+    key = f"/{kind.resource}/{where.namespace}/{where.name}"
+    text = (
+        f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: StorageError: invalid object,"
+        f" Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"
+        f" {given}, UID in object meta: <uid>"
+    )
+    return Verdict(409, text, (Cause("Conflict", ("metadata", "uid"), text, "metadata-immutable"),))

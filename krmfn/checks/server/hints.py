@@ -1,0 +1,95 @@
+"""One sentence that says what to do about a cause, where more can be said than the server does.
+
+Loaded only when something was found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.kinds import Kind
+from krmfn.checks.server.types import Type
+from krmfn.krm.paths import Path
+
+_HINTS = {
+    "required": "Give the field a value.",
+    "immutable": "The field cannot change: create the object under a new name, or restore the old value.",
+    "no-set": "The field can be set on creation only: create the object under a new name.",
+    "no-unset": "The field cannot be taken away: restore it, or create the object under a new name.",
+    "no-add-item": "The list is fixed on creation: create the Workload under a new name.",
+    "no-remove-item": "The list is fixed on creation: restore the entry, or create the Workload under a new name.",
+    "unique-key": "Give every entry of the list its own name.",
+    "unique-template-names": "Give every template of the Workload its own name, also across lists and levels.",
+    "max-tree-depth": "Put at most three composite levels above the leaf templates.",
+    "single-priority": "Give every template the same priorityClassName and the same priority, or none at all.",
+    "composite-has-children": "Put a template into podGroupTemplates or compositePodGroupTemplates of this entry.",
+    "parent-needs-workload-ref": "Name the Workload and the template in workloadRef.",
+    "priority-class": "Use a PriorityClass that exists and leave `priority` out: the server fills it in.",
+    "preemption-policy-of-class": "Write the policy of the PriorityClass, or leave the class out.",
+    "workload-exists": "Create the Workload with this template first.",
+    "gang-parallelism": "Create a new Job: the PodGroup's minCount cannot follow.",
+    "gang-within-parallelism": "Lower minCount, raise parallelism, or leave minCount out.",
+    "all-needs-gang": "Use a gang policy, or the disruption mode `single`.",
+    "policy-variant": "Keep basic or gang as it was: create a new Job to switch.",
+    "job-immutable": "The field cannot change: create a new Job.",
+    "pod-immutable": "Create a new Pod.",
+    "resource-version": "Add metadata.resourceVersion of the stored object, or use apply.",
+    "metadata-immutable": "Leave the field out: the server keeps it.",
+}
+
+
+def find_hint(kind: Kind, value: Any, cause: Cause) -> str:
+    """The hint for a cause, empty when there is nothing to add."""
+    if cause.rule == "unknown-field":
+        return _nearest_name(kind.root, cause.path)
+    if cause.rule == "duplicate-field":
+        return "Keep one of the two: they do not add up."
+    if cause.rule == "wrong-type" and isinstance(value, dict):
+        return _other_spelling(value, cause.path)
+    if cause.rule == "union":
+        return "Write exactly one of the fields that the message names."
+    return _HINTS.get(cause.rule, "")
+
+
+def _nearest_name(root: Type, path: Path) -> str:
+    """The field of that place which the unknown name resembles, or where a field of that name is."""
+    wrong = path[-1]
+    parent: Type | None = root
+    for part in path[:-1]:
+        if parent is None:
+            return ""
+        if isinstance(part, int):
+            parent = parent.item
+        elif parent.kind == "struct":
+            field = parent.fields.get(part)
+            parent = field.type if field else None
+        else:
+            parent = parent.item
+    if parent is None or parent.kind != "struct" or not isinstance(wrong, str):
+        return ""
+    names = list(parent.fields)
+    for name in names:
+        if name.lower() == wrong.lower():
+            return f"Field names are case-sensitive: did you mean `{name}`?"
+    from difflib import get_close_matches
+
+    close = get_close_matches(wrong, names, 1, 0.6)
+    if close:
+        return f"Did you mean `{close[0]}`?"
+    if names:
+        return f"Known here: {', '.join(f'`{name}`' for name in names[:12])}."
+    return "This object has no fields: leave it empty (`{}`)."
+
+
+def _other_spelling(value: Any, path: Path) -> str:
+    for part in path:
+        try:
+            value = value[part]
+        except (TypeError, KeyError, IndexError):
+            return ""
+    if isinstance(value, float) and value == int(value):
+        return f"Write it as an integer: {int(value)}."
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        return f"Write the number without quotes: {value}."
+    return ""

@@ -1,0 +1,182 @@
+"""The stage as the pipeline sees it: items in, findings out. Pairs old and new, gathers facts, turns causes into
+notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.checks.server import Facts, change
+from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.kinds import Kind, find_kind
+from krmfn.checks.server.requests import create, mark_stored
+from krmfn.checks.server.verdict import Verdict
+from krmfn.findings import Finding, Note
+from krmfn.krm.results import ABSENT
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+
+_GROUP = "scheduling.k8s.io"
+#: On by itself it changes objects that do not mention it, so it is taken as on only where an object does.
+_PREEMPTION_GATE = "PodGroupPreemptionPolicy"
+
+_Key = tuple[str, str, str, str]
+
+
+def check_items(
+    items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str
+) -> Iterator[Finding]:
+    """See krmfn.checks.server.check."""
+    judge = _Judge(items, settings, update)
+    before = {_key(item): item for item in old} if old else {}
+    for item in items:
+        kind = judge.kind(item)
+        if kind is None:
+            continue
+        if item.api_version.rpartition("/")[2] not in kind.versions:
+            if kind.group == _GROUP:
+                yield _not_served(item, kind)
+            continue
+        yield from judge.findings(kind, item, before.get(_key(item)))
+
+
+def _key(item: Item) -> _Key:
+    ref = item.ref
+    return (ref.group, ref.kind, ref.namespace, ref.name)
+
+
+class _Judge:
+    """What is the same for all items of a run."""
+
+    def __init__(self, items: Sequence[Item], settings: Settings, update: str) -> None:
+        self.items = items
+        self.settings = settings
+        self.update: Any = update
+        self.release: str = settings.release
+        self._gates = {False: _gates(settings, False), True: _gates(settings, True)}
+        self._facts: Facts | None = None
+        self._asked_for_class = False
+
+    def kind(self, item: Item) -> Kind | None:
+        group, _, _ = item.api_version.rpartition("/")
+        found = find_kind(group, item.kind, self.release, self._gates[False])
+        if found is None or found.group != _GROUP or self.release < "1.37":
+            return found
+        mentioned = "preemptionPolicy" in item.text
+        return find_kind(group, item.kind, self.release, self._gates[True]) if mentioned else found
+
+    @property
+    def facts(self) -> Facts:
+        if self._facts is None:
+            self._facts = _gather_facts(self.items, self.settings)
+        return self._facts
+
+    def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
+        value = item.value
+        verdict = self._answer(kind, item, before)
+        for cause in verdict.causes:
+            yield Finding(item, _note(kind, value, cause))
+        for path, gate in verdict.dropped:
+            hint = f"Turn the feature gate {gate} on, or leave the field out."
+            message = f"dropped: the feature gate {gate} is off"
+            yield Finding(item, Note("dropped-field", path, message, _at(value, path), hint=hint, type="Dropped"))
+        for warning in verdict.warnings:
+            yield Finding(item, Note("server-warning", ("metadata", "name"), warning, type="Warning"))
+        if verdict.accepted:
+            yield from self._ask_for_class(kind, item)
+
+    def _answer(self, kind: Kind, item: Item, before: Item | None) -> Verdict:
+        repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
+        facts = self.facts
+        if before is not None and not repeated:
+            created = create(kind, before.value, facts)
+            if created.accepted:
+                return change(kind, item.value, before.value, mark_stored(kind, created.stored), self.update, facts)
+        return create(kind, item.value, facts, duplicates=repeated)
+
+    def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
+        """Without facts, say once that the class could not be looked up."""
+        if self._asked_for_class or self.facts.priority_classes is not None:
+            return
+        if "priority" not in kind.admission.get("mutating", {}):
+            return
+        name = item.value.get("spec", {}).get("priorityClassName")
+        if not name or name.startswith("system-"):
+            return
+        self._asked_for_class = True
+        path = ("spec", "priorityClassName")
+        message = f"cannot be checked: whether the PriorityClass {name} exists"
+        hint = "Give the cluster's PriorityClasses as facts (`cluster.priorityClasses` in the configuration)."
+        yield Finding(item, Note("priority-class-unknown", path, message, name, hint=hint))
+
+
+def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
+    """A gate that the settings do not name is taken as on."""
+    from krmfn.checks.gates import GATES
+
+    given = settings.feature_gates
+    gates = {gate: given.get(gate, True) for gate in GATES.get(settings.release, ())}
+    gates.update(given)
+    if _PREEMPTION_GATE not in given:
+        gates[_PREEMPTION_GATE] = mentioned
+    return gates
+
+
+def _gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
+    """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
+    classes = None
+    if settings.cluster:
+        from krmfn.checks.facts import read_facts
+
+        own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == _GROUP]
+        found = read_facts(settings.cluster, {(_GROUP, "PriorityClass"): own})
+        if found.complete_classes:
+            classes = found.priority_classes
+    if settings.release != "1.36":
+        return Facts(classes)
+    workloads: dict[tuple[str, str], frozenset[str]] = {}
+    gangs = set()
+    for item in items:
+        if item.ref.group != _GROUP:
+            continue
+        place = (item.namespace or "default", item.name)
+        spec = item.value.get("spec")
+        if not isinstance(spec, dict):
+            continue
+        if item.kind == "Workload" and isinstance(spec.get("podGroupTemplates"), list):
+            templates = [entry for entry in spec["podGroupTemplates"] if isinstance(entry, dict)]
+            workloads[place] = frozenset(str(entry.get("name", "")) for entry in templates)
+        policy = spec.get("schedulingPolicy")
+        if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
+            gangs.add(place)
+    return Facts(classes, workloads, frozenset(gangs))
+
+
+def _not_served(item: Item, kind: Kind) -> Finding:
+    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+    if kind.versions:
+        served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
+        hint = f"Kubernetes {kind.release} serves this kind as {served}."
+    else:
+        hint = "A feature gate that this kind needs is off."
+    return Finding(
+        item, Note("version-not-served", ("apiVersion",), message, item.api_version, hint=hint, type="NotFound")
+    )
+
+
+def _note(kind: Kind, value: Any, cause: Cause) -> Note:
+    from krmfn.checks.server.hints import find_hint
+
+    hint = find_hint(kind, value, cause)
+    return Note(cause.rule, cause.path, cause.message, _at(value, cause.path), hint=hint, type=cause.type)
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (TypeError, KeyError, IndexError):
+            return ABSENT
+    return value
