@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from krmfn.checks.gates import complete
 from krmfn.config import ConfigError, read_settings
 from krmfn.files import InputMissing, read_paths
 from krmfn.krm import Item, Stream, Unreadable
@@ -71,7 +72,8 @@ def validate(
 ) -> Findings:
     """What the API server, the scheduler and the operators would say of `manifests`.
 
-    `kubernetes` is "1.35", "1.36" or "1.37"; `feature_gates` differ from the release's defaults; `config` is a
+    `kubernetes` is "1.35", "1.36" or "1.37"; `feature_gates` are the cluster's, as its
+    API server's flag names them (all that are needed are on when none is named); `config` is a
     GangScheduling object, under which the two others lie. `against` is an older state: the step from it is checked too,
     sent as `update` says ("apply", "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator
     and gitops.
@@ -86,7 +88,8 @@ def validate(
         # Read like a configuration, so that an unknown release is refused in the same words.
         settings = settings._replace(release=read_settings(_with_version(kubernetes)).release)
     if feature_gates:
-        settings = settings._replace(feature_gates={**settings.feature_gates, **feature_gates})
+        gates = complete(feature_gates, settings.release)
+        settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     new = list(_read(manifests))
     old = None if against is None else list(_read(against))
     return Findings(order(pipeline.validate(new, settings, old, stages, update)))

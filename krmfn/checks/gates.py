@@ -48,3 +48,10 @@ def is_on(settings: Settings, gate: str) -> bool:
     """Whether this run takes `gate` as on."""
     given = settings.feature_gates.get(gate)
     return gate not in OPT_IN if given is None else given
+
+
+def complete(given: Mapping[str, bool], release: str) -> dict[str, bool]:
+    """`given` as kube-apiserver reads its flag: where a gate is turned on, those that are not named have their default,
+    which is off for all of them. Where gates are only turned off, the others stay open (see is_on)."""
+    others = dict.fromkeys(GATES[release], False) if any(given.values()) else {}
+    return {**others, **given}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from krmfn.checks.gates import complete
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, read_settings
 
@@ -17,10 +18,11 @@ API_GROUP = "krmfn.dev/"
 KIND = "GangScheduling"
 
 
-def load_settings(options: Mapping[str, Any], items: Iterable[Item] = ()) -> Settings:
+def load_settings(options: Mapping[str, Any], items: Iterable[Item] = (), as_cluster: bool = False) -> Settings:
     """The settings of --config, of the nearest krmfn.yaml, or of the one configuration among the manifests, with
     --kubernetes and --feature-gates on top.
 
+    With `as_cluster`, gates are read as kube-apiserver reads its flag (checks.gates.complete).
     Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
     """
     path = options.get("config") or _find()
@@ -34,7 +36,9 @@ def load_settings(options: Mapping[str, Any], items: Iterable[Item] = ()) -> Set
     if options.get("kubernetes"):
         settings = settings._replace(release=options["kubernetes"])
     if options.get("feature_gates"):
-        settings = settings._replace(feature_gates={**settings.feature_gates, **parse_gates(options["feature_gates"])})
+        gates = parse_gates(options["feature_gates"])
+        gates = complete(gates, settings.release) if as_cluster else gates
+        settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     return settings
 
 

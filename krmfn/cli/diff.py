@@ -45,7 +45,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     states = [read_state(word, paths[1 - number] or ".", not options["no_render"]) for number, word in enumerate(words)]
     problems: list[Result] = []
     sides = [_read(state, options, problems) for state in states]
-    plan = make_plan(sides[0], sides[1], load_settings(options, sides[1]), options["update"])
+    settings = load_settings(options, sides[1], as_cluster=True)
+    plan = make_plan(sides[0], sides[1], settings, options["update"])
     for hint in {state.hint for state in states if state.hint}:
         sys.stderr.write(f"krmfn: {hint}\n")
     report_aside(problems, options)

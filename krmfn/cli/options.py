@@ -47,7 +47,9 @@ KUBERNETES = Option(
     choices=RELEASES,
 )
 FEATURE_GATES = Option(
-    ("--feature-gates",), "Gates of that cluster that differ from its defaults.", metavar="A=true,B=false"
+    ("--feature-gates",),
+    "Gates of that cluster, as its API server's flag names them. [default: all that are needed are on]",
+    metavar="A=true,B=false",
 )
 CONFIG = Option(
     ("--config",),

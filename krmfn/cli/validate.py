@@ -30,7 +30,7 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
     new = load(track(list(read_paths(words)), "reading", options))
-    settings = load_settings(options, new.items)
+    settings = load_settings(options, new.items, as_cluster=True)
     fail_on = options["fail_on"] or settings.fail_on
     old = _load_old(options["against"], words) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
