@@ -52,6 +52,15 @@ class Reference(NamedTuple):
 
 def list_pod_templates() -> Iterator[PodTemplate]:
     """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
+    plain = list(_list_plain())
+    yield from plain
+    for path in dict.fromkeys(template.path for template in plain):  # an AppWrapper holds objects of any kind
+        wrapped = f"spec/components/template/{path}".rstrip("/")
+        yield PodTemplate("workload.codeflare.dev", "AppWrapper", wrapped)
+
+
+def _list_plain() -> Iterator[PodTemplate]:
+    """The same without wrappers of other objects."""
     yield PodTemplate("", "Pod", "")
     for group, kind in (
         ("", "ReplicationController"),

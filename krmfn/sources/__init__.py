@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Source = Callable[[Manifest], Group | None]
 
-__all__ = ["SOURCES", "count_pods", "read_tree"]
+__all__ = ["SOURCES", "count_pods", "find_source", "read_tree"]
 
 #: (API group, kind) -> module and function below this package. A module is imported when its kind turns up, because
 #: most runs meet two or three kinds and every run pays for imports.
@@ -48,6 +48,7 @@ SOURCES: Mapping[tuple[str, str], str] = {
     ("ray.io", "RayCronJob"): "raycronjob.read_raycronjob",
     ("ray.io", "RayJob"): "rayjob.read_rayjob",
     ("ray.io", "RayService"): "rayservice.read_rayservice",
+    ("workload.codeflare.dev", "AppWrapper"): "appwrapper.read_appwrapper",
     # These are only explained: no group in Git can be linked to their pods.
     ("argoproj.io", "Workflow"): "foreign.explain_foreign",
     ("batch.volcano.sh", "Job"): "foreign.explain_foreign",
@@ -87,13 +88,14 @@ def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings) -
 def _read(manifest: Manifest) -> Reading:
     from krmfn.sources.manifest import Reading
 
-    group = _find_source(manifest.ref)(manifest)
+    group = find_source(manifest.ref)(manifest)
     if group is None and not manifest.notes:
         manifest.note("group-without-pods", ("spec",), f"nothing in this {manifest.ref.kind} asks for pods")
     return Reading(None if manifest.refused else group, tuple(manifest.notes))
 
 
-def _find_source(ref: ResourceRef) -> Source:
+def find_source(ref: ResourceRef) -> Source:
+    """The function that reads resources of the group and kind of `ref`. Raises KeyError for a kind not in SOURCES."""
     from importlib import import_module
 
     module, _, function = SOURCES[ref.group, ref.kind].partition(".")

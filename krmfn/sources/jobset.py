@@ -39,6 +39,8 @@ def read_jobset(manifest: Manifest) -> Group | None:
 
 def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
     name = manifest.text((*path, "name"))
+    if not name:
+        manifest.note("field-missing", (*path, "name"), "a replicated job needs a name")
     replicas = manifest.count((*path, "replicas"), 1)
     job = (*path, "template", "spec")
     if replicas < 0:

@@ -1,0 +1,115 @@
+"""What holds for every manifest: bounds of the arithmetic, and no exception on any value anywhere."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krmfn.krm.results import ResourceRef
+from krmfn.shape import shape
+from krmfn.sources import SOURCES, count_pods
+from krmfn.sources.raygroups import WorkerGroup
+from krmfn.tree import Composite, Group, leaves
+from tests.sources.manifests import TEMPLATE, cluster_spec, make_options, make_settings, manifest, read, workers
+
+COUNTS = st.integers(-(2**31), 2**31 - 1)
+SCALARS = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False) | st.text(max_size=5)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner))
+
+
+@given(COUNTS, COUNTS, COUNTS, st.integers(0, 64), st.booleans())
+def test_pods_lie_within_the_bounds(replicas: int, low: int, high: int, hosts: int, suspended: bool) -> None:
+    low, high = sorted((low, high))
+    group = WorkerGroup((), "a", replicas, low, high, hosts, suspended)
+    if suspended:
+        assert group.pods == group.min_pods == 0
+    else:
+        assert group.min_pods <= group.pods <= high * hosts
+        assert group.pods == sorted((low, replicas, high))[1] * hosts
+
+
+JOB_SPEC = {"template": TEMPLATE, "parallelism": 2, "completions": 2}
+EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
+    ("batch", "Job"): JOB_SPEC,
+    ("batch", "CronJob"): {"concurrencyPolicy": "Forbid", "jobTemplate": {"spec": JOB_SPEC}},
+    ("ray.io", "RayCluster"): cluster_spec(workers("a", "2/1/3", numOfHosts=2), suspend=False),
+    ("ray.io", "RayJob"): {"rayClusterSpec": cluster_spec(workers("a", "2")), "submissionMode": "HTTPMode"},
+    ("ray.io", "RayService"): {
+        "rayClusterConfig": cluster_spec(workers("a", "2")),
+        "upgradeStrategy": {"type": "None"},
+    },
+    ("ray.io", "RayCronJob"): {"jobTemplate": {"rayClusterSpec": cluster_spec(workers("a", "2"))}},
+    ("jobset.x-k8s.io", "JobSet"): {
+        "replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": JOB_SPEC}}],
+        "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+    },
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): {
+        "replicas": 1,
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": {"size": 3, "leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE},
+    },
+    ("kubeflow.org", "PyTorchJob"): {
+        "pytorchReplicaSpecs": {"Worker": {"replicas": 3, "template": TEMPLATE}},
+        "elasticPolicy": {"minReplicas": 2},
+    },
+    ("workload.codeflare.dev", "AppWrapper"): {
+        "components": [{"template": manifest("batch/v1", "Job", {"template": TEMPLATE, "parallelism": 2})}]
+    },
+    ("apps", "Deployment"): {"replicas": 3, "template": TEMPLATE, "strategy": {"type": "Recreate"}},
+    ("apps", "StatefulSet"): {"replicas": 3, "template": TEMPLATE, "podManagementPolicy": "Parallel"},
+}
+
+
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in `value`."""
+    yield path
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in steps:
+        yield from paths_in(child, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy of `value` with `new` at `path`."""
+    if not path:
+        return new
+    changed = copy.copy(value)
+    changed[path[0]] = put(value[path[0]], path[1:], new)
+    return changed
+
+
+def check_tree(group: Group) -> None:
+    """What targets rely on."""
+    assert all(leaf.pods >= 1 and isinstance(leaf.name, str) and leaf.templates for leaf in leaves(group))
+    if isinstance(group, Composite):
+        assert group.children
+        assert group.min_group_count in (None, len(group.children))
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_the_examples_are_gangs(key: tuple[str, str]) -> None:
+    group = read(manifest(f"{key[0]}/v1", key[1], EXAMPLES[key])).group
+    assert group
+    check_tree(group)
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_value_anywhere_is_read_without_an_exception(key: tuple[str, str], data: Any) -> None:
+    place = data.draw(st.sampled_from(list(paths_in(EXAMPLES[key]))))
+    value = manifest(f"{key[0]}/v1", key[1], put(EXAMPLES[key], place, data.draw(VALUES)))
+    for granularity in ("Cluster", "Group"):
+        group = read(value, granularity=granularity, autoscaling="MinReplicas").group
+        if group:
+            check_tree(group)
+            check_tree(shape(group, make_options(granularity=granularity)).group)
+    count_pods(value, ResourceRef(value["apiVersion"], value["kind"], "demo"), make_settings())
+
+
+def test_examples_are_of_known_kinds() -> None:
+    assert set(EXAMPLES) <= set(SOURCES)
