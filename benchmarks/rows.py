@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import inputs, programs
+from benchmarks.bundles import bundle_schemas
 from benchmarks.clock import Program, Run, run_in_turns
 
 SCHEMAS = programs.ROOT / "schemas" / "kubernetes" / "1.37"
@@ -126,10 +127,11 @@ def peak_memory(folder: Path) -> Row:
 
 def validate_many(folder: Path, other: Callable[[Path, Path], list[str]], label: str, at_least: float) -> Row:
     stream = write(folder, "stream.yaml", inputs.scheduling_stream(10_000))
+    schemas = bundle_schemas(SCHEMAS, folder / "schemas", ("workload", "podgroup", "job"))
     runs = run_in_turns(
         {
             "ours": Program(programs.krmfn("validate", "--stage", "server", str(stream))),
-            "theirs": Program(other(SCHEMAS, stream)),
+            "theirs": Program(other(schemas, stream)),
         },
         rounds=3,
     )
