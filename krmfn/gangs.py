@@ -27,11 +27,13 @@ class Asked(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the items ask for. `present` are all items of kinds that can become gangs, whether they want to or not."""
+    """What the items ask for. `present` are all items of kinds that can become gangs, whether they want to or not;
+    `undecided` are those of them that a selector leaves out: another configuration may make gangs of them."""
 
     asked: tuple[Asked, ...]
     present: tuple[Item, ...]
     findings: tuple[Finding, ...]
+    undecided: tuple[Item, ...] = ()
 
 
 class _Wish(NamedTuple):
@@ -50,11 +52,14 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
         item for item in items if (item.ref.group, item.kind) in SOURCES and item.annotations.get(LOCAL) != "true"
     )
     findings: list[Finding] = []
+    undecided = []
     alone_or_joined: dict[tuple[str, str] | int, list[_Wish]] = {}
     for index, item in enumerate(present):
         chosen = options_for(settings, item)
         findings += [Finding(item, note) for note in chosen.notes]
         if chosen.options is None:
+            if chosen.why == "not selected" and settings.select.mode == "Explicit":
+                undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings)
         findings += [Finding(item, note) for note in reading.notes]
@@ -63,7 +68,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
             key = (item.namespace, name) if name else index
             alone_or_joined.setdefault(key, []).append(_Wish(item, chosen.options, reading.group))
     asked = tuple(_ask(wishes, findings) for wishes in alone_or_joined.values())
-    return Survey(asked, present, tuple(findings))
+    return Survey(asked, present, tuple(findings), tuple(undecided))
 
 
 def _ask(wishes: list[_Wish], findings: list[Finding]) -> Asked:

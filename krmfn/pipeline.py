@@ -41,7 +41,7 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     from krmfn.reconcile import reconcile
 
     wanted, findings = _write(found, settings)
-    asking = {id(item) for asked in found.asked for item in asked.items}
+    asking = {id(item) for asked in found.asked for item in asked.items} | {id(item) for item in found.undecided}
     released = [item for item in found.present if id(item) not in asking]
     done = reconcile(items, wanted, released, settings.kuberay.manages)
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings]))
@@ -82,7 +82,9 @@ def find_all(
     asking = {id(item) for asked in found.asked for item in asked.items}
     yield from (finding for finding in notes if id(finding.item) not in asking and is_severe(finding))
     yield from _write(found, settings)[1]
-    yield from check_stages(stages, items, members, old, settings)
+    yield from check_stages(
+        stages, items, members, old, settings, [item for asked in found.asked for item in asked.items]
+    )
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:

@@ -191,4 +191,12 @@ RULES: Final[tuple[Rule, ...]] = (
         "Write the same `volcano.sh/queue-name` label on all resources of the gang, or on one of them.",
         (), ("KubeRay: controllers/ray/batchscheduler/volcano",),
     ),
+    Rule(
+        "generated-not-selected", "gitops", "info",
+        "A generated object's source is not selected by this configuration.",
+        "Another configuration may have generated it: two of them, with a selector each, can stand in one "
+        "kustomization. So the object stays.",
+        "To have it removed, set `krmfn.dev/gang: \"false\"` on the resource, or delete the object.",
+        (), (),
+    ),
 )  # fmt: skip

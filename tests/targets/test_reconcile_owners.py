@@ -122,3 +122,16 @@ def test_reference_of_the_result() -> None:
     files = Files(owner)
     (first, *_) = files.run(files.want(job(2), owner)).added
     assert (first.owner.ref, first.value["kind"]) == (ResourceRef("batch/v1", "Job", "train", "ml"), "Workload")
+
+
+def test_another_configuration() -> None:
+    """Two configurations, each with a selector: neither takes away what the other one has generated."""
+    first, second = train("first"), train("second")
+    files = Files(first, second)
+    files.run(files.want(job(2), first))
+    done = files.run(files.want(job(2), second))
+    assert rules(done) == ["generated-not-selected"]
+    assert {"PodGroup/job-first", "PodGroup/job-second"} <= set(files.names)
+    texts = files.texts
+    assert rules(files.run(files.want(job(2), first))) == ["generated-not-selected"]
+    assert files.texts == texts
