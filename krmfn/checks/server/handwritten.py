@@ -152,8 +152,9 @@ _STATUSES = ("False", "True", "Unknown")
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _NO_REASON = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
-    " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', "
-    f" or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
+    " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME', "
+    " or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB',"
+    f" regex used for validation is '{_REASON}')"
 )
 
 
