@@ -79,11 +79,11 @@ PARTS: tuple[Callable[[], Iterable[Rule]], ...] = (
     _targets,
     _configuration,
     _reading,
+    _server,
     _files,
     _scheduler,
     _operator,
     _gitops,
-    _server,
     _converting,
 )
 

@@ -94,6 +94,7 @@ class Census(NamedTuple):
     by_kind: Mapping[tuple[str, str], tuple[Item, ...]]
     by_item: Mapping[int, tuple[Template, ...]]
     facts: Facts
+    asking: tuple[Item, ...]
 
     def kind(self, group: str, kind: str) -> tuple[Item, ...]:
         """The objects of one kind, in order."""
@@ -130,8 +131,12 @@ def take_census(
     members: Iterable[Member],
     old: Sequence[Item] | None = None,
     cluster: Mapping[str, Any] = _NO_FACTS,
+    asking: Iterable[Item] = (),
 ) -> Census:
-    """Count. `members` come from the sources; other kinds with pod templates are counted here."""
+    """Count. `members` come from the sources; other kinds with pod templates are counted here.
+
+    `asking` are the objects that a gang is to be generated for.
+    """
     known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
     was_read = {item_id for item_id, _ in known}
     by_kind: dict[tuple[str, str], list[Item]] = {}
@@ -164,7 +169,20 @@ def take_census(
     for template in templates:
         by_item[id(template.item)] = (*by_item.get(id(template.item), ()), template)
     facts = read_facts(cluster, frozen)
-    return Census(objects, old, tuple(templates), gangs, dangling, composites, workloads, index, frozen, by_item, facts)
+    return Census(
+        objects,
+        old,
+        tuple(templates),
+        gangs,
+        dangling,
+        composites,
+        workloads,
+        index,
+        frozen,
+        by_item,
+        facts,
+        tuple(asking),
+    )
 
 
 def _template(member: Member) -> Template:

@@ -17,15 +17,17 @@ def check_stages(
     members: Sequence[Member],
     old: Sequence[Item] | None,
     settings: Settings,
+    asking: Sequence[Item] = (),
 ) -> Iterator[Finding]:
     """The findings of those of scheduler, operator and gitops that are in `stages`.
 
-    `members` are the pod templates that sources counted (`krmfn.members`), `old` the earlier state if there is one.
+    `members` are the pod templates that sources counted (`krmfn.members`), `old` the earlier state if there is one,
+    `asking` the objects that a gang is to be generated for.
     """
     from krmfn.checks import gitops, operator, scheduler
     from krmfn.checks.census import take_census
 
-    census = take_census(objects, members, old, settings.cluster)
+    census = take_census(objects, members, old, settings.cluster, asking)
     for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):
         if name in stages:
             yield from stage.find_all(census, settings)

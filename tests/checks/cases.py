@@ -52,6 +52,8 @@ def read_items(text: str) -> list[Item]:
 
 def find_all(case: Case) -> list[Finding]:
     """The findings of the three stages, with the members that the sources count."""
-    members, _ = count_members(survey(case.items, case.settings).present, case.settings)
-    arguments = (case.items, members, case.old, case.settings)
+    found = survey(case.items, case.settings)
+    members, _ = count_members(found.present, case.settings)
+    asking = [item for asked in found.asked for item in asked.items]
+    arguments = (case.items, members, case.old, case.settings, asking)
     return [finding for stage in (scheduler, operator, gitops) for finding in stage.check(*arguments)]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from krmfn.checks.marks import list_sources, name_source
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_list, as_mapping, dig
-from krmfn.config import options_for
 from krmfn.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
@@ -20,18 +19,13 @@ _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 _VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
 
 
-def find_function_skipped(census: Census, settings: Settings) -> Iterator[Finding]:
+def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
     """A resource asks for a gang and has no group: the sign that the function did not run."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
         return  # the sources of a build, not its output
     made = {source for item in census.objects for source in list_sources(item)}
-    for key, templates in census.by_item.items():
-        item = templates[0].item
-        if id(item) != key or name_source(item) in made:
-            continue
-        asked = options_for(settings, item)
-        counted = [template for template in templates if template.pods]
-        if asked.options is None or not asked.options.requested or not counted or _is_linked(item, census):
+    for item in census.asking:
+        if name_source(item) in made or _is_linked(item, census):
             continue
         message = "asks for a gang, and no group in the input is for it: the function that makes it did not run"
         hint = (

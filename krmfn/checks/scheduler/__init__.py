@@ -45,9 +45,13 @@ def find_all(census: Census, settings: Settings) -> Iterator[Finding]:
 
 
 def check(
-    objects: Sequence[Item], members: Sequence[Member], old: Sequence[Item] | None, settings: Settings
+    objects: Sequence[Item],
+    members: Sequence[Member],
+    old: Sequence[Item] | None,
+    settings: Settings,
+    asking: Sequence[Item] = (),
 ) -> Iterator[Finding]:
     """This stage alone; see `stages.check_stages`."""
     from krmfn.checks.stages import check_stages
 
-    yield from check_stages(("scheduler",), objects, members, old, settings)
+    yield from check_stages(("scheduler",), objects, members, old, settings, asking)

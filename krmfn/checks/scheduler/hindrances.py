@@ -122,14 +122,17 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
 
 
 def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """Containers without CPU or memory requests."""
+    """Containers without CPU or memory requests; one finding for an object."""
+    seen: set[int] = set()
     for gang in census.gangs:
         for template in gang.templates:
             missing = sorted(_missing_requests(template.spec))
-            if missing:
+            if missing and id(template.item) not in seen:
+                seen.add(id(template.item))
                 message = (
-                    f"the pods request no {join(missing)}: they fit on any node, so the gang is complete where it "
-                    "cannot run"
+                    f"pods of {template.item.kind} {template.item.name} request no {join(missing)}: they fit on any "
+                    "node, "
+                    "so the gang is complete where it cannot run"
                 )
                 hint = "Set resources.requests in every container of the gang's pods."
                 path = (*template.spec_path, "containers")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import Check
 from krmfn.checks.values import as_int, as_text, dig
 from krmfn.checks.wording import count, sum_up
+from krmfn.config import options_for
 from krmfn.findings import Finding, Note, Rule
 from krmfn.krm.results import ABSENT
 
@@ -100,9 +101,13 @@ def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 def _is_wanted(gang: Gang, settings: Settings) -> bool:
-    if settings.gang.min_count != "Replicas":
-        return True
-    return any(MIN_COUNT_ANNOTATION in owner.annotations for owner in gang.owners)
+    """Whether the configuration asks for fewer than all pods of one of the owners."""
+    for owner in gang.owners:
+        options = options_for(settings, owner).options or settings.gang
+        scaled = options.autoscaling == "MinReplicas" and owner.ref.group == "ray.io"
+        if options.min_count != "Replicas" or scaled or MIN_COUNT_ANNOTATION in owner.annotations:
+            return True
+    return False
 
 
 def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
