@@ -54,7 +54,7 @@ def test_a_changed_constraint_needs_a_new_name_for_the_group_and_all_that_name_i
         ("Job", "spec.template.spec.schedulingGroup.podGroupName"),
     ]
     assert [(place.file.path, place.file.line) for place in found.renames if place.file] == [
-        ("new.yaml", 15),
+        ("new.yaml", 16),
         ("new.yaml", 11),
     ]
 
@@ -133,7 +133,12 @@ def test_a_suspended_job_may_move() -> None:
 
 
 def test_a_statefulset_may_scale_and_not_change_its_policy() -> None:
-    old = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec: {replicas: 2, serviceName: s}\n"
+    old = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec: {replicas: 2, serviceName: s, template: {spec: {containers: [{name: main, image: web:1}]}}}
+"""
     assert entry(old, old.replace("replicas: 2", "replicas: 3"), "StatefulSet").action == "update"
     found = entry(old, old.replace("serviceName: s", "serviceName: t"), "StatefulSet")
     assert (found.action, found.reasons[0].type) == ("replace", "Forbidden")
