@@ -30,13 +30,21 @@ def process(resources: ResourceList) -> Iterable[Result]:
     Raises Misconfigured for a functionConfig that cannot be used.
     """
     config = resources.function_config
-    if config is None and not resources.items:
+    if config is None and not _is_concerned(resources.items):
         return ()
     if config is not None and _is_generator(config, resources.items):
         return (_GENERATOR,)
     settings = _read_settings(config)
     work = _validate if settings.mode == "Validate" else _generate
     return _finish(work(resources, settings), settings)
+
+
+def _is_concerned(items: list[Item]) -> bool:
+    """Whether an item is of a kind that can have a gang, or that we write."""
+    from krmfn.pipeline import GENERATED_GROUPS
+    from krmfn.sources import SOURCES
+
+    return any((item.ref.group, item.kind) in SOURCES or item.ref.group in GENERATED_GROUPS for item in items)
 
 
 def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:

@@ -129,7 +129,7 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
 
 def _has_generated(items: Iterable[Item]) -> bool:
     """Whether an earlier run left something: then a stale object may have to go."""
-    return any(item.ref.group in _GENERATED_GROUPS for item in items)
+    return any(item.ref.group in GENERATED_GROUPS for item in items)
 
 
-_GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")
+GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")
