@@ -67,7 +67,7 @@ def test_the_parameters_of_the_application_reach_the_commands(app: Path) -> None
 
 def test_a_failure_prints_nothing_to_apply(app: Path) -> None:
     cluster = app / "raycluster.yaml"
-    cluster.write_text(cluster.read_text().replace("replicas: 4", "replicas: -4"))
+    cluster.write_text(cluster.read_text().replace('gang: "true"', 'gang: "yes"'))
     done = generate(app)
     assert done.returncode != 0
     assert done.stdout == ""

@@ -73,6 +73,6 @@ def test_rendering_again_changes_nothing(repository: Path) -> None:
 def test_a_failure_leaves_the_last_rendering(repository: Path) -> None:
     before = (repository / "rendered" / "manifests.yaml").read_bytes()
     cluster = repository / "source" / "raycluster.yaml"
-    cluster.write_text(cluster.read_text().replace("replicas: 4", "replicas: -4"))
+    cluster.write_text(cluster.read_text().replace('gang: "true"', 'gang: "yes"'))
     assert run("./render.sh", "source", "rendered", cwd=repository).returncode != 0
     assert (repository / "rendered" / "manifests.yaml").read_bytes() == before

