@@ -1,7 +1,8 @@
-"""Reads who an object is from the first lines of its text, where that is provably right; None where it is not.
+"""Reads who an object is from the lines of its text, where that is provably right; None where it is not.
 
-Holds for block mappings whose quotes and flows end on their lines (`splitting`), with plain keys. Such a line at the
-column of the object's keys is one of its keys: scalars that span lines are indented more.
+Holds for block mappings whose quotes and flows end on their lines (`splitting`). A line at the column of the object's
+keys is one of its keys then: scalars that span lines are indented more. Keys that are more than a plain word (quoted,
+explicit, tagged, merged) make the answer None.
 """
 
 from __future__ import annotations
@@ -9,92 +10,116 @@ from __future__ import annotations
 import re
 
 _RESERVED = frozenset([b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"])
+_ODD = b"\"'?!&*<\t"
 _STEP = 2
+
+_WORD = rb"((?!(?i:y|n|yes|no|on|off|true|false|null)\n)[A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')\n"
+
+Head = tuple[str, str, str, str]
+
+
+def _write_usual(column: int) -> bytes:
+    """A pattern for objects in the usual order: apiVersion, kind, metadata with name, namespace; others in between.
+
+    It matches the whole object, so that no key comes twice; every word has to end on its line.
+    """
+    keys, fields = b" {%d}" % column, b" {%d}" % (column + _STEP)
+    odd = b"[\"'?!&*<\t]"
+    other = keys + b"(?!(?:apiVersion|kind|metadata)[ :]|" + odd + b")[^\n]*"
+    field = fields + b"(?!(?:name|namespace)[ :]|" + odd + b")[^\n]*"
+    ends, field_ends = b"(?! {%d})" % (column + 1), b"(?! {%d})" % (column + _STEP + 1)
+    others, inner = b"(?:(?:" + other + b")?\n)*+", b"(?:(?:" + field + b")?\n)*+"
+    return b"".join(
+        [
+            *(b"apiVersion: ", _WORD, ends, others, keys, b"kind: ", _WORD, ends, others, keys, b"metadata:\n"),
+            *(inner, fields, b"name: ", _WORD, field_ends, inner),
+            *(b"(?:", fields, b"namespace: ", _WORD, field_ends, inner, b")?+(?!", fields, b")", others),
+        ]
+    )
 
 
 class HeadReader:
     """Reads the heads of all objects in a text whose keys stand in one column."""
 
-    __slots__ = ("_api_version", "_column", "_data", "_kind", "_metadata", "_name", "_namespace", "_odd", "_root_line")
+    __slots__ = ("_column", "_data", "_deeper", "_fields", "_keys", "_metadata", "_usual", "_words")
 
     def __init__(self, data: bytes, column: int) -> None:
         """Prepare the patterns; `column` is that of the objects' keys."""
-        line = b"\n" + b" " * column
-        inner = line + b" " * _STEP
         self._data = data
         self._column = column
-        self._api_version = line + b"apiVersion: "
-        self._kind = line + b"kind: "
-        self._metadata = line + b"metadata:\n"
-        self._name = inner + b"name: "
-        self._namespace = inner + b"namespace: "
-        #: How a key begins that is more than a plain word: quoted, explicit, tagged, anchored, an alias, a merge.
-        signs = [bytes([sign]) for sign in b"\"'?!&*<" if data.find(sign) >= 0]
-        self._odd = [line + sign for sign in signs] + [inner + sign for sign in signs]
-        self._root_line = re.compile(b"\n {%d}[^ \n#]" % column)
+        #: Lines at the column of the keys, and whether the next line is indented more.
+        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n {%d})?)" % (column, column + 1))
+        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n {%d})?)" % (column + _STEP, column + _STEP + 1))
+        self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
+        self._deeper = b" " * (column + 1)
+        self._words: dict[bytes, str] = {}
+        self._usual = re.compile(_write_usual(column))
 
-    def read_kind(self, start: int, end: int) -> str | None:
-        """The kind of the object in a span; `start` is its first key."""
-        if self._is_odd(start, end):
-            return None
-        return self._read_word(self._kind, start, end, self._column)
+    def read(self, start: int, end: int) -> Head | None:
+        """apiVersion, kind, name and namespace (empty where there is none) of the object in a span."""
+        data = self._data
+        usual = self._usual.fullmatch(data, start, end)
+        if usual is not None:
+            api_version, kind, name, namespace = usual.groups(b"")
+            words = self._words
+            if kind not in words:
+                words[kind] = kind.decode().strip("'")
+            if api_version not in words:
+                words[api_version] = api_version.decode().strip("'")
+            return words[api_version], words[kind], name.decode().strip("'"), namespace.decode().strip("'")
+        return self._read_unusual(start, end)
 
-    def read(self, start: int, end: int) -> tuple[str, str, str, str] | None:
-        """apiVersion, kind, name and namespace (empty where there is none)."""
-        kind = self.read_kind(start, end)
-        api_version = self._read_word(self._api_version, start, end, self._column)
-        block = self.find_metadata(start, end) if kind and api_version else None
-        if not kind or not api_version or block is None:
+    def _read_unusual(self, start: int, end: int) -> Head | None:
+        """Objects in another order, line by line."""
+        data = self._data
+        found = {b"apiVersion": "", b"kind": ""}
+        stop = data.find(b"\n", start, end)
+        first = (data[start:stop], data[stop + 1 : stop + 2 + self._column] == self._deeper)
+        seen: set[bytes] = set()
+        for line, more in (first, *self._keys.findall(data, start, end)):
+            key, _, text = line.partition(b":")
+            if line[0] in _ODD or key in seen or key[-1:] == b" ":
+                return None
+            seen.add(key)
+            if key in found:
+                if more or not (word := self._read_word(text)):
+                    return None
+                found[key] = word
+        if stop < 0 or b"metadata" not in seen or not found[b"kind"] or not found[b"apiVersion"]:
             return None
-        begin, stop = block
-        name = self._read_word(self._name, begin, stop, self._column + _STEP)
-        if not name:
-            return None
-        if self._data.find(self._namespace, begin, stop) < 0:
-            return api_version, kind, name, ""
-        namespace = self._read_word(self._namespace, begin, stop, self._column + _STEP)
-        return (api_version, kind, name, namespace) if namespace else None
+        names = self._read_names(start, end)
+        return names and (found[b"apiVersion"], found[b"kind"], *names)
 
-    def find_metadata(self, start: int, end: int) -> tuple[int, int] | None:
-        """The span of `metadata:` and its block, from the key to the line break before the next key."""
+    def _read_names(self, start: int, end: int) -> tuple[str, str] | None:
         data = self._data
         place = data.find(self._metadata, start, end)
-        if place < 0 or data.find(self._metadata, place + 1, end) >= 0:
+        if place < 0 or data[place + len(self._metadata)] == 32:
             return None
-        first = place + len(self._metadata)
-        indent = self._column + _STEP
-        if data[first : first + indent + 1].strip(b" ") == b"" or not data.startswith(b" " * indent, first):
-            return None
-        following = self._root_line.search(data, first - 1, end)
-        return place + 1 + self._column, following.start() if following else end
+        following = self._keys.search(data, place + len(self._metadata), end)
+        found = {b"name": "", b"namespace": ""}
+        seen: set[bytes] = set()
+        begin = place + len(self._metadata) - self._column - _STEP - 1
+        for line, more in self._fields.findall(data, begin, following.start() if following else end):
+            key, _, text = line.partition(b":")
+            if line[0] in _ODD or key in seen or key[-1:] == b" ":
+                return None
+            seen.add(key)
+            if key in found:
+                if more or not (word := self._read_word(text)):
+                    return None
+                found[key] = word
+        return (found[b"name"], found[b"namespace"]) if found[b"name"] else None
 
-    def _is_odd(self, start: int, end: int) -> bool:
-        data = self._data
-        return not data[start : start + 1].isalpha() or any(data.find(odd, start, end) >= 0 for odd in self._odd)
-
-    def _read_word(self, needle: bytes, start: int, end: int, column: int) -> str | None:
-        """The value of the only line that begins with `needle`, when it is one harmless word on that line."""
-        data = self._data
-        key = needle.lstrip()
-        if data.startswith(key, start):
-            place = start + len(key)
-            if data.find(needle, place, end) >= 0:
-                return None
-        else:
-            place = data.find(needle, start, end)
-            if place < 0:
-                return None
-            place += len(needle)
-            if data.find(needle, place, end) >= 0:
-                return None
-        stop = data.find(b"\n", place, end)
-        if stop < 0:
-            stop = end
-        elif data.startswith(b" " * (column + 1), stop + 1):
-            return None  # the scalar may go on in the next line
-        word = data[place:stop]
-        if word[:1] == b"'" == word[-1:] and len(word) > 2:
-            word = word[1:-1]
-        elif not word[:1].isalpha() or word.lower() in _RESERVED:
-            return None
-        return word.decode() if word.translate(None, b"./_-").isalnum() else None
+    def _read_word(self, text: bytes) -> str:
+        """A harmless word, plain or in single quotes; empty when it is something else."""
+        known = self._words.get(text)
+        if known is None:
+            word = text[1:]
+            if word[:1] == b"'" == word[-1:] and len(word) > 2:
+                word = word[1:-1]
+            elif not word[:1].isalpha() or word.lower() in _RESERVED:
+                word = b""
+            known = word.decode() if text[:1] == b" " and word.translate(None, b"./_-").isalnum() else ""
+            if len(self._words) < 4096:
+                self._words[text] = known
+        return known

@@ -82,10 +82,6 @@ class Item:
     @property
     def kind(self) -> str:
         """The kind, empty when there is none."""
-        if self._ref is None and self._reading is None and self.frame.heads:
-            kind = self.frame.heads.read_kind(self.start, self.end)
-            if kind is not None:
-                return kind
         return self.ref.kind
 
     @property

@@ -32,9 +32,16 @@ class ResourceList:
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> ResourceList:
         """Read a ResourceList in YAML or JSON. Items are split, not parsed. Raises Unreadable."""
-        from krmfn.krm.documents import read_resource_list
+        from krmfn.krm.fast_reading import read_fast
 
-        return read_resource_list(Source(data, path))
+        source = Source(data, path)
+        found = read_fast(source)
+        if found is None:
+            from krmfn.krm.documents import read_resource_list
+
+            return read_resource_list(source)
+        check_version(found.api_version, found.kind)
+        return cls(source, found.listing, found.api_version, found.function_config)
 
     def append(self, item: Item) -> None:
         """Add an object behind the others."""

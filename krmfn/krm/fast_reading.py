@@ -1,0 +1,149 @@
+"""Makes a ResourceList of what the splitter found, without parsing YAML. None where that takes a full reader."""
+
+from __future__ import annotations
+
+from krmfn.krm.frames import Frame
+from krmfn.krm.item import Item
+from krmfn.krm.listing import Listing
+from krmfn.krm.source import Source
+from krmfn.krm.splitting import Entry, Split, split
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.krm.nodes import Node
+
+_NULLS = (b"", b"~", b"null", b"Null", b"NULL")
+
+
+class Found:
+    """What a ResourceList is made of."""
+
+    __slots__ = ("api_version", "function_config", "kind", "listing")
+
+    def __init__(self, api_version: str, kind: str, listing: Listing, function_config: Item | None) -> None:
+        """A plain record."""
+        self.api_version = api_version
+        self.kind = kind
+        self.listing = listing
+        self.function_config = function_config
+
+
+def read_fast(source: Source) -> Found | None:
+    """Split a YAML ResourceList in block style; None when in doubt about anything."""
+    found = split(source)
+    if found is None:
+        return None
+    entries = found.entries
+    words = [_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind")]
+    if not all(words):
+        return None
+    frame = Frame(source)
+    frame.find_anchor = lambda name, before: _find_anchor(source, name, before)
+    frame.is_used = lambda name, behind: source.data.find(b"*" + name.encode(), behind) >= 0
+    listing = Listing(source)
+    if not _fill_items(listing, found, frame) or not _fill_frame(listing, found):
+        return None
+    config = _cut_config(source.data, entries.get("functionConfig"), frame)
+    return None if config is False else Found(str(words[0]), str(words[1]), listing, config or None)
+
+
+def _find_anchor(source: Source, name: str, before: int) -> Node | None:
+    from krmfn.krm.documents import Sharing
+
+    return Sharing(source, 0, len(source.data)).find(name, before)
+
+
+def _read_word(data: bytes, entry: Entry | None) -> str | None:
+    """The value of an entry that is one plain word on its line."""
+    if entry is None or not _has_only_head(data, entry):
+        return None
+    word = entry.rest
+    return word.decode() if word[:1].isalpha() and word.translate(None, b"./_-").isalnum() else None
+
+
+def _has_only_head(data: bytes, entry: Entry) -> bool:
+    """Whether nothing belongs to an entry but comments behind its line."""
+    line = data.find(b"\n", entry.start, entry.end)
+    return line < 0 or all(
+        not text or text.startswith(b"#") for text in map(bytes.strip, data[line : entry.end].split(b"\n"))
+    )
+
+
+def _fill_items(listing: Listing, found: Split, frame: Frame) -> bool:
+    data = listing.source.data
+    entry = found.entries.get("items")
+    if entry is None:
+        return True
+    listing.after_key = entry.after
+    if not found.starts:
+        listing.form = "empty"
+        listing.value = (entry.after, entry.after)
+        if entry.rest in _NULLS[1:] or entry.rest == b"[]":
+            listing.value = (entry.after, data.index(entry.rest, entry.after) + len(entry.rest))
+        elif entry.rest:
+            return False
+        return _has_only_head(data, entry)
+    from krmfn.krm.heads import HeadReader
+
+    pad = found.column + 2
+    inner = frame.indented(pad)
+    plain = frame.indented(pad)
+    plain.heads = HeadReader(data, pad)
+    starts = found.starts
+    stop = _trim(data, starts[-1], found.stop, found.column)
+    ends = [*starts[1:], stop]
+    if found.odd:
+        frames = [inner if place in found.odd else plain for place in range(len(starts))]
+        listing.items = [Item(own, start + pad, end) for own, start, end in zip(frames, starts, ends, strict=True)]
+    else:
+        listing.items = [Item(plain, start + pad, end) for start, end in zip(starts, ends, strict=True)]
+    listing.form = "block"
+    listing.indent = found.column
+    listing.style.wide = found.column > 0
+    listing.spans = list(zip(starts, ends, strict=True))
+    listing.value = (starts[0], stop)
+    return True
+
+
+def _trim(data: bytes, start: int, end: int, column: int) -> int:
+    """The end of an item without the blank lines and comments behind it, which may belong to what follows."""
+    if b"+" in data[start:end]:
+        return end  # a block scalar may keep blank lines
+    while end > start:
+        line = data.rfind(b"\n", start, end - 1) + 1
+        text = data[line:end]
+        if text.strip() and not (text.lstrip().startswith(b"#") and len(text) - len(text.lstrip()) <= column):
+            break
+        end = line
+    return end
+
+
+def _fill_frame(listing: Listing, found: Split) -> bool:
+    """Where new entries and results go."""
+    data = listing.source.data
+    first = next(iter(found.entries.values()))
+    listing.foot = len(data) if data.endswith(b"\n") else first.start
+    entry = found.entries.get("results")
+    if entry is not None:
+        end = entry.after + len(data[entry.after : entry.end].rstrip())
+        listing.results = (entry.after, max(end, entry.after))
+    return True
+
+
+def _cut_config(data: bytes, entry: Entry | None, frame: Frame) -> Item | bool | None:
+    """The functionConfig as an item; None when it is null, False when it is no plain block mapping."""
+    if entry is None:
+        return None
+    if entry.rest:
+        return None if entry.rest in _NULLS and _has_only_head(data, entry) else False
+    if _has_only_head(data, entry):
+        return None
+    line = data.find(b"\n", entry.start) + 1
+    while not (text := data[line : data.find(b"\n", line) + 1 or len(data)].strip()) or text.startswith(b"#"):
+        line = data.find(b"\n", line) + 1
+    start = line
+    while data[start] == 32:
+        start += 1
+    if start == line or not data[start : start + 1].isalpha():
+        return False
+    return Item(frame.indented(start - line), start, entry.end)

@@ -1,0 +1,208 @@
+"""The splitter finds what the full reader finds, or leaves the text to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from krmfn.krm import Item, ResourceList, Unreadable
+from krmfn.krm.documents import read_resource_list
+from krmfn.krm.fast_reading import read_fast
+from krmfn.krm.source import Source
+from tests.krm.manifests import OBJECTS, Speller
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+CONFIG = "functionConfig:\n  apiVersion: a/v1\n  kind: C\n  metadata:\n    name: c\n    annotations:\n      f: |\n        exec: {path: x}\n"
+PLAIN = "- apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n    namespace: n\n  x: |\n    - apiVersion: y\n    kind: B\n"
+
+
+def read_both(data: bytes) -> tuple[ResourceList | None, ResourceList | Unreadable]:
+    """What the splitter makes of a text (None: it declines), and what the full reader makes of it."""
+    full: ResourceList | Unreadable
+    try:
+        full = read_resource_list(Source(data))
+    except Unreadable as error:
+        full = error
+    fast = read_fast(Source(data))
+    if fast is None:
+        return None, full
+    return ResourceList(Source(data), fast.listing, fast.api_version, fast.function_config), full
+
+
+def assert_same(fast: ResourceList, full: ResourceList) -> None:
+    assert [item.ref for item in fast.items] == [item.ref for item in full.items]
+    assert [item.value for item in fast.items] == [item.value for item in full.items]
+    assert fast.api_version == full.api_version
+    assert (fast.function_config and fast.function_config.value) == (
+        full.function_config and full.function_config.value
+    )
+    for resources in (fast, full):
+        for item in resources.items[1::2]:
+            resources.remove(item)
+        for item in resources.items:
+            item.set(("metadata",), {"name": "x"})
+        resources.append(Item.new({"kind": "New"}))
+    assert [item.value for item in ResourceList.parse(fast.render()).items] == [item.value for item in full.items]
+
+
+@st.composite
+def resource_lists(draw: Any) -> str:
+    """A ResourceList with objects in any style, entries in any order."""
+    newline = draw(st.sampled_from(["\n", "\n", "\n", "\r\n"]))
+    speller = Speller(draw, newline)
+    dash = " " * draw(st.sampled_from([0, 0, 2, 4]))
+    items = ""
+    for value in draw(st.lists(OBJECTS, max_size=3)):
+        if draw(st.booleans()):
+            items += speller.filler(len(dash)) + dash + PLAIN.replace("\n", newline + dash)[: -len(dash) or None]
+        gap = draw(st.sampled_from([" ", " ", "   "]))
+        items += dash + "-" + gap + speller.block_inline(value, len(dash) + 1 + len(gap)) + speller.filler(0)
+    entries = [HEAD.replace("\n", newline), "items:" + newline + items]
+    if draw(st.booleans()):
+        entries.append(CONFIG.replace("\n", newline))
+    if draw(st.booleans()):
+        entries.append("results:" + newline + "- message: 'x - y'" + newline)
+    return "".join(draw(st.permutations(entries)))
+
+
+@given(resource_lists())
+def test_a_text_that_is_split_has_the_items_that_it_has(text: str) -> None:
+    fast, full = read_both(text.encode())
+    assert isinstance(full, ResourceList)
+    if fast is not None:
+        assert_same(fast, full)
+
+
+@given(st.data(), resource_lists())
+@example(None, HEAD + "items:\n" + PLAIN)
+def test_damaged_texts_are_split_rightly_or_not_at_all(data: Any, text: str) -> None:
+    damaged = text
+    for _ in range(1 if data is None else data.draw(st.integers(1, 3))):
+        place = 0 if data is None else data.draw(st.integers(0, len(damaged)))
+        piece = (
+            ""
+            if data is None
+            else data.draw(
+                st.sampled_from(
+                    [
+                        "'",
+                        '"',
+                        "[",
+                        "{",
+                        "}",
+                        "\n",
+                        "\n- ",
+                        "\t",
+                        " ",
+                        "|",
+                        "#",
+                        ": ",
+                        "\r",
+                        "&a ",
+                        "*a",
+                        "---",
+                        "\x85",
+                        "é",
+                        "? ",
+                        "!t ",
+                    ]
+                )
+            )
+        )
+        cut = 0 if data is None else data.draw(st.integers(0, 4))
+        damaged = damaged[:place] + piece + damaged[place + cut :]
+    fast, full = read_both(damaged.encode())
+    if fast is None or isinstance(full, Unreadable):
+        return
+    assert_same(fast, full)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "items:\n" + PLAIN + PLAIN + CONFIG,
+        HEAD + "items:\n# c\n\n" + PLAIN + "\n# c\n" + PLAIN + "\n" + CONFIG + "results:\n- message: x\n",
+        CONFIG + "items:\n" + PLAIN + HEAD,
+        "---\n" + HEAD + "items: []\n",
+        HEAD + "items:\n" + CONFIG,
+        HEAD + "items: null # none\n",
+        HEAD,
+        HEAD
+        + "items:\n- apiVersion: v1\n  kind: A\n  a: 'x y'\n  b: \"it's {\"\n  c: [a, 'b]']\n  d: {x: \"}\"}\n"
+        + PLAIN,
+        "\ufeff" + HEAD + "items:\n" + PLAIN,
+        (HEAD + "items:\n" + PLAIN).replace("\n", "\r\n"),
+        HEAD + "items:\n- kind: A\n  a: |\n    it's \"open {\n" + PLAIN,
+        HEAD + "items:\n  - kind: A\n  - kind: B\n",
+    ],
+)
+def test_usual_texts_are_split(text: str) -> None:
+    fast, full = read_both(text.encode())
+    assert fast is not None
+    assert isinstance(full, ResourceList)
+    assert fast.render() == text.encode()
+    assert_same(fast, full)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "items:\n- kind: A\n  a: 'x\n- kind: B\n  b: y'\n",
+        HEAD + 'items:\n- kind: A\n  a: "x\n- kind: B\n  b: y"\n',
+        HEAD + "items:\n- kind: A\n  a: [x,\n'- kind: B']\n",
+        HEAD + "items: [{kind: A}]\n",
+        HEAD + "items: &x\n- kind: A\n",
+        HEAD + "items:\n-\n  kind: A\n",
+        HEAD + "items:\n-\tkind: A\n",
+        HEAD + "items:\n- kind: A\r- kind: B\n",
+        HEAD + "items:\n- kind: A\u0085- kind: B\n",
+        HEAD + "items:\n- kind: A\n---\nkind: B\n",
+        HEAD + "'items':\n- kind: A\n",
+        HEAD + "? items\n: - kind: A\n",
+        HEAD + "items:\n- kind: A\nitems:\n- kind: B\n",
+        HEAD + "functionConfig: 'a\nitems:\n- kind: A'\n",
+        "{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{kind: A}]}\n",
+        HEAD + "items:\n  - kind: A\n - kind: B\n",
+        HEAD.replace("ResourceList", "Resource\n  List") + "items:\n- kind: A\n",
+    ],
+)
+def test_what_cannot_be_proved_is_left_to_the_full_reader(text: str) -> None:
+    assert read_fast(Source(text.encode())) is None
+
+
+def test_quotes_over_several_lines_stay_in_their_item() -> None:
+    text = HEAD + "items:\n- kind: A\n  a: 'x\n\n  kind: B'\n  b: {c: d,\n  kind: C}\n" + PLAIN
+    fast, full = read_both(text.encode())
+    assert fast is not None
+    assert isinstance(full, ResourceList)
+    assert [item.kind for item in fast.items] == ["A", "A"]
+    assert_same(fast, full)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "kind: A\n  apiVersion: v1\n  metadata:\n    name: a\n",
+        "apiVersion: v1\n  kind: A\n  kind: B\n",
+        "apiVersion: v1\n  kind: A\n  'kind': B\n",
+        "apiVersion: v1\n  kind: A\n  <<: {kind: B}\n",
+        "apiVersion: v1\n  kind: yes\n  metadata: {name: x}\n",
+        "apiVersion: v1\n  kind: A\n    b\n",
+        "apiVersion: v1\n  kind: A # c\n  metadata:\n      name: a\n",
+        "apiVersion: v1\n  kind: A\n  metadata:\n    labels:\n      name: b\n    name: '12'\n    namespace: 1e3\n",
+        "apiVersion: v1\n  kind: A\n  metadata:\n    namespace: n\n    name: 12\n  spec:\n    name: q\n",
+        "apiVersion: v1\n  kind: A\n  spec:\n    name: q\n    namespace: r\n",
+        "apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n    ? name\n    : b\n",
+        "apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n    name: b\n",
+        "apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n     b\n    namespace: true\n",
+    ],
+)
+def test_a_head_read_by_lines_is_the_head_of_the_value(body: str) -> None:
+    text = (HEAD + "items:\n- " + body).encode()
+    fast, full = read_both(text)
+    assert fast is not None
+    assert isinstance(full, ResourceList)
+    assert [item.ref for item in fast.items] == [item.ref for item in full.items]
