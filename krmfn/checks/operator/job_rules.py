@@ -9,7 +9,6 @@ from krmfn.checks.operator.jobs import (
     find_controller_unlinked,
     find_gang_lost,
     find_name_too_long,
-    find_parallelism_frozen,
     find_scheduling_ignored,
     find_scheduling_unused,
 )
@@ -103,19 +102,5 @@ CHECKS: Final = (
             ("KEP-5547",),
         ),
         find_controller_unlinked,
-    ),
-    Check(
-        Rule(
-            "parallelism-frozen",
-            "operator",
-            "error",
-            "parallelism of a Job in a gang changes on 1.36.",
-            "minCount is immutable in 1.36, and the admission plugin JobValidation therefore refuses to change "
-            "parallelism of a Job whose pods are in a gang. It was removed in 1.37.",
-            "Replace the Job and its group under new names.",
-            ("1.36",),
-            ("kubernetes plugin/pkg/admission (1.36)",),
-        ),
-        find_parallelism_frozen,
     ),
 )

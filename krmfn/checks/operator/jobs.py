@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.gates import is_on
 from krmfn.checks.values import as_int, as_mapping, as_text, dig
@@ -138,30 +138,6 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         yield Finding(
             workload.item, Note("controller-unlinked", ("spec", "controllerRef"), message, item.name, hint=hint)
         )
-
-
-def find_parallelism_frozen(census: Census, settings: Settings) -> Iterator[Finding]:
-    """1.36: parallelism of a Job in a gang changed between two states."""
-    old = {(i.namespace, i.name): i for i in census.old or () if (i.ref.group, i.kind) == ("batch", "Job")}
-    for gang in census.gangs:
-        for job in gang.owners:
-            before = old.get((job.namespace, job.name)) if job.kind == "Job" else None
-            if before is None or gang.group.policy != "gang":
-                continue
-            path = ("spec", "parallelism")
-            was, now = (_parallelism(item.value) for item in (before, job))
-            if was != now:
-                message = (
-                    f"parallelism changes from {was} to {now}, and 1.36 refuses that for a Job in the gang "
-                    f"{gang.group.name} (403)"
-                )
-                hint = "Replace the Job together with its group, under a new name."
-                yield Finding(job, Note("parallelism-frozen", path, message, now, was, hint))
-
-
-def _parallelism(value: Mapping[str, Any]) -> int:
-    number = as_int(dig(value, "spec", "parallelism"))
-    return 1 if number is None else number
 
 
 def _root_jobs(census: Census) -> Iterator[Item]:

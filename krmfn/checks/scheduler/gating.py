@@ -76,7 +76,8 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
         open_questions.append("whether the gangs fit" + (f" and nodes carry {join(keys)}" if keys else "") + " (nodes)")
     classes = {template.priority_class for gang in census.gangs for template in gang.templates}
     unknown = sorted(name for name in classes if name and name not in census.facts.priority_classes)
-    if unknown and not census.facts.complete_classes:
+    told = any(group.priority_class for group in groups)  # of groups the server stage tells
+    if unknown and not told and not census.facts.complete_classes:
         open_questions.append(f"whether {join(unknown)} exist{'s' if len(unknown) == 1 else ''} (priorityClasses)")
     if open_questions:
         message = f"cannot be checked without facts about the cluster: {join(open_questions)}"

@@ -60,9 +60,9 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         if not group.workload:
             continue
         workload = census.workloads.get((group.namespace, group.workload))
-        if workload is not None and group.template in workload.templates:
-            continue
         old = settings.release == "1.36"
+        if workload is not None and (old or group.template in workload.templates):
+            continue  # 1.36 looks into the Workload itself, so its answer is the server's
         effect = (
             "the API server refuses the group"
             if old
@@ -80,9 +80,10 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         else:
             near = suggest(group.template, workload.templates)
             message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
-            field = "podGroupTemplateName" if old else "templateName"
             hint = f"Name one of: {', '.join(sorted(workload.templates))}."
-            yield Finding(group.item, Note("template-missing", (*path, field), message, group.template, hint=hint))
+            yield Finding(
+                group.item, Note("template-missing", (*path, "templateName"), message, group.template, hint=hint)
+            )
 
 
 def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 _GROUP = "scheduling.k8s.io"
+#: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
+_GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 #: On by itself it changes objects that do not mention it, so it is taken as on only where an object does.
 _PREEMPTION_GATE = "PodGroupPreemptionPolicy"
 
@@ -34,6 +36,8 @@ def check_items(
     for item in items:
         kind = judge.kind(item)
         if kind is None:
+            if item.ref.group == _GROUP and item.kind in _GROUP_KINDS:
+                yield _not_known(item, judge.release)
             continue
         if item.api_version.rpartition("/")[2] not in kind.versions:
             if kind.group == _GROUP:
@@ -161,6 +165,14 @@ def _not_served(item: Item, kind: Kind) -> Finding:
         hint = f"Kubernetes {kind.release} serves this kind as {served}."
     else:
         hint = "A feature gate that this kind needs is off."
+    return Finding(
+        item, Note("version-not-served", ("apiVersion",), message, item.api_version, hint=hint, type="NotFound")
+    )
+
+
+def _not_known(item: Item, release: str) -> Finding:
+    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+    hint = f"Kubernetes {release} has no {item.kind}; krmfn convert --to {release} rewrites what can be said there."
     return Finding(
         item, Note("version-not-served", ("apiVersion",), message, item.api_version, hint=hint, type="NotFound")
     )
