@@ -42,8 +42,7 @@ def _details(entry: Entry) -> Iterator[str]:
     for reason in entry.reasons:
         path = format_path(reason.path)
         yield f"* {f'`{path}`: ' if path else ''}{_text(reason.message)} ({reason.rule})"
-    if not entry.reasons:
-        yield from (f"* `{spell_change(change).replace('`', '')}`" for change in entry.changes[:MANY])
+    yield from (f"* `{spell_change(change).replace('`', '')}`" for change in entry.changes[:MANY])
     if entry.consequences:
         yield ""
         yield _text(" ".join(entry.consequences))

@@ -79,10 +79,9 @@ def _describe(entry: Entry) -> Iterator[str]:
     for reason in entry.reasons:
         path = format_path(reason.path)
         yield f"{path + ': ' if path else ''}{reason.message} [{reason.rule}]"
-    if entry.action == "update" or not entry.reasons:
-        yield from (spell_change(change) for change in entry.changes[:MANY])
-        if len(entry.changes) > MANY:
-            yield f"... and {len(entry.changes) - MANY} more changes"
+    yield from (spell_change(change) for change in entry.changes[:MANY])
+    if len(entry.changes) > MANY:
+        yield f"... and {len(entry.changes) - MANY} more changes"
     yield from entry.consequences
     if entry.renames:
         yield "to be renamed together:"

@@ -18,6 +18,7 @@ def test_the_text_tells_what_to_rename() -> None:
     text = render_plan(PLAN)
     assert text.startswith("Must be replaced\n  PodGroup ml/train  (new.yaml:14:1)\n")
     assert "spec.schedulingConstraints: Invalid value" in text
+    assert 'spec.schedulingConstraints: (none) -> {"topology": [{"key": "topology.kubernetes.io/zone"}]}' in text
     assert "Job ml/train spec.template.spec.schedulingGroup.podGroupName  (new.yaml:11:39)" in text
     assert text.endswith("0 refused, 1 to be replaced, 0 removed, 2 new, 0 updated in place, 1 unchanged\n")
     assert "\x1b" not in text
