@@ -193,3 +193,30 @@ def test_gang_across_resources(tmp_path: Path, gang: dict[str, str]) -> None:
     assert by_name(once) == by_name(twice)
     assert "Workload/t-pipeline" in by_name(twice)
     check_links(twice)
+
+
+@pytest.mark.parametrize("granularity", ["Cluster", "Group"])
+def test_volcano(tmp_path: Path, granularity: str) -> None:
+    spec = config(granularity=granularity) | {"scheduler": "Volcano"}
+    base(tmp_path / "base", ray(), job(), spec=spec)
+    layer(tmp_path / "once", ["../base"], run=False, namePrefix="t-")
+    layer(tmp_path / "twice", ["../base"], spec=spec, namePrefix="t-")
+    once, twice = by_name(build(tmp_path / "once", *FLAGS)), by_name(build(tmp_path / "twice", *FLAGS))
+    assert once == twice
+    template = twice["Job/t-feed"]["spec"]["template"]
+    assert template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "t-job-feed"
+    assert "PodGroup/t-job-feed" in twice
+
+
+@pytest.mark.parametrize(("below", "above"), [("1.35", "1.37"), ("1.36", "1.37"), ("1.37", "1.36"), ("1.37", "1.35")])
+def test_overlay_for_another_release(tmp_path: Path, below: str, above: str) -> None:
+    """The base is for one cluster, an overlay for another: its objects are those of its own release, and no others."""
+    base(tmp_path / "base", ray(), job(), spec=config(below))
+    base(tmp_path / "plain", ray(), job(), run=False)
+    layer(tmp_path / "over", ["../base"], spec=config(above), namePrefix="t-")
+    layer(tmp_path / "direct", ["../plain"], spec=config(above), namePrefix="t-")
+    over, direct = (by_name(build(tmp_path / name, *FLAGS)) for name in ("over", "direct"))
+    check_links(list(over.values()))
+    assert sorted(value["kind"] for value in over.values()) == sorted(value["kind"] for value in direct.values())
+    versions = {value["apiVersion"] for value in direct.values()}
+    assert {value["apiVersion"] for value in over.values()} == versions
