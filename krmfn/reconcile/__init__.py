@@ -185,9 +185,10 @@ class _Run:
     def _refuse_operators_names(self) -> None:
         if self.manages == "None":
             return
+        present = [*self.released.values(), *(item for entry in self.wanted for item in entry.items)]
         taken = {
             Identity(group, kind, item.namespace, name): item
-            for item in self.ledger.owners.items.values()
+            for item in present
             for group, kind, name in operator_names(item.kind, item.name, self.manages)
         }
         for entry in self.wanted:

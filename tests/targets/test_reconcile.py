@@ -154,3 +154,11 @@ def test_names_of_the_operator() -> None:
     files = Files(first, second)
     wanted = [files.want(merged(workers(0, "cpu", 2)), first), files.want(merged(workers(0, "cpu", 2)), second)]
     assert rules(files.run(*wanted, manages="KubernetesWAS")) == ["name-of-operator"]
+
+
+def test_names_of_the_operator_for_a_cluster_without_a_gang() -> None:
+    cluster_item, feed = ray("pipeline"), train("feed")
+    files = Files(cluster_item, feed)
+    wanted = files.want(job(2), feed, name="pipeline")
+    assert rules(files.run(wanted, released=[cluster_item], manages="KubernetesWAS")) == ["name-of-operator"]
+    assert rules(files.run(wanted, released=[cluster_item])) == []
