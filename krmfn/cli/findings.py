@@ -43,6 +43,7 @@ def report(
     color = is_colored(options, sys.stdout)
     sys.stdout.write(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on))
     if form == "text" and not options.get("quiet"):
+        sys.stdout.flush()  # the summary comes last also where both streams go into one file
         sys.stderr.write(_summarize(results))
 
 
