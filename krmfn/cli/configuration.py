@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.gates import complete
 from krmfn.cli.options import UsageError
-from krmfn.config import ConfigError, Settings, read_settings
+from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 
 if TYPE_CHECKING:
     from krmfn.krm import Item
@@ -37,6 +37,7 @@ def load_settings(options: Mapping[str, Any], items: Iterable[Item] = (), as_clu
         settings = settings._replace(release=options["kubernetes"])
     if options.get("feature_gates"):
         gates = parse_gates(options["feature_gates"])
+        check_feature_gates(gates)
         gates = complete(gates, settings.release) if as_cluster else gates
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     return settings

@@ -5,7 +5,7 @@ annotation names; the code here only interprets it. Must not know sources, targe
 """
 
 from krmfn.config.problems import ConfigError, Problem
-from krmfn.config.reading import read_settings
+from krmfn.config.reading import check_feature_gates, read_settings
 from krmfn.config.selection import Selection, known_annotations, options_for
 from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
 
@@ -18,6 +18,7 @@ __all__ = [
     "Select",
     "Selection",
     "Settings",
+    "check_feature_gates",
     "known_annotations",
     "options_for",
     "read_settings",

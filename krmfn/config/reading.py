@@ -5,7 +5,7 @@ Knows how the keys of the schema become the records of the settings, and no defa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from krmfn.config.configmap import read_data
@@ -30,6 +30,18 @@ def read_settings(value: Mapping[str, Any] | None) -> Settings:
     if problems:
         raise ConfigError(problems)
     return _build(fill_defaults(spec, schema))
+
+
+def check_feature_gates(gates: Iterable[str]) -> None:
+    """Raise ConfigError for names that are probably mistyped. Others are gates that have nothing to do with groups:
+    the flag of a cluster lists all of them."""
+    known = descend(load_schema(), "spec", "kubernetes", "featureGates")["properties"]
+    meant = {gate: find_nearest(gate, known, 0.8) for gate in gates if gate not in known}
+    problems = [
+        Problem((), f"unknown feature gate {gate}", f"Did you mean {name}?") for gate, name in meant.items() if name
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def snake(key: str) -> str:

@@ -1,0 +1,73 @@
+"""The schema, the records and the rest of the package say the same: releases, gates, allowed values."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import pytest
+
+from krmfn import schemastore
+from krmfn.checks.gates import GATES
+from krmfn.config import ConfigError, GangOptions, KubeRay, Settings, check_feature_gates
+from krmfn.config.reading import snake
+from krmfn.config.schema import descend, load_schema, resolve
+from krmfn.targets import TARGETS
+
+SPEC = descend(load_schema(), "spec")
+RELEASES = descend(SPEC, "kubernetes", "version")["enum"]
+
+
+def test_releases() -> None:
+    assert {*RELEASES, "Volcano"} == set(TARGETS)
+    assert set(RELEASES) == set(GATES)
+    assert {path.split("/")[1] for path in schemastore.list_paths("kubernetes")} >= set(RELEASES)
+    assert descend(SPEC, "kubernetes", "version")["default"] == max(RELEASES)
+
+
+def test_gates() -> None:
+    known = descend(SPEC, "kubernetes", "featureGates")["properties"]
+    assert set(known) == {gate for gates in GATES.values() for gate in gates}
+
+
+def values_of(hint: Any) -> set[Any]:
+    """The values of a Literal, also inside a union."""
+    found = set()
+    for part in typing.get_args(hint):
+        found |= values_of(part) if typing.get_origin(part) else {part}
+    return found - {int}
+
+
+def enum_of(schema: Any) -> set[Any]:
+    """The allowed words of a property, in all of its forms."""
+    forms = [resolve(form) for form in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))] or [schema]
+    return {word for form in forms for word in form.get("enum", ())}
+
+
+@pytest.mark.parametrize(
+    ("record", "field", "path"),
+    [
+        *((GangOptions, snake(key), ("gang", key)) for key in descend(SPEC, "gang")["properties"]),
+        (Settings, "release", ("kubernetes", "version")),
+        (Settings, "scheduler", ("scheduler",)),
+        (Settings, "mode", ("mode",)),
+        (Settings, "emit_items", ("emitItems",)),
+        (Settings, "fail_on", ("failOn",)),
+        (KubeRay, "manages", ("kuberay", "manages")),
+    ],
+)
+def test_allowed_values(record: Any, field: str, path: tuple[str, ...]) -> None:
+    hint = typing.get_type_hints(record)[field]
+    values = values_of(hint) if typing.get_origin(hint) is not None else set()
+    assert {value for value in values if isinstance(value, str)} == enum_of(descend(SPEC, *path))
+
+
+@pytest.mark.parametrize("gate", ["GenericWorkloads", "compositePodGroup", "TopologyAwareWorkloadSchedulng"])
+def test_mistyped_gate_of_the_command_line(gate: str) -> None:
+    with pytest.raises(ConfigError, match="Did you mean"):
+        check_feature_gates([gate])
+
+
+@pytest.mark.parametrize("gate", ["GenericWorkload", "AllAlpha", "InPlacePodVerticalScaling"])
+def test_other_gates_of_a_cluster_are_no_matter_of_ours(gate: str) -> None:
+    check_feature_gates([gate])
