@@ -1,0 +1,41 @@
+"""Any tree that was generated for one release: after converting, the other release's API server accepts all of it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import settings as trials
+from hypothesis import strategies as st
+
+from krmfn.checks.server import validate_create
+from krmfn.convert import RELEASES
+from krmfn.krm.item import Item
+from krmfn.targets import emit
+from krmfn.tree import Group
+from tests.convert.inputs import rules, run
+from tests.targets.test_accepted_offline import priorities, trees, with_priority
+from tests.targets.trees import gang, settings
+
+GATES = {
+    "1.35": ("GenericWorkload", "GangScheduling"),
+    "1.36": ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),
+    "1.37": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"),
+}
+
+
+@given(
+    trees, priorities, st.sampled_from(RELEASES), st.sampled_from(RELEASES), st.sampled_from(["Kubernetes", "Volcano"])
+)
+@trials(max_examples=60, deadline=None)
+def test_converted(root: Group, priority: str, start: str, to: str, scheduler: str) -> None:
+    emission = emit(gang(with_priority(root, priority)), settings(start, scheduler))
+    items, done = run([Item.new(value) for value in emission.objects], to)
+    if "convert-impossible" in rules(done):
+        return
+    for item in items:
+        verdict = validate_create(item.value, to, dict.fromkeys(GATES[to], True))
+        assert verdict is not None
+        assert verdict.accepted, verdict
+    texts = [item.text for item in items]
+    again, after = run(items, to)
+    assert [item.text for item in again] == texts
+    assert (after.added, after.removed) == ((), ())
