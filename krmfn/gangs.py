@@ -13,6 +13,7 @@ from krmfn.findings import Finding
 from krmfn.krm.item import Item
 from krmfn.names import name_gang
 from krmfn.sources import SOURCES, read_tree
+from krmfn.strangers import find_strangers
 from krmfn.targets.emission import Gang
 from krmfn.tree import Group
 
@@ -48,10 +49,11 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     Resources of one namespace with the same `krmfn.dev/gang-group` are one gang; its members are in the order of kind
     and name, so that the order of the files does not show.
     """
+    items = tuple(items)
     present = tuple(
         item for item in items if (item.ref.group, item.kind) in SOURCES and item.annotations.get(LOCAL) != "true"
     )
-    findings: list[Finding] = []
+    findings: list[Finding] = list(find_strangers(items))
     undecided = []
     alone_or_joined: dict[tuple[str, str] | int, list[_Wish]] = {}
     for index, item in enumerate(present):

@@ -37,7 +37,7 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
 
     found = survey(items, settings)
     if not found.present and not _has_generated(items):
-        return Outcome((), (), ())
+        return Outcome((), (), to_results(found.findings))
     from krmfn.reconcile import reconcile
 
     wanted, findings = _write(found, settings)

@@ -46,5 +46,6 @@ REASONS: Mapping[tuple[str, str], tuple[str, str]] = {
 def explain_foreign(manifest: Manifest) -> Group | None:
     """Leave the reason as a note."""
     reason, hint = REASONS[manifest.ref.group, manifest.ref.kind]
-    manifest.note("kind-not-supported", ("kind",), f"nothing is generated for a {manifest.ref.kind}: {reason}", hint)
+    rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
+    manifest.note(rule, ("kind",), f"nothing is generated for a {manifest.ref.kind}: {reason}", hint)
     return None

@@ -174,11 +174,19 @@ _OTHER = (
     Rule(
         "kind-not-supported",
         "operator",
+        "warning",
+        "A resource asks for a gang, and nothing can be generated for its kind.",
+        "Either krmfn does not know the kind, or no group in Git can be linked to its pods: its CRD drops the "
+        "link, its pods are not in the manifest, or another scheduler has it. The message says which.",
+        "Use the gang scheduling that the kind brings, where it has one, and take the annotation off.",
+    ),
+    Rule(
+        "kind-passed-over",
+        "operator",
         "info",
-        "No group in Git can be linked to the pods of this kind.",
-        "Either its CRD drops the link, or its pods are not in the manifest, or another scheduler has it. The "
-        "message says which.",
-        "Use the gang scheduling that the kind brings, where it has one.",
+        "Nothing can be generated for a kind that select: All sweeps in.",
+        "No group in Git can be linked to its pods: its CRD drops the link, its pods are not in the manifest, or "
+        "another scheduler has it. The message says which.",
     ),
 )
 

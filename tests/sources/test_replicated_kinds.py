@@ -258,3 +258,4 @@ def test_kinds_that_are_only_explained(api_version: str, kind: str) -> None:
     reading = read(manifest(api_version, kind, {}))
     assert (reading.group, rules_of(reading)) == (None, ["kind-not-supported"])
     assert kind in reading.notes[0].message
+    assert rules_of(read(manifest(api_version, kind, {}), requested=False)) == ["kind-passed-over"]

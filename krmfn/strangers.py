@@ -1,0 +1,36 @@
+"""Resources that ask for a gang although nothing can be generated for their kind: silence would look like success.
+
+Looks at the bytes of an item before anything is read of it, since most items ask for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from krmfn.config.problems import find_nearest
+from krmfn.config.selection import OPT_IN
+from krmfn.findings import Finding, Note
+from krmfn.krm.item import Item
+from krmfn.sources import SOURCES
+
+
+def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
+    """A finding for every item of `items` that carries krmfn.dev/gang: "true" and is of no kind in SOURCES."""
+    mark = OPT_IN.encode()
+    for item in items:
+        if item.source.data.find(mark, item.start, item.end) < 0 or (item.ref.group, item.kind) in SOURCES:
+            continue
+        if item.annotations.get(OPT_IN) == "true":
+            message = f"{item.api_version} {item.kind} is no kind that can become a gang: nothing is generated"
+            path = ("metadata", "annotations", OPT_IN)
+            yield Finding(item, Note("kind-not-supported", path, message, "true", hint=_suggest(item)))
+
+
+def _suggest(item: Item) -> str:
+    """The kind that was probably meant: the same word in another group, or a similar one."""
+    kinds = sorted({kind for _, kind in SOURCES})
+    nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
+    groups = sorted(group for group, kind in SOURCES if kind == nearest)
+    if not nearest:
+        return "Take the annotation off; the mapping page of the documentation lists the kinds."
+    return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

@@ -1,0 +1,45 @@
+"""Resources that ask for a gang and cannot have one."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.krm import Stream
+from krmfn.strangers import find_strangers
+
+OBJECT = """apiVersion: {}
+kind: {}
+metadata:
+  name: a
+  annotations: {{krmfn.dev/gang: "{}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "hint"),
+    [
+        ("apps/v1", "DaemonSet", "Take the annotation off"),
+        ("ray.io/v1", "RayClusters", "Did you mean RayCluster of ray.io?"),
+        ("apps/v1", "CronJob", "Did you mean CronJob of batch?"),
+        ("extensions/v1", "Job", "Did you mean Job of batch or Job of batch.volcano.sh?"),
+        ("example.com/v1", "Pod", "Did you mean Pod of v1?"),
+    ],
+)
+def test_kind_that_cannot_be_a_gang(api_version: str, kind: str, hint: str) -> None:
+    items = Stream.parse(OBJECT.format(api_version, kind, "true").encode()).items
+    (finding,) = find_strangers(items)
+    assert (finding.item, finding.note.rule) == (items[0], "kind-not-supported")
+    assert kind in finding.note.message
+    assert hint in finding.note.hint
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "value"), [("batch/v1", "Job", "true"), ("apps/v1", "DaemonSet", "false")]
+)
+def test_others_are_left_alone(api_version: str, kind: str, value: str) -> None:
+    assert not list(find_strangers(Stream.parse(OBJECT.format(api_version, kind, value).encode()).items))
+
+
+def test_each_item_is_judged_by_its_own_text() -> None:
+    text = OBJECT.format("batch/v1", "Job", "true") + "---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n"
+    assert not list(find_strangers(Stream.parse(text.encode()).items))
