@@ -44,7 +44,9 @@ def read_fast(source: Source) -> Found | None:
     if not _fill_items(listing, found, frame) or not _fill_frame(listing, found):
         return None
     config = _cut_config(source.data, entries.get("functionConfig"), frame)
-    return None if config is False else Found(str(words[0]), str(words[1]), listing, config or None)
+    if isinstance(config, bool):
+        return None
+    return Found(str(words[0]), str(words[1]), listing, config)
 
 
 def _find_anchor(source: Source, name: str, before: int) -> Node | None:

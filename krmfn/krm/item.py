@@ -270,13 +270,18 @@ class Item:
         return self._reading
 
     def _parse(self, text: str) -> Node | None:
-        from krmfn.krm.composing import compose
-
         frame = self.frame
         if frame.json:
             from krmfn.krm.json_reading import compose_json
 
             return compose_json(text, 0, self._first_line())[0]
+        from krmfn.krm.line_reading import read_lines
+
+        root = read_lines(text)
+        if root is not None:
+            return root
+        from krmfn.krm.composing import compose
+
         find_anchor = frame.find_anchor
         start = self.start
         return compose(text, (lambda name: find_anchor(name, start)) if find_anchor else None, self._first_line())

@@ -11,7 +11,7 @@ NUMBER_TAG = "json:number"
 
 
 class Node:
-    """What all nodes share."""
+    """What all nodes share. The constructors below repeat the fields: they run once per word of a manifest."""
 
     __slots__ = ("anchor", "end", "start", "tag")
 
@@ -33,7 +33,10 @@ class Scalar(Node):
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, content: str, style: str) -> None:
         """`source` is filled in by whoever hands a scalar out."""
-        super().__init__(start, end, anchor, tag)
+        self.start = start
+        self.end = end
+        self.anchor = anchor
+        self.tag = tag
         self.content = content
         self.style = style
         self.source = ""
@@ -46,7 +49,10 @@ class Mapping(Node):
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty mapping, to be filled."""
-        super().__init__(start, end, anchor, tag)
+        self.start = start
+        self.end = end
+        self.anchor = anchor
+        self.tag = tag
         self.flow = flow
         self.pairs: list[tuple[Node, Node]] = []
 
@@ -58,7 +64,10 @@ class Sequence(Node):
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty sequence, to be filled."""
-        super().__init__(start, end, anchor, tag)
+        self.start = start
+        self.end = end
+        self.anchor = anchor
+        self.tag = tag
         self.flow = flow
         self.items: list[Node] = []
 

@@ -52,7 +52,7 @@ def run(
 
 
 def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
-    """Do `work` and give its exit status; 2 with a line on stderr for unreadable input, 3 with a traceback for a defect.
+    """Do `work` and give its exit status; 2 with a line on stderr for unreadable input, 3 with a traceback.
 
     A reader that closed the pipe (`krmfn … | head`) is no failure of anybody: 0, silently.
     """

@@ -18,6 +18,14 @@ from krmfn.krm.paths import Path
 MAX_NODES = 2_000_000
 _MAX_DEPTH = 400
 
+#: Keys that mean themselves however they are quoted, and what plain scalars mean: a memory of what was resolved.
+_USUAL_KEYS: set[str] = set()
+_USUAL_VALUES: dict[str, str | int | float | bool | None] = {}
+
+
+def _has_room(memory: set[str] | dict[str, Any]) -> bool:
+    return len(memory) < 4096
+
 
 class _Builder:
     """Builds values; what an anchor stands for is built once and shared."""
@@ -46,10 +54,26 @@ class _Builder:
         if isinstance(node, Mapping):
             value = {}
             for key, child in node.pairs:
-                if is_merge(key):
+                # The usual case, spelled out: a plain key and a scalar without anchors, tags or meaning.
+                if type(key) is Scalar and key.content in _USUAL_KEYS and key.tag is None:
+                    name = key.content
+                elif is_merge(key):
                     self.merge(child, value)
+                    continue
                 else:
-                    value[self.spell(key)] = self.build(child)
+                    name = self.spell(key)
+                    if (
+                        type(key) is Scalar
+                        and key.tag is None
+                        and name == key.content != "<<"
+                        and _has_room(_USUAL_KEYS)
+                    ):
+                        _USUAL_KEYS.add(name)
+                if type(child) is Scalar and child.tag is None:
+                    self.count += 1
+                    value[name] = child.content if child.style else self.resolve_usual(child)
+                else:
+                    value[name] = self.build(child)
         else:
             assert isinstance(node, Sequence)
             value = [self.build(child) for child in node.items]
@@ -93,6 +117,16 @@ class _Builder:
             return spell_key(target.content, target.tag)
         except Unreadable as error:
             raise self.refuse(key, error.message) from None
+
+    def resolve_usual(self, node: Scalar) -> str | int | float | bool | None:
+        """Like `resolve`, for scalars without a tag; most words of manifests come often."""
+        content = node.content
+        if content in _USUAL_VALUES:
+            return _USUAL_VALUES[content]
+        value = self.resolve(node)
+        if _has_room(_USUAL_VALUES):
+            _USUAL_VALUES[content] = value
+        return value
 
     def resolve(self, node: Scalar) -> str | int | float | bool | None:
         try:

@@ -1,0 +1,221 @@
+"""Reads YAML of the plainest kind line by line into nodes; gives None for everything else.
+
+What kustomize, kpt and most people write is of that kind: ASCII, block style, plain keys, scalars on one line, literal
+blocks, `{}` and `[]`. The nodes are those that libyaml's events give (`composing`), several times faster and without
+importing a YAML library. Where a line is not of a form below, the answer is None: no guess is ever made.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+
+_PLAIN = (
+    r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it
+    r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
+)
+_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|\{{\}}|\[\]|\|[-+]?|{_PLAIN}"""
+#: Indentation, dashes, a key with or without a value, or a value alone; a comment; the line break.
+_LINE = re.compile(
+    rf"( *)((?:- +)*)(?:([A-Za-z_][A-Za-z0-9_./-]{{0,1000}}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
+    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?(?:\n|\Z)"
+)
+#: What this reader leaves to others: line breaks other than LF, tabs, controls.
+_FOREIGN = re.compile(r"[^\n\x20-\x7e]")
+_MAX_DEPTH = 150
+
+
+class _Unusual(Exception):
+    """The text is not of the plainest kind."""
+
+
+def read_lines(text: str) -> Node | None:
+    """Read a block mapping; None where the text is not of the plainest kind."""
+    if not text.isascii() or _FOREIGN.search(text):
+        return None
+    try:
+        return _Reader(text).read()
+    except _Unusual:
+        return None
+
+
+class _Reader:
+    """A stack of open collections with their columns, and the key that waits for its value."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.columns: list[int] = []
+        self.nodes: list[Mapping | Sequence] = []
+        #: The key whose value has not been seen, and the offset behind its colon.
+        self.key: Scalar | None = None
+        self.after = 0
+        self.root: Node | None = None
+
+    def read(self) -> Node:
+        text = self.text
+        size = len(text)
+        match = _LINE.match
+        columns, nodes = self.columns, self.nodes
+        position = 0
+        while position < size:
+            line = match(text, position)
+            if line is None:
+                raise _Unusual
+            indent, dashes, name, value, alone = line.groups()
+            behind = line.end()
+            if name is None:
+                if alone is not None and dashes:
+                    self.open_elements(position + len(indent), line.end(2), position)
+                    behind = self.read_value(line.start(5), alone, behind)
+                elif alone is not None or dashes:
+                    raise _Unusual
+                position = behind
+                continue
+            column = len(indent)
+            start = position + column
+            if dashes:
+                column = self.open_elements(start, start + len(dashes), position)
+                start = position + column
+                self.push(Mapping(start, start, None, None, False), column)
+            elif self.key is not None or not columns or columns[-1] != column or type(nodes[-1]) is not Mapping:
+                self.open_key(start, column)
+            end = start + len(name)
+            key = Scalar(start, end, None, None, name, "")
+            if value is None:
+                self.key = key
+                self.after = end + 1
+            elif value[0] in "'\"{[|":
+                self.key = key
+                behind = self.read_value(line.start(4), value, behind)
+            else:
+                top = nodes[-1]
+                assert isinstance(top, Mapping)
+                start = line.start(4)
+                top.end = end = start + len(value)
+                top.pairs.append((key, Scalar(start, end, None, None, value, "")))
+            position = behind
+        return self.finish()
+
+    def open_elements(self, start: int, end: int, line: int) -> int:
+        """Open the elements whose dashes stand from `start` to `end`; gives the column behind them."""
+        text = self.text
+        self.close(start - line, dash=True)
+        first = True
+        while start < end:
+            column = start - line
+            top = self.nodes[-1] if self.nodes else None
+            if not (first and isinstance(top, Sequence) and self.columns[-1] == column and self.key is None):
+                if first and (not isinstance(top, Mapping) or self.key is None or self.columns[-1] > column):
+                    raise _Unusual
+                self.push(Sequence(start, start, None, None, False), column)
+            first = False
+            start += 1
+            while text[start : start + 1] == " ":
+                start += 1
+        return end - line
+
+    def open_key(self, start: int, column: int) -> None:
+        """Find or open the mapping for a key in `column` that begins a line."""
+        self.close(column, dash=False)
+        top = self.nodes[-1] if self.nodes else None
+        if not (isinstance(top, Mapping) and self.columns[-1] == column):
+            if top is not None and (not isinstance(top, Mapping) or self.key is None or self.columns[-1] >= column):
+                raise _Unusual
+            self.push(Mapping(start, start, None, None, False), column)
+        elif self.key is not None:
+            self.put(Scalar(self.after, self.after, None, None, "", ""))
+
+    def close(self, column: int, dash: bool) -> None:
+        """Close what is indented more than `column`, and a sequence there when a key follows."""
+        columns, nodes = self.columns, self.nodes
+        while columns and (
+            columns[-1] > column or (columns[-1] == column and not dash and type(nodes[-1]) is Sequence)
+        ):
+            if self.key is not None:
+                self.put(Scalar(self.after, self.after, None, None, "", ""))
+            columns.pop()
+            closed = nodes.pop()
+            if nodes:
+                nodes[-1].end = closed.end
+
+    def push(self, node: Mapping | Sequence, column: int) -> None:
+        if len(self.nodes) > _MAX_DEPTH:
+            raise _Unusual
+        if self.nodes:
+            self.put(node)
+        else:
+            self.root = node
+        self.nodes.append(node)
+        self.columns.append(column)
+
+    def put(self, node: Node) -> None:
+        """Put a node into the collection that is open."""
+        top = self.nodes[-1]
+        top.end = node.end
+        if type(top) is Sequence:
+            top.items.append(node)
+        elif self.key is not None:
+            assert isinstance(top, Mapping)
+            top.pairs.append((self.key, node))
+            self.key = None
+        else:
+            raise _Unusual
+
+    def read_value(self, start: int, value: str, position: int) -> int:
+        """Put the value that begins at `start`; gives the offset of the next line."""
+        first = value[0]
+        end = start + len(value)
+        if first == "'":
+            self.put(Scalar(start, end, None, None, value[1:-1].replace("''", "'"), "'"))
+        elif first == '"':
+            self.put(Scalar(start, end, None, None, value[1:-1], '"'))
+        elif first == "{":
+            self.put(Mapping(start, end, None, None, True))
+        elif first == "[":
+            self.put(Sequence(start, end, None, None, True))
+        elif first == "|":
+            return self.read_literal(start, value[1:], position)
+        else:
+            self.put(Scalar(start, end, None, None, value, ""))
+        return position
+
+    def read_literal(self, start: int, mark: str, position: int) -> int:
+        """Put a literal block; its lines are those indented as the first one, and empty ones."""
+        text = self.text
+        size = len(text)
+        body = position
+        while text[body : body + 1] == " ":
+            body += 1
+        indent = body - position
+        if text[body : body + 1] in ("", "\n") or indent <= (self.columns[-1] if self.columns else 0):
+            raise _Unusual
+        margin = " " * indent
+        lines: list[str] = []
+        last = 0
+        while position < size:
+            stop = text.find("\n", position)
+            if stop == position:
+                lines.append("")
+            elif not text.startswith(margin, position):
+                if not text[position : stop if stop >= 0 else size].strip():
+                    raise _Unusual
+                break
+            else:
+                line = text[position + indent : stop if stop >= 0 else size]
+                if stop < 0 or not line.strip():
+                    raise _Unusual
+                lines.append(line)
+                last = len(lines)
+            position = stop + 1
+        content = "\n".join(lines[:last])
+        if mark != "-":
+            content += "\n" * (1 + (len(lines) - last if mark == "+" else 0))
+        self.put(Scalar(start, position, None, None, content, "|"))
+        return position
+
+    def finish(self) -> Node:
+        self.close(-1, dash=False)
+        if self.root is None:
+            raise _Unusual
+        return self.root

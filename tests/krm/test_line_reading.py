@@ -1,0 +1,189 @@
+"""The line reader gives the nodes that libyaml's events give, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krmfn.krm.composing import compose
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.line_reading import read_lines
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from tests.krm.manifests import spelled_objects
+
+
+def spell(node: Node | None) -> Any:
+    """A node with everything in it, comparable."""
+    head = node and (type(node).__name__, node.start, node.end, node.anchor, node.tag)
+    if isinstance(node, Scalar):
+        return head, node.content, node.style
+    if isinstance(node, Mapping):
+        return head, node.flow, [(spell(key), spell(child)) for key, child in node.pairs]
+    if isinstance(node, Sequence):
+        return head, node.flow, [spell(child) for child in node.items]
+    return head
+
+
+def assert_alike(text: str) -> bool:
+    """Compare the readers; tells whether the line reader understood the text."""
+    read = read_lines(text)
+    if read is None:
+        return False
+    assert spell(read) == spell(compose(text))
+    return True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b\n",
+        "a: b",
+        "  a: b\n  c:\n  d: e\n",
+        "a:\n- b\n- c: d\n  e: f\n-   g:\n    - h\n",
+        "a:\n  - b\n  - - c\n    - d: e\nf:\n",
+        "a:\n# c\n\n  b: c # d\n  # e\n  f: 'g''h'  # i\n",
+        "a: \"b # c\"\nd: 'e: f'\nh: {}\ni: []\n",
+        "a: |\n  b\n   c: d\n\n  # e\n\nf: |-\n    g\nh: |+\n  i\n\n# j\nk: l\n",
+        "a: https://b:80/c#d\ne: f g (h)\ni: -1\nj: --k\nl: ~\nm: a,b\n",
+        "a:\n  b: |\n    c\n  d: e\n",
+        "a:\n- |\n  b\n- c\n",
+        "yes: no\n",
+        "a:\n  b:\n    c:\nd: e\n",
+    ],
+)
+def test_plain_texts_are_read(text: str) -> None:
+    assert assert_alike(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "# a\n",
+            "a\n",
+            "- a\n",
+            "a: b: c\n",
+            "a: b\n c\n",
+            "a: b\n  c: d\n",
+            "a:\n  b\n",
+            "a: *b\n",
+            "a: &b c\n",
+        ),
+        *(
+            "a: !b c\n",
+            "? a\n: b\n",
+            "'a': b\n",
+            "a: {b: c}\n",
+            "a: [b]\n",
+            "a: >\n  b\n",
+            "a: |2\n   b\n",
+            "a: 'b\n  c'\n",
+        ),
+        *('a: "b\\n"\n', "a: |\nb: c\n", "a: |\n\n  b\n", "a: |\n  b", "a: |\n  b\n   \n", "a: |\n  \tb\n", "a:\tb\n"),
+        *(
+            "a: b\r\n",
+            "a: é\n",
+            "a: b\n- c\n",
+            "a:\n- b\nc: d\n - e\n",
+            "a:\n  b: c\n d: e\n",
+            "-\n",
+            "a:\n-\n",
+            "<<: a\n",
+        ),
+        *(
+            "--- \na: b\n",
+            "a: b\n...\n",
+            "a: b\n---\nc: d\n",
+            "%YAML 1.1\n",
+            "a: @b\n",
+            "a: b  c\n",
+            "a :b\n",
+            "1: a\n",
+        ),
+        *("a: 'b' c\n", "a: |\n b\n  c: d\n e\nf\n", "a:\n  - b\n - c\n", "a:\n - b\n   c\n", "a: {} b\n", "a: - b\n"),
+    ],
+)
+def test_other_texts_are_not_guessed(text: str) -> None:
+    try:
+        assert_alike(text)
+    except Unreadable:
+        pytest.fail("the line reader took a text that is none")
+
+
+@given(spelled_objects())
+def test_a_text_in_any_style_is_read_alike_or_not_at_all(spelled: tuple[dict[str, Any], str]) -> None:
+    assert_alike(spelled[1])
+
+
+PIECES = [
+    "'",
+    '"',
+    "[",
+    "{",
+    "}",
+    "\n",
+    "\n- ",
+    " ",
+    "  ",
+    "|",
+    "#",
+    " # ",
+    ": ",
+    ":",
+    "&a ",
+    "*a",
+    "---",
+    "? ",
+    "-",
+    "- ",
+    "|+\n",
+]
+
+
+@given(st.data(), spelled_objects())
+def test_a_damaged_text_is_read_alike_or_not_at_all(data: Any, spelled: tuple[dict[str, Any], str]) -> None:
+    text = spelled[1]
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(text)))
+        text = text[:place] + data.draw(st.sampled_from(PIECES)) + text[place + data.draw(st.integers(0, 3)) :]
+    read = read_lines(text)
+    if read is None:
+        return
+    assert spell(read) == spell(compose(text))
+
+
+LINES = st.tuples(
+    st.integers(0, 3),
+    st.sampled_from(
+        [
+            "a:",
+            "b: c",
+            "- a: b",
+            "- c",
+            "- d:",
+            "e: |",
+            "text",
+            "- - f",
+            "g: 'h'",
+            "",
+            "# c",
+            "i: {}",
+            "- |",
+            "j: k # l",
+            "- 'm'",
+            "x: |+",
+        ]
+    ),
+)
+
+
+@given(st.lists(LINES, min_size=1, max_size=9))
+def test_lines_at_random_are_read_alike_or_not_at_all(lines: list[tuple[int, str]]) -> None:
+    text = "".join("  " * depth + line + "\n" for depth, line in lines)
+    read = read_lines(text)
+    if read is not None:
+        assert spell(read) == spell(compose(text))
