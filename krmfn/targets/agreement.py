@@ -35,7 +35,9 @@ def agree(gang: Gang, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
     templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
     priority, priority_notes = _common(gang, templates, "priority_class", "", "priority-not-shared")
     scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
-    policy, policy_notes = _common(gang, templates, "preemption_policy", "", "preemption-policy-not-shared")
+    # a pod that does not say its policy gets that of its class, and the classes are compared above
+    spoken = [template for template in templates if template.preemption_policy]
+    policy, policy_notes = _common(gang, spoken, "preemption_policy", "", "preemption-policy-not-shared")
     return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
 
 

@@ -44,10 +44,11 @@ def emit(gang: Gang, settings: Settings) -> Emission:
             links += link_pods(node.group, ("schedulingGroup", "podGroupName"), name)
     workload = describe(_WORKLOAD, gang.name, gang, {**refer_to_owner(gang), "podGroupTemplates": templates})
     objects = (workload, *groups)
+    agreed_notes = (note for note in agreed.notes if note.rule != "preemption-policy-not-shared")
     checks = check_gates(needed_gates(_RELEASE, objects), settings.feature_gates)
     return blame(
         Emission(
-            objects, tuple(links), (*notes, *agreed.notes, *check_quorums(gang, *nodes), *checks, *note_layout(*nodes))
+            objects, tuple(links), (*notes, *agreed_notes, *check_quorums(gang, *nodes), *checks, *note_layout(*nodes))
         )
     )
 

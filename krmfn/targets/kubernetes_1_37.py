@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.names import shorten
 from krmfn.targets.agreement import Agreement, agree
+from krmfn.targets.classes import find_policy
 from krmfn.targets.emission import Emission, Gang, Link, Target
 from krmfn.targets.gates import check_gates, needed_gates
 from krmfn.targets.layout import LIST_LIMIT, Node, TooLarge, lay_out, lay_out_flat, prune, walk
@@ -84,8 +85,10 @@ def _common_fields(agreed: Agreement) -> dict[str, Any]:
 def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, Any]:
     """A class with policy Never wants it repeated in the groups where the gate is on; where it is off, the field is
     dropped. Templates go without: C22 does not compare it, and nothing reads it there."""
-    wanted = agreed.preemption_policy == "Never" and settings.feature_gates.get("PodGroupPreemptionPolicy") is not False
-    return {"preemptionPolicy": "Never"} if wanted else {}
+    if settings.feature_gates.get("PodGroupPreemptionPolicy") is False:
+        return {}
+    policy = agreed.preemption_policy or find_policy(settings.cluster, agreed.priority_class)
+    return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 
 
 def _template_list(node: Node) -> str:

@@ -10,26 +10,8 @@ from krmfn.targets import TARGETS, Emission, emit
 from krmfn.targets.gates import note_gates
 from krmfn.targets.rules import RULES
 from krmfn.tree import Composite, Group, Leaf
-from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, merged, ray, settings, workers
-
-CPU, GPU = workers(0, "cpu", 3), workers(1, "gpu", 2)
-
-
-def made(root: Group, release: str, *owners: Any, **gates: bool) -> Emission:
-    name = "pipeline" if len(owners) > 1 else ""
-    return emit(gang(root, *owners, name=name), settings(release, gates=gates))
-
-
-def kinds(emission: Emission) -> list[tuple[str, str, str]]:
-    return [(value["apiVersion"].split("/")[1], value["kind"], value["metadata"]["name"]) for value in emission.objects]
-
-
-def rules(emission: Emission) -> list[str]:
-    return [note.rule for note in emission.notes]
-
-
-def specs(emission: Emission, kind: str) -> dict[str, Any]:
-    return {value["metadata"]["name"]: value["spec"] for value in emission.objects if value["kind"] == kind}
+from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
+from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
 
 
 @pytest.mark.parametrize(
@@ -122,92 +104,7 @@ def test_order_of_creation() -> None:
     assert all(list(value) == ["apiVersion", "kind", "metadata", "spec"] for value in emission.objects)
 
 
-# --- constraints, modes, priorities ---------------------------------------------------------------------------------
-
 ZONE = "topology.kubernetes.io/zone"
-
-
-def constraint(spec: dict[str, Any]) -> Any:
-    return (spec.get("schedulingConstraints") or {"topology": [{}]})["topology"][0].get("key")
-
-
-def test_topology_in_the_tree() -> None:
-    emission = made(cluster(CPU._replace(topology_key="rack"))._replace(topology_key=ZONE), "1.37")
-    assert [constraint(value["spec"]) for value in emission.objects[1:]] == [ZONE, None, "rack"]
-    assert "TopologyAwareWorkloadScheduling" in TARGETS["1.37"].gates(emission)
-
-
-def test_topology_in_a_flat_list_holds_per_group() -> None:
-    emission = made(cluster(CPU)._replace(topology_key=ZONE), "1.36")
-    assert [constraint(spec) for spec in specs(emission, "PodGroup").values()] == [ZONE, ZONE]
-    assert rules(emission) == ["groups-apart", "topology-loosened"]
-
-
-def test_topology_is_lost_in_1_35() -> None:
-    emission = made(job(2)._replace(topology_key=ZONE, disruption_mode="All"), "1.35", batch())
-    assert rules(emission) == ["topology-lost", "disruption-mode-lost"]
-    assert len(emission.objects) == 1
-
-
-@pytest.mark.parametrize(
-    ("release", "mode", "expected"),
-    [
-        ("1.36", "All", "PodGroup"),
-        ("1.36", "Single", "Pod"),
-        ("1.37", "All", {"all": {}}),
-        ("1.37", "Single", {"single": {}}),
-    ],
-)
-def test_disruption_modes(release: str, mode: Any, expected: Any) -> None:
-    emission = made(job(2)._replace(disruption_mode=mode), release, batch())
-    (group,) = specs(emission, "PodGroup").values()
-    (workload,) = specs(emission, "Workload").values()
-    assert group["disruptionMode"] == workload["podGroupTemplates"][0]["disruptionMode"] == expected
-
-
-@pytest.mark.parametrize("release", ["1.36", "1.37"])
-def test_all_is_for_gangs(release: str) -> None:
-    """A group without a quorum is never disrupted as a whole (R31)."""
-    emission = made(job(2)._replace(disruption_mode="All", min_count=None), release, batch())
-    (group,) = specs(emission, "PodGroup").values()
-    assert "disruptionMode" not in group
-
-
-@pytest.mark.parametrize("release", ["1.36", "1.37"])
-def test_priority_is_everywhere(release: str) -> None:
-    root = cluster(workers(0, "cpu", 2, priority_class="high"), first=head(priority_class="high"))
-    emission = made(root, release)
-    found = str(emission.objects).count("'priorityClassName': 'high'")
-    assert found == (4 if release == "1.36" else 6)
-    assert "'priority'" not in str(emission.objects)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_priorities_that_differ(release: str) -> None:
-    emission = made(cluster(workers(0, "cpu", 2, priority_class="high")), release)
-    if release == "1.35":
-        assert emission.objects
-        return
-    (note,) = (note for note in emission.notes if note.rule == "priority-not-shared")
-    assert note.path == ("spec", "workerGroupSpecs", 0, "template", "spec", "priorityClassName")
-    assert (emission.objects, emission.links) == ((), ())
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_schedulers_that_differ(release: str) -> None:
-    same = cluster(workers(0, "cpu", 2, scheduler="default-scheduler"))
-    assert made(same, release).objects
-    assert "scheduler-not-shared" in rules(made(cluster(workers(0, "cpu", 2, scheduler="volcano")), release))
-
-
-def test_preemption_policy() -> None:
-    """Written where the pods say Never: the API server refuses a group of such a class without it (C, vector 57)."""
-    root = job(2, priority_class="calm", preemption_policy="Never")
-    (group,) = specs(made(root, "1.37", batch()), "PodGroup").values()
-    assert group["preemptionPolicy"] == "Never"
-    (group,) = specs(made(root, "1.37", batch(), PodGroupPreemptionPolicy=False), "PodGroup").values()
-    assert "preemptionPolicy" not in group
-
 
 # --- refusals -------------------------------------------------------------------------------------------------------
 
