@@ -49,7 +49,7 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         if isinstance(options.min_count, int):
             merged = merged._replace(min_count=options.min_count)
         key, unused = options.topology_key, options.group_topology_keys
-        if group is merged and merged.name in unused:
+        if isinstance(group, Leaf) and merged.name in unused:
             key, unused = unused[merged.name], {}
         notes = [_note_unused(group, name, key, options) for name, key in unused.items()]
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
@@ -57,6 +57,8 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     known = {leaf.name for leaf in leaves(merged)}
     keys = options.group_topology_keys
     notes += [_note_unused(group, name, key, options) for name, key in keys.items() if name not in known]
+    if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
+        merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
     refined = _refine(merged, options)
     return Shaped(refined._replace(topology_key=options.topology_key), tuple(notes))
 
@@ -126,8 +128,8 @@ def _is_guaranteed(group: Group) -> bool:
 
 
 def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
-    if isinstance(options.min_count, int):
-        count = len(leaves(group))
+    count = len(leaves(group))
+    if isinstance(options.min_count, int) and count > 1:
         message = f"minCount {options.min_count} is one number for {count} groups"
         hint = "Use Replicas or MinReplicas, or granularity Cluster."
         yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)

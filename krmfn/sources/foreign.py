@@ -13,7 +13,7 @@ from krmfn.tree import Group
 #: (group, kind) -> (why nothing is generated, what to do).
 REASONS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("kubeflow.org", "MPIJob"): (
-        "the CRD of mpi-operator drops the link in pod templates",
+        "the CRD of mpi-operator drops the link in pod templates, and the older kubeflow.org/v1 is not supported",
         "Use its own gang scheduling (Volcano or scheduler-plugins), or a JobSet.",
     ),
     ("trainer.kubeflow.org", "TrainJob"): (

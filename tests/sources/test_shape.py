@@ -71,12 +71,25 @@ def test_one_number_is_not_for_several_groups() -> None:
     assert rules_of(shape_cluster(min_count=5, granularity="Group")) == ["min-count-for-groups"]
 
 
+def test_one_number_is_for_the_only_group() -> None:
+    shaped = shape_cluster(raycluster(), min_count=1, granularity="Group")
+    assert (quorums_of(shaped.group), shaped.notes) == ({"head": 1}, ())
+
+
 def test_a_job_takes_a_number() -> None:
     group = read(job(parallelism=4)).group
     assert group
     for granularity in ("Cluster", "Group"):
         leaf = only_leaf(shape(group, make_options(min_count=3, granularity=granularity)).group)
         assert (leaf.min_count, leaf.pods) == (3, 4)
+
+
+def test_a_job_takes_a_key_for_its_only_group() -> None:
+    group = read(job(parallelism=4)).group
+    assert group
+    for min_count in ("Replicas", 3):
+        shaped = shape(group, make_options(min_count=min_count, group_topology_keys={"job": "rack"}))
+        assert (shaped.group.topology_key, shaped.notes) == ("rack", ())
 
 
 def test_autoscaling_with_nothing_guaranteed_keeps_the_head() -> None:
