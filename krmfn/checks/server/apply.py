@@ -225,7 +225,16 @@ def _spell_item(keys: _Keys, entry: Any) -> str:
     """An item of a list in a path: `[name="a"]`, or `[="x"]` in a list of plain values."""
     if not keys.keys:
         return f"[={write_json(entry)}]"
-    return "[" + ",".join(f"{key}={write_json(entry.get(key, ''))}" for key in keys.keys) + "]"
+    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, ''))}" for key in keys.keys) + "]"
+
+
+def _spell_key(value: Any) -> str:
+    """A key's value, also one that is no text: the server names it before it refuses it."""
+    if isinstance(value, dict):
+        return ",".join(f"{key}={_spell_key(value[key])}" for key in sorted(value))
+    if isinstance(value, list):
+        return "[" + ",".join(map(_spell_key, value)) + "]"
+    return write_json(value)
 
 
 def _as_integers(of: Type, value: Any, path: Path, problems: list[Misfit]) -> Any:
@@ -236,6 +245,8 @@ def _as_integers(of: Type, value: Any, path: Path, problems: list[Misfit]) -> An
                 problems.append(Misfit(path, "", f"cannot convert float64 to {of.kind}"))
                 return value
             value = int(value)
+        if not -(2**63) <= value < 2**63:
+            value = -(2**63)
         half = 2**31 if of.kind == "int32" else 2**63
         return (value + half) % (2 * half) - half
     if of.kind == "list" and of.item and isinstance(value, list):

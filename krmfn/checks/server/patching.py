@@ -11,6 +11,7 @@ from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.apply import BadPatch, Misfit, keep_filled, merge_applied
 from krmfn.checks.server.body import Address, address_of
 from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.kinds import Kind
 from krmfn.checks.server.requests import update
 from krmfn.checks.server.spell import to_api
@@ -28,8 +29,7 @@ def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts =
 def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
     where = Address(address_of(kind, new).version, *_place(stored))
-    meta = new.get("metadata") if isinstance(new, dict) else None
-    if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
+    if _manages_fields(kind, new):
         text = "metadata.managedFields must be nil"
         return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
     try:
@@ -39,8 +39,34 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
     verdict = update(kind, body, stored, facts, where, conditional=False)
     if verdict.code == 400 and verdict.causes[0].rule in ("bad-value", "wrong-type"):
         bad = verdict.causes[0]
-        return _refuse_patch(kind, where, BadPatch((Misfit(bad.path, "", f"cannot convert: {bad.message}"),)))
+        return _refuse_patch(
+            kind, where, BadPatch((Misfit(bad.path, "", f"cannot convert: {_unplaced(bad.message)}"),))
+        )
     return verdict
+
+
+def _manages_fields(kind: Kind, new: Any) -> bool:
+    """Whether the manifest brings readable managedFields; unreadable ones are refused when it is typed."""
+    meta = new.get("metadata") if isinstance(new, dict) else None
+    entries = meta.get("managedFields") if isinstance(meta, dict) else None
+    if not isinstance(entries, list):
+        return False
+    return all(isinstance(entry, dict) and _is_time(entry.get("time")) for entry in entries)
+
+
+def _is_time(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(parse_time(value)) if isinstance(value, str) else False
+    except BadTime:
+        return False
+
+
+def _unplaced(message: str) -> str:
+    """A decoder's message without the field: the conversion of a patch reads value by value."""
+    head, found, rest = message.partition(" into Go struct field ")
+    return f"{head} into Go value of type {rest.partition(' of type ')[2]}" if found else message
 
 
 def _place(stored: dict[str, Any]) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def update(
     _fill(kind, new)
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
-    warning = drop_repeated_owners(meta)
+    warning = drop_repeated_owners(meta, not conditional)
     if conditional and meta.get("uid", before["uid"]) != before["uid"]:
         return refuse_uid(kind, where, meta["uid"])
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)

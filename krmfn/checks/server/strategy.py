@@ -137,8 +137,8 @@ def generate_name(meta: dict[str, Any]) -> None:
         meta["name"] = prefix + "<random>"
 
 
-def drop_repeated_owners(meta: dict[str, Any]) -> str:
-    """Equal owner references are kept once. Returns the warning, if any."""
+def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:
+    """Equal owner references are kept once. Returns the warning, if any; a patch is looked at after admission."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
         return ""
@@ -152,8 +152,9 @@ def drop_repeated_owners(meta: dict[str, Any]) -> str:
     if not repeated:
         return ""
     meta["ownerReferences"] = kept
+    when = " after mutating admission happens" if patched else ""
     return (
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may"
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may"
         " reject such requests as early as 1.24; please fix your requests; duplicate UID(s)"
         f" observed: {', '.join(repeated)}"
     )

@@ -1,0 +1,1 @@
+"""The server checks against recorded answers of real API servers, and their own parts."""
