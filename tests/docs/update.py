@@ -5,12 +5,16 @@ Without names, all pages. Outputs that hold `...` and still match are left alone
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.docs.pages import Page, matches, read_page
 from tests.docs.sessions import ROOT, run_page, source
+
+#: What differs from run to run.
+DURATION = re.compile(r"\bin [0-9.]+m?s\b")
 
 
 def main(names: list[str]) -> None:
@@ -44,7 +48,8 @@ def update_outputs(path: Path, page: Page) -> None:
         if not step.line_of_output or matches(step.output, outcome.output):
             continue
         first = step.line_of_output - 1
-        lines[first : first + len(step.output.splitlines())] = outcome.output.splitlines(keepends=True)
+        shown = DURATION.sub("in ...", outcome.output)
+        lines[first : first + len(step.output.splitlines())] = shown.splitlines(keepends=True)
         print(f"{path.name}:{step.line}: {step.command}")
     path.write_text("".join(lines))
 
