@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,15 +38,14 @@ def sum_up(templates: Iterable[Template]) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean "x"?)`, empty without a near name. Looks only at names that begin or end alike: inputs are
-    large."""
-    alike = [
-        other
-        for other in known
-        if abs(len(other) - len(name)) <= 4 and (other[:2] == name[:2] or other[-2:] == name[-2:] or len(name) < 5)
-    ]
-    near = get_close_matches(name, alike[:50], 1)
+    """` (did you mean "x"?)`, empty without a near name. Looks at few: inputs are large, and all may be wrong."""
+    alike = (other for other in islice(known, _LOOKED_AT) if abs(len(other) - len(name)) <= 4)
+    near = get_close_matches(name, islice(alike, _COMPARED), 1)
     return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+_LOOKED_AT = 200
+_COMPARED = 20
 
 
 def group_names(keys: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -46,11 +46,14 @@ def find_nodes_too_small(census: Census, _: Settings) -> Iterator[Finding]:
     nodes = census.facts.nodes
     if nodes is None:
         return
+    rooms: dict[tuple[str, str], int] = {}
     for gang in census.gangs:
         need = _need(gang)
         key = gang.group.topology_key
         for name in sorted(need):
-            room = max(_room(nodes, key, name).values(), default=0)
+            if (key, name) not in rooms:
+                rooms[key, name] = max(_room(nodes, key, name).values(), default=0)
+            room = rooms[key, name]
             if need[name] > room:
                 where = f"the largest domain of {key} has" if key else "all nodes together have"
                 message = (
@@ -74,12 +77,14 @@ def find_pod_too_large(census: Census, _: Settings) -> Iterator[Finding]:
     nodes = census.facts.nodes
     if nodes is None:
         return
+    fitting: dict[frozenset[tuple[str, int]], bool] = {}
     for gang in census.gangs:
         for template in gang.templates:
             requests = _requests(template.spec)
-            if template.pods and not any(
-                all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items()) for node in nodes
-            ):
+            shape = frozenset(requests.items())
+            if shape not in fitting:
+                fitting[shape] = any(_fits(node, requests) for node in nodes)
+            if template.pods and not fitting[shape]:
                 spelled = ", ".join(f"{format_quantity(amount)} {name}" for name, amount in sorted(requests.items()))
                 message = (
                     f"no node has room for one of these pods ({spelled}), so the gang {gang.group.name} is never "
@@ -115,6 +120,10 @@ def find_volume_shared(census: Census, _: Settings) -> Iterator[Finding]:
                 path = (*template.spec_path, "volumes", index)
                 note = Note("volume-shared", path, message, modes[0], "ReadWriteMany", hint)
                 yield Finding(template.item, note, "error" if single else None)
+
+
+def _fits(node: Node, requests: Resources) -> bool:
+    return all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items())
 
 
 def _requests(spec: Mapping[str, Any]) -> Resources:
