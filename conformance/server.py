@@ -144,6 +144,7 @@ def server_command(program: str, profile: Profile, folder: Path, port: int, stor
         f"--service-account-signing-key-file={folder / 'accounts.key'}",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--authorization-mode=AlwaysAllow",
+        "--allow-privileged=true",
         f"--token-auth-file={folder / 'tokens.csv'}",
         "--endpoint-reconciler-type=none",
         "--feature-gates=" + ",".join(f"{gate}=true" for gate in profile.gates),
