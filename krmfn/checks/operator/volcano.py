@@ -14,6 +14,7 @@ from krmfn.quantity import format_quantity
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census
+    from krmfn.checks.facts import Resources
     from krmfn.config import Settings
 
 _GROUP: Final = "scheduling.volcano.sh"
@@ -49,8 +50,7 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
-        name = as_text(dig(item.value, "spec", "queue")) or "default"
-        capability = read_resources(dig((census.facts.queues or {}).get(name), "spec", "capability"))
+        name, capability = _capability(census, as_text(dig(item.value, "spec", "queue")) or "default")
         for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
             limit = capability.get(resource)
             unlimited = limit is None or (limit <= 0 and resource in ("cpu", "memory"))
@@ -62,6 +62,22 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
                 hint = "Raise the queue's capability, or make the gang smaller."
                 path = ("spec", "minResources", resource)
                 yield Finding(item, Note("volcano-resources-above-queue", path, message, hint=hint))
+
+
+def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
+    """The queue is the parent of another one."""
+    queues = census.facts.queues or {}
+    children: dict[str, str] = {}
+    for name, queue in queues.items():
+        children.setdefault(as_text(dig(queue, "spec", "parent")), name)
+    for item in census.kind(_GROUP, "PodGroup"):
+        name = as_text(dig(item.value, "spec", "queue"))
+        if name in children and name:
+            message = (
+                f"the queue {name} has the child {children[name]}: with hierarchical queues it takes no work itself"
+            )
+            hint = "Use a queue without children."
+            yield Finding(item, Note("volcano-queue-has-children", ("spec", "queue"), message, name, hint=hint))
 
 
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
@@ -115,6 +131,20 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, Note("volcano-job-linked", template.link.path, message, template.link.group, hint=hint))
 
 
+def _capability(census: Census, name: str) -> tuple[str, Resources]:
+    """The capability that counts for a queue: its own, or that of the nearest queue above it that has one."""
+    queues = census.facts.queues or {}
+    seen: set[str] = set()
+    above = name
+    while above in queues and above not in seen:
+        seen.add(above)
+        capability = read_resources(dig(queues[above], "spec", "capability"))
+        if capability:
+            return above, capability
+        above = as_text(dig(queues[above], "spec", "parent"))
+    return name, {}
+
+
 CHECKS = (
     Check(
         Rule(
@@ -156,6 +186,19 @@ CHECKS = (
             ("Volcano v1.15 pkg/scheduler/plugins",),
         ),
         find_resources_above_queue,
+    ),
+    Check(
+        Rule(
+            "volcano-queue-has-children",
+            "operator",
+            "warning",
+            "A Volcano PodGroup names a queue that has children.",
+            "With hierarchical queues (capacity plugin) only leaves of the tree of queues take work.",
+            "Use a leaf queue.",
+            (),
+            ("Volcano v1.15 pkg/scheduler/plugins",),
+        ),
+        find_queue_has_children,
     ),
     Check(
         Rule(
