@@ -79,6 +79,8 @@ func apply(lines []string, schema Object) (required, member bool) {
 		case "+k8s:update":
 			list, _ := schema["x-kubernetes-update"].([]string)
 			schema["x-kubernetes-update"] = append(list, value)
+		case "+k8s:opaqueType":
+			schema["x-kubernetes-opaque"] = true
 		case "+k8s:listType":
 			schema["x-kubernetes-declarative-list-type"] = value
 		case "+listType":
@@ -99,7 +101,7 @@ func apply(lines []string, schema Object) (required, member bool) {
 			if json.Unmarshal([]byte(value), &parsed) == nil {
 				schema["default"] = parsed
 			}
-		case "+k8s:optional", "+k8s:listMapKey", "+k8s:opaqueType", "+k8s:deprecated", "+k8s:customValidation", "+k8s:enum":
+		case "+k8s:optional", "+k8s:listMapKey", "+k8s:deprecated", "+k8s:customValidation", "+k8s:enum":
 		default:
 			if strings.HasPrefix(name, "+k8s:") && !strings.HasPrefix(name, "+k8s:openapi") && !strings.HasPrefix(name, "+k8s:conversion") {
 				check(fmt.Errorf("no keyword for the tag %s", line))

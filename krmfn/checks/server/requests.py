@@ -25,6 +25,7 @@ from krmfn.checks.server.strategy import (
     drop_gated,
     drop_repeated_owners,
     fill_defaults,
+    first_generation,
     forget_unreadable_managers,
     generate_name,
     wipe_system_fields,
@@ -39,7 +40,7 @@ _STORED_TIME = "2026-01-01T00:00:00Z"
 #: Defaults that depend on other fields (`x-kubernetes-default-functions`), and what a create adds
 #: (`x-kubernetes-prepare`).
 _DEFAULT = {"job": fill_job}
-_PREPARE = {"own-pods": select_own_pods}
+_PREPARE = {"first-generation": first_generation, "own-pods": select_own_pods}
 
 
 def create(

@@ -154,10 +154,15 @@ def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:
     meta["ownerReferences"] = kept
     when = " after mutating admission happens" if patched else ""
     return (
-        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may"
-        " reject such requests as early as 1.24; please fix your requests; duplicate UID(s)"
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
+        " may reject such requests as early as 1.24; please fix your requests; duplicate UID(s)"
         f" observed: {', '.join(repeated)}"
     )
+
+
+def first_generation(new: dict[str, Any]) -> None:
+    """Built-in kinds count their generations from 1 whatever the manifest says."""
+    new["metadata"]["generation"] = 1
 
 
 def forget_unreadable_managers(meta: dict[str, Any]) -> None:
