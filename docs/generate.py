@@ -52,7 +52,9 @@ def render_configuration(schema: Mapping[str, Any]) -> str:
         "A `ConfigMap` with the same keys in `data` is read too; nested keys are joined with dots: "
         '`kubernetes.version: "1.36"`.\nAn unknown key is an error that names the nearest known one. '
         "The schema itself: `krmfn schema GangScheduling`.\n",
-        '```yaml title="krmfn.yaml"\n' + (DOCS.parent / "examples/configuration/krmfn.yaml").read_text() + "```\n",
+        '```yaml title="examples/configuration/krmfn.yaml"\n'
+        + (DOCS.parent / "examples/configuration/krmfn.yaml").read_text()
+        + "```\n",
         "| key | values | default |\n|---|---|---|",
     ]
     sections: list[str] = []

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from krmfn.config import read_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +24,13 @@ def test_generated_pages_are_up_to_date() -> None:
     )
     assert done.stdout == ""
     assert done.returncode == 0, done.stderr
+
+
+def test_the_example_of_the_configuration_can_be_read() -> None:
+    value = yaml.safe_load((ROOT / "examples" / "configuration" / "krmfn.yaml").read_text())
+    settings = read_settings(value)
+    assert settings.release == "1.37"
+    assert settings.overrides
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
