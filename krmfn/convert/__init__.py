@@ -60,7 +60,7 @@ def convert(items: Sequence[Item], to: str) -> Conversion:
     for release in reversed(RELEASES[goal : max(places, default=goal)]):
         _DOWN[release](board)
     for item in (item for item, text in before.values() if item.text != text):
-        board.note(item, "convert-recreate", f"the pods of {item.ref} keep their old group until they are created anew")
+        board.note(item, "convert-recreate", "the pods keep their old group until they are created anew")
     added = tuple(
         Addition(dict(item.value), board.owners[id(item)]) for item in board.items if id(item) in board.owners
     )

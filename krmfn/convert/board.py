@@ -54,7 +54,10 @@ class Board:
 
     def note(self, item: Item, rule: str, message: str, path: Path = (), hint: str = "") -> None:
         """Say something about an item; about one that was made here, at the item it was made for."""
-        self.findings.append(Finding(self.owners.get(id(item), item), Note(rule, path, message, hint=hint)))
+        owner = self.owners.get(id(item))
+        if owner:
+            path, message = (), f"{item.ref}: {message}"
+        self.findings.append(Finding(owner or item, Note(rule, path, message, hint=hint)))
 
     def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
         """Run `change(item, *arguments)`; where the text cannot be edited, say so."""

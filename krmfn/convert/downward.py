@@ -188,4 +188,4 @@ def _lose_fields(board: Board, item: Item, fields: Mapping[str, Any], path: Path
 
 
 def _lose(board: Board, item: Item, what: str, path: Path) -> None:
-    board.note(item, "convert-lost", f"{item.ref}: the earlier release has no word for {what}", path)
+    board.note(item, "convert-lost", f"the earlier release has no word for {what}", path)

@@ -61,7 +61,7 @@ def _convert(item: Item, board: Board) -> None:
     spec = item.get(("spec",)) or {}
     for key in sorted(set(spec) - _KEPT):
         if spec[key] not in (None, {}, [], ""):
-            board.note(item, "convert-lost", f"{item.ref}: native groups have no word for {key}", ("spec", key))
+            board.note(item, "convert-lost", f"native groups have no word for {key}", ("spec", key))
     least = spec.get("minMember")
     policy = {"gang": {"minCount": least}} if isinstance(least, int) and least > 0 else {"basic": {}}
     made: dict[str, Any] = {"schedulingPolicy": policy}
@@ -75,7 +75,7 @@ def _convert(item: Item, board: Board) -> None:
         item.set(("spec", key), value)
     item.remove(("status",))
     if GENERATED_FROM in item.annotations:
-        board.note(item, "convert-generate", f"{item.ref} was generated: `krmfn generate` makes its Workload, too")
+        board.note(item, "convert-generate", "it was generated: `krmfn generate` makes its Workload, too")
 
 
 def _join_from_volcano(item: Item, path: Path, name: str) -> None:
