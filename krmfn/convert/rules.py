@@ -44,10 +44,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "convert-doubtful", "scheduler", "warning",
-        "A converted object is accepted, and later releases may refuse it.",
-        "The combination has no clear meaning.",
-        "Follow the hint.",
-        (), ("R31",),
+        "A group without a quorum is disrupted as a whole.",
+        "Policy basic with the disruption mode of a whole group is accepted and has no clear meaning: pods that "
+        "need not start together would be preempted together. KEP-5710 wants it refused.",
+        "Use the disruption mode of single pods, or make the group a gang.",
+        ("1.37",), ("R31", "KEP-5710"),
     ),
     Rule(
         "convert-generate", "gitops", "info",
