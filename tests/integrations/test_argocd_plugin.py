@@ -127,6 +127,8 @@ def test_the_sidecar_patch_applies_and_mounts_what_the_plugin_needs(tmp_path: Pa
     sidecar = next(each for each in pod["containers"] if each["name"] == "krmfn")
     assert sidecar["command"] == ["/var/run/argocd/argocd-cmp-server"]
     assert sidecar["securityContext"]["runAsUser"] == 999
+    programs = next(each["value"] for each in sidecar["env"] if each["name"] == "PATH").split(":")
+    assert f"ENV PATH={programs[1]}:$PATH" in (ROOT / "Dockerfile").read_text()
     mounts = {mount["mountPath"]: mount for mount in sidecar["volumeMounts"]}
     assert mounts["/home/argocd/cmp-server/config/plugin.yaml"]["subPath"] == "plugin.yaml"
     assert {mount["name"] for mount in mounts.values()} <= {volume["name"] for volume in pod["volumes"]}
