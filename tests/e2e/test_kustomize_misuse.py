@@ -20,8 +20,11 @@ def test_under_generators_it_says_transformers(tmp_path: Path) -> None:
 
 
 def test_under_validators_good_input_passes(tmp_path: Path) -> None:
-    found = build_objects(write_with(tmp_path, "validators", mode="Validate", emitItems="None"))
-    assert list(found) == ["Job/train"]
+    made = build(write_with(tmp_path / "make", "transformers")).stdout
+    config = function(mode="Validate", emitItems="None")
+    files = {"made.yaml": made, "gangs.yaml": config}
+    folder = write_kustomization(tmp_path / "check", files, resources=["made.yaml"], validators=["gangs.yaml"])
+    assert sorted(build_objects(folder)) == ["Job/train", "PodGroup/job-train", "Workload/job-train"]
 
 
 def test_under_validators_a_finding_stops_the_build(tmp_path: Path) -> None:
