@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import Check
 from krmfn.findings import Finding, Note, Rule
+from krmfn.krm.results import ABSENT
 from krmfn.tree import Path
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
             hint = f"Set {WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
             path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
             note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
+            if WAVE not in group.item.annotations:
+                note = note._replace(current=ABSENT, proposed=ABSENT)
             yield Finding(group.item, note, None if blocks else "warning")
 
 

@@ -65,7 +65,7 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
                     )
                     hint = "Use one label key in both places, or only one of them."
                     path = (*template.path, "metadata", "annotations", name)
-                    yield Finding(template.item, Note("kueue-topology-differs", path, message, other, key, hint))
+                    yield Finding(template.item, Note("kueue-topology-differs", path, message, other, hint=hint))
 
 
 CHECKS = (

@@ -29,7 +29,7 @@ def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Fin
             )
             hint = "Set podManagementPolicy: Parallel (it cannot be changed later), or use the policy basic."
             path = ("spec", "podManagementPolicy")
-            yield Finding(item, Note("statefulset-ordered", path, message, "OrderedReady", "Parallel", hint))
+            yield Finding(item, Note("statefulset-ordered", path, message, "OrderedReady", hint=hint))
 
 
 def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
             hint = "Set startupPolicy: LeaderCreated, or give the leader a leaderTemplate of its own without the link."
             yield Finding(
                 item,
-                Note("leader-ready-gang", ("spec", "startupPolicy"), message, "LeaderReady", "LeaderCreated", hint),
+                Note("leader-ready-gang", ("spec", "startupPolicy"), message, "LeaderReady", hint=hint),
             )
 
 
@@ -91,7 +91,7 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
             path = ("spec", "launcherCreationPolicy")
-            yield Finding(item, Note("mpi-launcher-waits", path, message, "WaitForWorkersReady", "AtStartup", hint))
+            yield Finding(item, Note("mpi-launcher-waits", path, message, "WaitForWorkersReady", hint=hint))
 
 
 def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:

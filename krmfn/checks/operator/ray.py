@@ -68,7 +68,7 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{lowest} pods: a pod that is replaced then waits for ever"
             )
             hint = f"Set minCount to {lowest} (min-count: MinReplicas), or raise minReplicas."
-            note = Note("ray-autoscaler-below-gang", gang.group.quorum_path, message, gang.group.quorum, lowest, hint)
+            note = Note("ray-autoscaler-below-gang", gang.group.quorum_path, message, gang.group.quorum, hint=hint)
             yield Finding(gang.group.item, note)
 
 

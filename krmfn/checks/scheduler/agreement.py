@@ -33,7 +33,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
                 )
                 hint = f"Use schedulerName: {first.scheduler} in all templates of the group."
                 path = (*template.spec_path, "schedulerName")
-                note = Note("scheduler-differs", path, message, template.scheduler, first.scheduler, hint)
+                note = Note("scheduler-differs", path, message, template.scheduler, hint=hint)
                 yield Finding(template.item, note)
                 break
 
@@ -54,7 +54,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         else:
             message = f"whether a kube-scheduler of this release serves the name {name} cannot be seen in Git"
             hint = "List the profiles of the cluster under cluster.schedulers."
-        note = Note("scheduler-foreign", path, message, name, "default-scheduler", hint)
+        note = Note("scheduler-foreign", path, message, name, hint=hint)
         yield Finding(template.item, note, "error" if known is not None and name not in _OTHER_SCHEDULERS else None)
 
 
@@ -73,7 +73,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
             )
             hint = "Give all templates of the group one priorityClassName."
             path = (*template.spec_path, "priorityClassName")
-            note = Note("priority-differs", path, message, template.priority_class, first.priority_class, hint)
+            note = Note("priority-differs", path, message, template.priority_class, hint=hint)
             yield Finding(template.item, note, "warning" if unsure else None)
             break
 
@@ -94,7 +94,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         if not wrong[0].priority_class:
             hint = f"Set priorityClassName: {root.priority_class} in the pod templates, as in the group."
         path = (*root.path, "priorityClassName")
-        note = Note("priority-not-groups", path, message, root.priority_class, wrong[0].priority_class, hint)
+        note = Note("priority-not-groups", path, message, root.priority_class, hint=hint)
         yield Finding(root.item, note, None if settings.release == "1.37" else "warning")
 
 
@@ -116,7 +116,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
                 )
                 hint = "Use one preemption policy for the group and all of its pods."
                 path = (*template.spec_path, "preemptionPolicy")
-                yield Finding(template.item, Note("preemption-policy-differs", path, message, policy, wanted, hint))
+                yield Finding(template.item, Note("preemption-policy-differs", path, message, policy, hint=hint))
                 break
 
 
@@ -133,6 +133,8 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
         value = as_int(spec.get("priority"))
         if value is None or value == census.facts.priority(class_name):
             continue
+        if item.kind != "Workload" and census.facts.complete_classes:
+            continue  # then the server stage gives the server's own answer
         message = f"priority is {value}, but admission computes it from the priority class and refuses another value"
         hint = "Remove priority; name a priorityClassName."
         yield Finding(item, Note("priority-by-hand", (*path, "priority"), message, value, hint=hint))

@@ -43,7 +43,7 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
                 "the rest may stay behind while these hold their nodes"
             )
             hint = f"Set minGroupCount to {len(children)} when the workload needs all of them."
-            note = Note("children-start-apart", composite.quorum_path, message, composite.quorum, len(children), hint)
+            note = Note("children-start-apart", composite.quorum_path, message, composite.quorum, hint=hint)
             yield Finding(composite.item, note)
 
 
@@ -85,7 +85,7 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
             message = f'refers to Workload "{group.workload}", its parent {above[0].name} to "{above[0].workload}"'
             hint = "Let all groups of a tree refer to one Workload."
             path = (*group.path, "workloadRef", "workloadName")
-            note = Note("tree-workloads-differ", path, message, group.workload, above[0].workload, hint)
+            note = Note("tree-workloads-differ", path, message, group.workload, hint=hint)
             yield Finding(group.item, note)
 
 

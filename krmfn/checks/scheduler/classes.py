@@ -46,7 +46,7 @@ def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding
         )
         hint = "Name one priorityClassName in all groups of the tree and in their pods."
         path = (*group.path, "priorityClassName")
-        note = Note("tree-priorities-differ", path, message, group.priority_class, root.priority_class, hint)
+        note = Note("tree-priorities-differ", path, message, group.priority_class, hint=hint)
         yield Finding(group.item, note)
 
 

@@ -112,7 +112,7 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
                 )
                 hint = "Copy the template: the scheduler obeys the group, people read the Workload."
                 where = group.quorum_path if name in (field, "policy") else group.path
-                yield Finding(group.item, Note("template-differs", where, message, own, declared, hint))
+                yield Finding(group.item, Note("template-differs", where, message, own, hint=hint))
                 break
 
 

@@ -49,7 +49,7 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
             f"{pods - group.quorum} of them can be missing when the rest starts"
         )
         hint = f"Set minCount to {pods} when the workload cannot run with fewer."
-        yield Finding(group.item, Note("min-count-below-pods", group.quorum_path, message, group.quorum, pods, hint))
+        yield Finding(group.item, Note("min-count-below-pods", group.quorum_path, message, group.quorum, hint=hint))
 
 
 def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
             message = f"minCount is 1 of {pods} pods: they are grouped, but each starts on its own"
             hint = f"Set minCount to {pods} to start them together."
-            yield Finding(group.item, Note("min-count-one", group.quorum_path, message, 1, pods, hint))
+            yield Finding(group.item, Note("min-count-one", group.quorum_path, message, 1, hint=hint))
 
 
 def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
             )
             hint = f"Set minCount to at most {lowest}, or raise the lower bound of the {scaler.kind}."
             yield Finding(
-                group.item, Note("min-count-above-scaler", group.quorum_path, message, group.quorum, lowest, hint)
+                group.item, Note("min-count-above-scaler", group.quorum_path, message, group.quorum, hint=hint)
             )
 
 

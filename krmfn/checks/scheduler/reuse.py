@@ -29,7 +29,7 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
         )
         hint = "Use restartPolicy: OnFailure, backoffLimit: 0, or a smaller minCount."
         path = (*template.spec_path, "restartPolicy")
-        yield Finding(template.item, Note("retry-starves", path, message, "Never", "OnFailure", hint))
+        yield Finding(template.item, Note("retry-starves", path, message, "Never", hint=hint))
 
 
 def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
                 )
                 hint = "Use strategy type Recreate, or the policy basic."
                 path = ("spec", "strategy", "type")
-                yield Finding(owner, Note("rollout-shares-group", path, message, "RollingUpdate", "Recreate", hint))
+                yield Finding(owner, Note("rollout-shares-group", path, message, "RollingUpdate", hint=hint))
 
 
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:

@@ -118,7 +118,7 @@ def find_volume_shared(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Use ReadWriteMany, or a claim for each pod."
                 path = (*template.spec_path, "volumes", index)
-                note = Note("volume-shared", path, message, modes[0], "ReadWriteMany", hint)
+                note = Note("volume-shared", path, message, modes[0], hint=hint)
                 yield Finding(template.item, note, "error" if single else None)
 
 

@@ -60,7 +60,7 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
         )
         hint = "Give each object a group of its own, or set minCount to the pods of all of them."
         yield Finding(
-            gang.group.item, Note("group-shared", gang.group.quorum_path, message, gang.group.quorum, gang.pods, hint)
+            gang.group.item, Note("group-shared", gang.group.quorum_path, message, gang.group.quorum, hint=hint)
         )
 
 

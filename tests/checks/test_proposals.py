@@ -1,0 +1,42 @@
+"""A proposed value is an edit that `krmfn validate --fix` makes: it must end the finding and cause no other error."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.fixes import apply_fixes
+from krmfn.krm.results import ABSENT
+from tests.checks.cases import FOLDER, find_all, read_case
+from tests.checks.test_rules import RULES
+
+PROPOSING = {
+    "min-count-above-pods",
+    "min-group-count-above-children",
+    "min-group-count-above-ready",
+    "renamed-reference",
+    "volcano-members-above-pods",
+    "wave-after-pods",
+}
+
+
+@pytest.mark.parametrize("rule", sorted(folder.name for folder in FOLDER.iterdir()))
+def test_only_values_that_are_certain_are_proposed(rule: str) -> None:
+    proposing = {
+        finding.note.rule for finding in find_all(read_case(rule, "bad")) if finding.note.proposed is not ABSENT
+    }
+    assert proposing <= PROPOSING
+
+
+@pytest.mark.parametrize("rule", sorted(PROPOSING))
+def test_a_fix_ends_the_finding(rule: str) -> None:
+    case = read_case(rule, "bad")
+    errors = {finding.note.rule for finding in find_all(case) if is_error(finding.severity, finding.note.rule)}
+    fixed = apply_fixes(finding for finding in find_all(case) if finding.note.rule == rule)
+    assert fixed.made
+    after = find_all(case)
+    assert rule not in {finding.note.rule for finding in after}
+    assert {finding.note.rule for finding in after if is_error(finding.severity, finding.note.rule)} <= errors
+
+
+def is_error(severity: str | None, rule: str) -> bool:
+    return (severity or RULES[rule].severity) == "error"
