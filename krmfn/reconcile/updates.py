@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.targets.marks import GENERATED_FROM, MANAGED_BY, REVISION, SYNC_WAVE
+from krmfn.targets.marks import GENERATED_FROM, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED: Final = frozenset(
@@ -18,8 +18,8 @@ OWNED: Final = frozenset(
     }
 )  # fmt: skip
 _TEMPLATE_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})
-#: Annotations that only the first run writes: afterwards the value is the user's.
-_SUGGESTED: Final = frozenset({SYNC_WAVE})
+#: Annotations that are written where there are none: a value that stands there is the user's.
+_SUGGESTED: Final = frozenset({SYNC_WAVE, *RECREATE})
 
 
 def update(item: Item, desired: Mapping[str, Any]) -> None:
@@ -27,7 +27,9 @@ def update(item: Item, desired: Mapping[str, Any]) -> None:
     if item.api_version != desired["apiVersion"]:
         item.set(("apiVersion",), desired["apiVersion"])
     metadata = desired["metadata"]
-    if item.namespace != metadata.get("namespace", ""):
+    if not metadata.get("namespace"):
+        item.remove(("metadata", "namespace"))
+    elif item.namespace != metadata["namespace"]:
         item.set(("metadata", "namespace"), metadata["namespace"])
     if MANAGED_BY not in item.labels:
         item.set(("metadata", "labels", MANAGED_BY), metadata["labels"][MANAGED_BY])
@@ -36,11 +38,11 @@ def update(item: Item, desired: Mapping[str, Any]) -> None:
 
 
 def _update_annotations(item: Item, desired: Mapping[str, str]) -> None:
-    for key in (GENERATED_FROM, SYNC_WAVE, REVISION):
+    for key in (GENERATED_FROM, SYNC_WAVE, REVISION, *RECREATE):
         current = item.annotations.get(key)
         if key in desired and current != desired[key] and (current is None or key not in _SUGGESTED):
             item.set(("metadata", "annotations", key), desired[key])
-        if key == REVISION and current is not None and key not in desired:
+        if key not in desired and current is not None and current == RECREATE.get(key, current):
             item.remove(("metadata", "annotations", key))
 
 

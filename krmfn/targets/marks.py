@@ -16,6 +16,12 @@ REVISION: Final = "krmfn.dev/revision"
 POD_GROUP_LABEL: Final = "krmfn.dev/group"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
+#: What makes Argo CD and Flux create an object anew when it cannot be changed in place.
+RECREATE: Final[Mapping[str, str]] = {
+    "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
+    "kustomize.toolkit.fluxcd.io/force": "enabled",
+}
+
 #: Argo CD creates what has a lower wave first; what the user wrote is in wave 0.
 _WAVES: Final[Mapping[str, str]] = {"Workload": "-3", "CompositePodGroup": "-2", "PodGroup": "-1"}
 
@@ -48,4 +54,8 @@ def describe(kind: Kind, name: str, gang: Gang, spec: dict[str, Any], revision: 
     metadata["annotations"] = {GENERATED_FROM: name_sources(gang.owners), SYNC_WAVE: _WAVES[kind.name]}
     if revision:
         metadata["annotations"][REVISION] = revision
+    if gang.naming == "Revisioned" and kind.name != "PodGroup":
+        # Nothing holds their deletion back, and pods do not name them: they keep their names, and groups their parents.
+        # A PodGroup gets a new name instead, because its finalizer waits for its pods.
+        metadata["annotations"] |= RECREATE
     return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}

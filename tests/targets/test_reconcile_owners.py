@@ -88,6 +88,10 @@ def test_namespace_written_later() -> None:
     done = files.run(files.want(job(2), owner))
     assert (done.added, done.removed, done.findings) == ((), (), ())
     assert {item.namespace for item in files.items} == {"ml"}
+    owner.remove(("metadata", "namespace"))
+    done = files.run(files.want(job(2), owner))
+    assert (done.added, done.removed, done.findings) == ((), (), ())
+    assert {item.namespace for item in files.items} == {""}
 
 
 def test_same_name_in_other_namespaces() -> None:

@@ -184,6 +184,18 @@ def test_revision_follows_what_cannot_change() -> None:
     assert len({first, *(revised(root, "1.37") for root in others)}) == 4
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_keeps_its_name_is_made_anew(release: str) -> None:
+    """A group more cannot be added to a Workload in place; deleting it is harmless, deleting a PodGroup is not."""
+    emission = emit(gang(cluster(CPU), naming="Revisioned"), settings(release))
+    for value in emission.objects:
+        annotations = value["metadata"]["annotations"]
+        assert ("kustomize.toolkit.fluxcd.io/force" in annotations) == (value["kind"] != "PodGroup")
+        assert ("argocd.argoproj.io/sync-options" in annotations) == (value["kind"] != "PodGroup")
+    stable = emit(gang(cluster(CPU)), settings(release))
+    assert all(len(value["metadata"]["annotations"]) == 2 for value in stable.objects)
+
+
 def test_rules_are_complete() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
     assert all(rule.sentence and rule.why and rule.fix for rule in RULES)
