@@ -46,6 +46,6 @@ def read_replicas(manifest: Manifest, name: str) -> Leaf | None:
         return None
     template = manifest.template(("spec", "template"), replicas, _REPLICAS)
     if template and replicas == 0:
-        manifest.note("group-without-pods", _REPLICAS, "spec.replicas is 0: there are no pods to schedule as a group")
+        manifest.note("group-without-pods", _REPLICAS, "replicas is 0: there are no pods to schedule as a group")
         return None
     return manifest.leaf(name, template, replicas) if template else None

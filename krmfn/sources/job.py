@@ -5,7 +5,7 @@ Source: the Job controller and `batch/v1` validation of Kubernetes 1.35 to 1.37,
 
 from __future__ import annotations
 
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path
 from krmfn.sources.manifest import Manifest
 from krmfn.tree import Group, Leaf
 
@@ -35,7 +35,7 @@ def read_job_leaf(manifest: Manifest, spec: Path, name: str) -> Leaf | None:
         return None
     if pods == 0:
         where = "parallelism" if manifest.get((*spec, "parallelism")) == 0 else "completions"
-        message = f"{format_path((*spec, where))} is 0: there are no pods to schedule as a group"
+        message = f"{where} is 0: there are no pods to schedule as a group"
         manifest.note("group-without-pods", (*spec, where), message)
         return None
     return manifest.leaf(name, template, _read_minimum(manifest, pods))
@@ -63,7 +63,7 @@ def is_job_elsewhere(manifest: Manifest, spec: Path) -> bool:
     owner = manifest.text(path)
     if owner in ("", CONTROLLER):
         return False
-    message = f"{format_path(path)} gives this Job to {owner}: the Job controller makes no pods here"
+    message = f"another controller, {owner}, has this Job: the Job controller makes no pods here"
     manifest.note("managed-elsewhere", path, message)
     return True
 
@@ -78,7 +78,7 @@ def _schedules_itself(manifest: Manifest) -> bool:
         return False
     if manifest.settings.feature_gates.get("WorkloadWithJob") is False:
         return False  # the API server drops the field
-    message = "spec.scheduling makes the Job controller create the groups of this Job: nothing is generated"
+    message = "the Job controller creates the groups of this Job itself: nothing is generated"
     return manifest.decline(
         "job-own-scheduling", path, message, "Remove spec.scheduling to have krmfn write them instead."
     )

@@ -20,7 +20,7 @@ def read_jobset(manifest: Manifest) -> Group | None:
     """The tree of a JobSet. Replicated jobs that start one after the other do not wait for each other's pods."""
     owner = manifest.text(("spec", "managedBy"))
     if owner not in ("", CONTROLLER):
-        message = f"spec.managedBy gives this JobSet to {owner}: it makes no pods here"
+        message = f"another controller, {owner}, has this JobSet: it makes no pods here"
         manifest.note("managed-elsewhere", ("spec", "managedBy"), message)
         return None
     leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from krmfn.config.crds import kuberay_keeps, link_field
 from krmfn.config.selection import KUBERAY_LABEL
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raygroups import WorkerGroup
 
@@ -37,7 +37,7 @@ def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
     for path in dict.fromkeys((("spec", "managedBy"), (*spec, "managedBy"))):
         owner = manifest.text(path)
         if owner and owner != OPERATOR:
-            message = f"{format_path(path)} gives this {manifest.ref.kind} to {owner}: it makes no pods here"
+            message = f"another controller, {owner}, has this {manifest.ref.kind}: it makes no pods here"
             manifest.note("managed-elsewhere", path, message)
             return True
     return False
@@ -47,9 +47,7 @@ def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
     """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
     path = (*spec, "upgradeStrategy", "type")
     if manifest.get(path) is not None:
-        message = (
-            f"{format_path(path)} is for RayClusters alone: KubeRay refuses the cluster of this {manifest.ref.kind}"
-        )
+        message = f"only a RayCluster without owner has one: KubeRay refuses the cluster of this {manifest.ref.kind}"
         manifest.note("ray-cluster-refused", path, message, "Remove it.")
 
 

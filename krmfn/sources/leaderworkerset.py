@@ -27,7 +27,7 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     if manifest.refused or not manifest.fits(replicas * size, _REPLICAS):
         return None
     if replicas == 0:
-        manifest.note("group-without-pods", _REPLICAS, "spec.replicas is 0: there are no pods to schedule as a group")
+        manifest.note("group-without-pods", _REPLICAS, "replicas is 0: there are no pods to schedule as a group")
         return None
     if replicas > 1 and not _is_asked_for(manifest, replicas):
         return None

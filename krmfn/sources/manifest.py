@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import KEEPERS, link_field
 from krmfn.findings import Note
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.tree import Group, Leaf, PodTemplate
 
@@ -79,7 +79,7 @@ class Manifest:
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # 4.0 in YAML is 4 in the JSON that the API server reads
         if isinstance(value, bool) or not isinstance(value, int):
-            self.note("count-type", path, f"{format_path(path)} should be a whole number", "Write a whole number.")
+            self.note("count-type", path, "should be a whole number", "Write a whole number.")
             return default
         return value if self.fits(value, path) else default
 
@@ -98,7 +98,7 @@ class Manifest:
             return default
         if isinstance(value, str):
             return value
-        self.note("field-type", path, f"{format_path(path)} should be a string", f'Write it in quotes: "{value}".')
+        self.note("field-type", path, "should be a string", f'Write it in quotes: "{value}".')
         return default
 
     def flag(self, path: Path) -> bool:
@@ -106,7 +106,7 @@ class Manifest:
         value = self.get(path)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self.note("field-type", path, f"{format_path(path)} should be true or false", "Write true or false.")
+        self.note("field-type", path, "should be true or false", "Write true or false.")
         return False
 
     def list_paths(self, path: Path) -> list[Path]:
@@ -115,14 +115,14 @@ class Manifest:
         if value is None:
             return []
         if not isinstance(value, list):
-            self.note("field-type", path, f"{format_path(path)} should be a list", "Write a list.")
+            self.note("field-type", path, "should be a list", "Write a list.")
             return []
         found = []
         for index, element in enumerate(value):
             if isinstance(element, dict):
                 found.append((*path, index))
             else:
-                self.note("field-type", (*path, index), f"{format_path((*path, index))} should be a mapping")
+                self.note("field-type", (*path, index), "should be a mapping")
         return found
 
     def require(self, path: Path) -> bool:
@@ -131,9 +131,9 @@ class Manifest:
         if isinstance(value, dict):
             return True
         if value is None:
-            self.note("field-missing", path, f"{format_path(path)} is required")
+            self.note("field-missing", path, "is required")
         else:
-            self.note("field-type", path, f"{format_path(path)} should be a mapping")
+            self.note("field-type", path, "should be a mapping")
         return False
 
     def label(self, key: str) -> str | None:
@@ -152,7 +152,7 @@ class Manifest:
             return None
         containers = (*path, "spec", "containers")
         if not self.list_paths(containers) and self.get(containers) in (None, []):
-            self.note("field-missing", containers, f"{format_path(containers)} needs at least one container")
+            self.note("field-missing", containers, "needs at least one container")
         return PodTemplate(
             owner=0,
             path=path,

@@ -67,7 +67,7 @@ def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], pa
     """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
     meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
     if meant and meant not in (manifest.get(path) or ()):
-        message = f"{format_path(path)} has no field {key}: the API server drops it"
+        message = f"there is no field {key} in {format_path(path)}: the API server drops it"
         manifest.note("field-unknown", (*path, key), message, f"Did you mean {meant}?")
 
 

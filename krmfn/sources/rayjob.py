@@ -6,7 +6,7 @@ Source: kuberay v1.7.0 `apis/ray/v1/rayjob_types.go`, `controllers/ray/utils/val
 
 from __future__ import annotations
 
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path
 from krmfn.sources.kuberay import check_name, check_owned_cluster
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raycluster import read_cluster_spec
@@ -31,7 +31,7 @@ def read_rayjob_spec(manifest: Manifest, spec: Path) -> Group | None:
     _check_spec(manifest, spec)
     selector = (*spec, "clusterSelector")
     if manifest.get(selector):
-        message = f"{format_path(selector)} runs the job in a RayCluster that exists already: it has no pods of its own"
+        message = "the job runs in a RayCluster that exists already: it has no pods of its own"
         manifest.note("existing-cluster", selector, message)
         return None
     cluster = (*spec, "rayClusterSpec")

@@ -29,7 +29,11 @@ def read_trainingjob(manifest: Manifest) -> Group | None:
     managed_by: Path = ("spec", "runPolicy", "managedBy")
     owner = manifest.text(managed_by)
     if owner not in ("", CONTROLLER):
-        manifest.note("managed-elsewhere", managed_by, f"{owner} has this {manifest.ref.kind}: it makes no pods here")
+        manifest.note(
+            "managed-elsewhere",
+            managed_by,
+            f"another controller, {owner}, has this {manifest.ref.kind}: it makes no pods here",
+        )
         return None
     if not manifest.require(roles):
         return None
