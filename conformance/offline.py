@@ -16,7 +16,7 @@ from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.requests import create, mark_stored, update, update_status
+from krmfn.checks.server.requests import create, create_from_text, mark_stored, update, update_status
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 
@@ -60,7 +60,7 @@ def answer(profile: Profile, record: Record) -> Verdict:
     kind, facts = kind_of(profile, record["kind"]), facts_of(profile)
     if record["operation"] == "create":
         if "raw" in record:
-            return answer_raw(kind, record["raw"], facts)
+            return create_from_text(kind, record["raw"].encode("utf-8", "surrogatepass"), facts)
         return create(kind, record["object"], facts)
     created = create(kind, record["old"], facts)
     if not created.accepted:
@@ -79,38 +79,6 @@ def answer_apply(profile: Profile, record: Record, mode: Mode) -> Verdict:
     if verdict is None:
         raise Unanswered("kind")
     return verdict
-
-
-def answer_raw(kind: Kind, text: str, facts: Facts) -> Verdict:
-    """The answer to an exact text: what is no JSON is refused by every reader, repeated keys are found here."""
-    duplicates: list[tuple[str | int, ...]] = []
-    try:
-        value = json.loads(text, object_pairs_hook=Pairs, parse_constant=refuse_constant)
-    except ValueError as problem:
-        return Verdict(400, str(problem))
-    return create(kind, merge_pairs(value, (), duplicates), facts, duplicates=duplicates)
-
-
-class Pairs(list[tuple[str, Any]]):
-    """An object as it was written: keys may come twice."""
-
-
-def refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def merge_pairs(value: Any, path: tuple[str | int, ...], duplicates: list[tuple[str | int, ...]]) -> Any:
-    """A plain value; later keys win, and the paths of repeated ones are noted."""
-    if isinstance(value, Pairs):
-        merged: dict[str, Any] = {}
-        for name, content in value:
-            if name in merged:
-                duplicates.append((*path, name))
-            merged[name] = merge_pairs(content, (*path, name), duplicates)
-        return merged
-    if isinstance(value, list):
-        return [merge_pairs(content, (*path, index), duplicates) for index, content in enumerate(value)]
-    return value
 
 
 def fill_carried(record: Record) -> Any:
