@@ -33,7 +33,10 @@ def test_the_image_is_the_function(engine: Engine, flags: tuple[str, ...]) -> No
 def test_the_image_is_the_command_line(engine: Engine) -> None:
     done = engine.run(engine.image, "--version")
     assert "krmfn" in done.stdout
-    assert engine.run(engine.image, "validate", "-", stdin="kind: PodGroup").returncode == 2
+    bad = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "a"}, "spec": {}}
+    done = engine.run("--read-only", engine.image, "validate", "-", stdin=yaml.safe_dump(bad))
+    assert done.returncode == 1, done.stderr
+    assert "spec.schedulingPolicy" in done.stdout
 
 
 def test_kustomize_runs_the_image_like_the_program(engine: Engine, tmp_path: Path) -> None:
