@@ -25,7 +25,7 @@ LABEL org.opencontainers.image.title="krmfn" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}"
 COPY --from=build /opt/krmfn /opt/krmfn
-COPY image/bill_of_materials.py /tmp/
+COPY release/bill_of_materials.py /tmp/
 # One run of each kind lets Python compile what it uses of its own library, which slim images come without.
 RUN mkdir -p /usr/share/krmfn \
  && /opt/krmfn/bin/python /tmp/bill_of_materials.py > /usr/share/krmfn/bom.cdx.json \

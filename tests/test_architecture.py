@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "krmfn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 OURS = [
-    p for d in ("krmfn", "tests", "benchmarks", "conformance", "examples", "image") for p in (ROOT / d).rglob("*.py")
+    p for d in ("krmfn", "tests", "benchmarks", "conformance", "examples", "release") for p in (ROOT / d).rglob("*.py")
 ]
 
 #: Parts of the package, and the parts that each may import besides itself. What is not listed may import every part.

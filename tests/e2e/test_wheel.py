@@ -1,7 +1,8 @@
-"""The wheel in a virtual environment of its own: what a user gets from an index is whole."""
+"""What a user gets is whole, and made from this checkout alone: wheel, source archive, single file."""
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -69,3 +70,34 @@ def test_the_installed_command_finds_its_schemas(python: Path, tmp_path: Path) -
     done = subprocess.run(command, env={}, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "spec.schedulingPolicy" in done.stdout
+
+
+def test_the_source_archive_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("krmfn-*.tar.gz")
+    with tarfile.open(archive) as content:
+        assert not [name for name in content.getnames() if ".venv" in name or "__pycache__" in name]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(archive)]
+    subprocess.run(command, check=True)
+    assert zipfile.ZipFile(tmp_path / wheel.name).namelist() == zipfile.ZipFile(wheel).namelist()
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_single_file_runs_without_installation(tmp_path: Path) -> None:
+    program = tmp_path / "krmfn.pyz"
+    subprocess.run([sys.executable, str(ROOT / "release" / "single_file.py"), str(program)], check=True)
+    request = yaml.safe_dump({"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [JOB]})
+    for _ in ("unpacks", "finds it unpacked"):
+        done = subprocess.run(
+            [sys.executable, "-S", str(program)],
+            input=request,
+            env={"XDG_CACHE_HOME": str(tmp_path / "cache")},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert [item["kind"] for item in yaml.safe_load(done.stdout)["items"]] == ["Job", "Workload", "PodGroup"]
+    assert len(list((tmp_path / "cache" / "krmfn").iterdir())) == 1
