@@ -55,3 +55,17 @@ def complete(given: Mapping[str, bool], release: str) -> dict[str, bool]:
     which is off for all of them. Where gates are only turned off, the others stay open (see is_on)."""
     others = dict.fromkeys(GATES[release], False) if any(given.values()) else {}
     return {**others, **given}
+
+
+def assume_gates(settings: Settings, text: str) -> Mapping[str, bool]:
+    """Every gate for a question to the server about the object `text`.
+
+    Gates that nobody named are on; the one that changes objects by itself only where the object speaks of it.
+    """
+    gates = {gate: settings.feature_gates.get(gate, True) for gate in GATES[settings.release]}
+    if _PREEMPTION not in settings.feature_gates:
+        gates[_PREEMPTION] = "preemptionPolicy" in text
+    return {**gates, **settings.feature_gates}
+
+
+_PREEMPTION: Final = "PodGroupPreemptionPolicy"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.census import take_census
-from krmfn.checks.gates import GATES
+from krmfn.checks.gates import assume_gates
 from krmfn.checks.server import Facts, Mode, Verdict, validate_create, validate_update
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
@@ -22,7 +22,6 @@ _Key = tuple[str, str, str, str]
 
 #: What no applier sends to a cluster.
 _LOCAL: Final = "config.kubernetes.io/local-config"
-_PREEMPTION_GATE: Final = "PodGroupPreemptionPolicy"
 _TOOLS: Final = frozenset({"kustomize.config.k8s.io", "kpt.dev", "krmfn.dev"})
 
 
@@ -47,7 +46,7 @@ class _Judge:
     def __init__(self, census: Census, settings: Settings, update: Mode) -> None:
         self.census = census
         self.release = settings.release
-        self.given = settings.feature_gates
+        self.settings = settings
         self.update = update
         classes = census.facts.priority_classes if census.facts.complete_classes else None
         self.facts = Facts(priority_classes=classes)
@@ -80,19 +79,16 @@ class _Judge:
         return Entry("remove", item.ref, item.locate(()), consequences=tuple(explain_removal(item, self.census)))
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
-        return _read(validate_create(item.value, self.release, self._gates(item), self.facts))
-
-    def _gates(self, item: Item) -> Mapping[str, bool]:
-        """Gates that nobody named are on; the one that changes objects by itself only where an object speaks of it."""
-        gates = {gate: self.given.get(gate, True) for gate in GATES[self.release]}
-        if _PREEMPTION_GATE not in self.given:
-            gates[_PREEMPTION_GATE] = "preemptionPolicy" in item.text
-        return {**gates, **self.given}
+        return _read(validate_create(item.value, self.release, assume_gates(self.settings, item.text), self.facts))
 
     def _refuse_update(
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
-        told = _read(validate_update(new.value, old.value, self.release, self._gates(new), self.update, self.facts))
+        told = _read(
+            validate_update(
+                new.value, old.value, self.release, assume_gates(self.settings, new.text), self.update, self.facts
+            )
+        )
         paths = {reason.path for reason in told}
         known = find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from krmfn.checks.gates import assume_gates
 from krmfn.checks.groups import API_GROUP
 from krmfn.checks.rule import Check
+from krmfn.checks.server import validate_create, validate_update
 from krmfn.checks.values import as_list, as_mapping, dig
 from krmfn.findings import Finding, Note, Rule
+from krmfn.krm.paths import format_path
 from krmfn.tree import Path
 
 if TYPE_CHECKING:
@@ -20,8 +23,6 @@ OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
 _FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
 PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
-#: Fields of a PodGroup that can change in a stored one, by release.
-_MUTABLE: Final = {"1.37": ("schedulingPolicy",)}
 
 
 def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -34,8 +35,9 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
     for kind in ("PodGroup", "CompositePodGroup"):
         for item in census.kind(API_GROUP, kind):
             old = before.get((kind, item.namespace, item.name))
-            field = _changed_field(old, item, settings.release) if old is not None else ""
-            if field:
+            path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
+            if path:
+                field = format_path(path)
                 message = (
                     f"{field} changes and cannot be changed in place: the group would have to be deleted and made anew "
                     "under the same name"
@@ -44,7 +46,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                 hint = (
                     "Give the group a new name and change the pods' link in the same commit (naming: Revisioned does)."
                 )
-                yield Finding(item, Note("group-name-reused", ("spec", field), message, hint=hint))
+                yield Finding(item, Note("group-name-reused", path, message, hint=hint))
 
 
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
@@ -106,22 +108,14 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, Note("owner-in-git", ("metadata", "ownerReferences"), message, hint=hint))
 
 
-def _changed_field(old: Item, new: Item, release: str) -> str:
-    before, after = (as_mapping(item.value.get("spec")) for item in (old, new))
-    for field in sorted({*before, *after} - {"priority"}):
-        if _shape(before, field, old.kind, release) != _shape(after, field, old.kind, release):
-            return field
-    return ""
-
-
-def _shape(spec: Any, field: str, kind: str, release: str) -> Any:
-    """The part of a field that cannot change: of a PodGroup's gang policy in 1.37 not minCount."""
-    value = dig(spec, field)
-    if field == "disruptionMode" and value is None:
-        return "Pod" if release == "1.36" else {"single": {}}
-    if kind == "PodGroup" and field in _MUTABLE.get(release, ()):
-        return sorted(key for key, entry in as_mapping(value).items() if entry is not None)
-    return value
+def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
+    """The field because of which the server refuses the update, although it would take both objects; () otherwise."""
+    gates = assume_gates(settings, new.text)
+    states = [validate_create(item.value, settings.release, gates) for item in (old, new)]
+    if not all(verdict is not None and verdict.accepted for verdict in states):
+        return ()
+    verdict = validate_update(new.value, old.value, settings.release, gates)
+    return verdict.causes[0].path if verdict is not None and verdict.causes else ()
 
 
 def _is_kept(item: Item) -> bool:
