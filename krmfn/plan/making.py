@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.census import take_census
 from krmfn.checks.gates import assume_gates
-from krmfn.checks.server import Facts, Mode, Verdict, validate_create, validate_update
+from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
+from krmfn.checks.server.stage import gather_facts
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.immutable import find_immutable
@@ -48,8 +49,7 @@ class _Judge:
         self.release = settings.release
         self.settings = settings
         self.update = update
-        classes = census.facts.priority_classes if census.facts.complete_classes else None
-        self.facts = Facts(priority_classes=classes)
+        self.facts = gather_facts(census.objects, settings)
 
     def judge_new(self, item: Item) -> Entry:
         """An object that was not there."""

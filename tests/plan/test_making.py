@@ -42,6 +42,12 @@ def test_min_count_needs_a_new_group_on_1_36() -> None:
     )
 
 
+def test_parallelism_of_a_gang_is_frozen_on_1_36() -> None:
+    old = BOTH.replace("v1beta1", "v1alpha2")
+    found = entry(old, old.replace("parallelism: 4", "parallelism: 3"), "Job", kubernetes={"version": "1.36"})
+    assert (found.action, [reason.rule for reason in found.reasons]) == ("replace", ["gang-parallelism"])
+
+
 def test_a_changed_constraint_needs_a_new_name_for_the_group_and_all_that_name_it() -> None:
     key = "  schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}\n"
     found = entry(BOTH, BOTH + key, "PodGroup")

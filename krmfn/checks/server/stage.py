@@ -74,7 +74,7 @@ class _Judge:
     @property
     def facts(self) -> Facts:
         if self._facts is None:
-            self._facts = _gather_facts(self.items, self.settings)
+            self._facts = gather_facts(self.items, self.settings)
         return self._facts
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
     return gates
 
 
-def _gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
+def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
