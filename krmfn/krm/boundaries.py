@@ -16,36 +16,10 @@ _OPENERS = re.compile(rb"(?:(?<=[ \t\n])|\A)[\"'\[{]")
 _DOUBLE_QUOTED = re.compile(_DOUBLE)
 _SINGLE_QUOTED = re.compile(_SINGLE)
 _FLOW_TOKENS = re.compile(rb"[\[{\]}\n#\"']")
-_EMPTY = (b"}\n", b"}\r")
-
-
-def closes_plainly(data: bytes) -> bool:
-    """A quick proof for what kustomize and kpt write: quotes in pairs on a line, `{}` and `[]` at its end.
-
-    Sound because a quote that may begin a scalar (a blank stands before it) is never the second of a pair here.
-    """
-    if b"\t" in data:
-        return False
-    for quote in (b"'", b'"'):
-        if quote in data:
-            parts = data.split(quote)
-            inside = quote.join(parts[1::2])
-            if (
-                len(parts) % 2 == 0
-                or b"\n" in inside
-                or b" " + quote in inside
-                or inside.endswith(b" ")
-                or b"" in parts[2:-1:2]  # two quotes in a row are one that is escaped
-                or (quote == b'"' and b"\\" in inside)
-            ):
-                return False
-    if b"{" in data and not all(part.startswith(_EMPTY) for part in data.split(b"{")[1:]):
-        return False
-    return b"[" not in data or all(part.startswith((b"]\n", b"]\r")) for part in data.split(b"[")[1:])
 
 
 def closes_on_its_lines(data: bytes) -> bool:
-    """The same proof for every piece, opener by opener."""
+    """Prove it opener by opener."""
     for opener in _OPENERS.finditer(data):
         place = opener.start()
         sign = data[place : place + 1]

@@ -5,9 +5,11 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-from krmfn.krm.results import Result
+    from krmfn.krm.results import Result
 
 
 class Unreadable(Exception):

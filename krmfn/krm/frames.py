@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from krmfn.krm.nodes import Node
-from krmfn.krm.source import Source
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from krmfn.krm.heads import HeadReader
+    from krmfn.krm.nodes import Node
+    from krmfn.krm.source import Source
 
 
 class Frame:

@@ -90,6 +90,30 @@ class HeadReader:
         names = self._read_names(start, end)
         return names and (found[b"apiVersion"], found[b"kind"], *names)
 
+    def find_field(self, field: bytes, start: int, end: int) -> tuple[int, int] | None:
+        """The lines of a field of `metadata` with what is indented more; (0, 0) where there is none.
+
+        None where the object is not in the usual order, or the field is written in another way.
+        """
+        usual = self._usual.fullmatch(self._data, start, end)
+        if usual is None:
+            return None
+        data = self._data
+        begin = data.find(self._metadata, start, end)
+        following = self._keys.search(data, begin + len(self._metadata), end)
+        stop = following.start() + 1 if following else end
+        line = b"\n" + b" " * (self._column + _STEP) + field
+        place = data.find(line, begin, stop)
+        if place < 0:
+            return (0, 0)
+        behind = place + len(line)
+        if not data.startswith(b":\n" + b" " * (self._column + _STEP + 1), behind):
+            return None
+        if data.find(line, behind, stop) >= 0:
+            return None
+        after = self._fields.search(data, behind, stop)
+        return place + 1, after.start() + 1 if after else stop
+
     def _read_names(self, start: int, end: int) -> tuple[str, str] | None:
         data = self._data
         place = data.find(self._metadata, start, end)

@@ -5,22 +5,20 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.frames import Frame
-from krmfn.krm.paths import Path
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from krmfn.krm.editing import Editor
     from krmfn.krm.nodes import Node, Scalar
+    from krmfn.krm.paths import Path
     from krmfn.krm.problems import Problem
 
 _PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
@@ -36,13 +34,14 @@ class Item:
     Unreadable, because the text is parsed when the first of them is called.
     """
 
-    __slots__ = ("_reading", "_ref", "end", "frame", "start")
+    __slots__ = ("_fields", "_reading", "_ref", "end", "frame", "start")
 
     def __init__(self, frame: Frame, start: int, end: int) -> None:
         """The object between two bytes of the frame's source; for readers of streams, others use `new`."""
         self.frame = frame
         self.start = start
         self.end = end
+        self._fields: dict[str, Mapping[str, str]] | None = None
         self._reading: Reading | None = None
         self._ref: ResourceRef | None = None
 
@@ -155,14 +154,14 @@ class Item:
         """Where `path` stands in the text as it was read.
 
         Scalars and flow collections: the first character of the value. Block collections: their key or dash. A path
-        that does not exist: its nearest parent that does. Line and column are 0 where the file is known by
-        annotation only: its lines are not those of stdin.
+        that does not exist: its nearest parent that does. Line and column are 0 for items of stdin: their lines there
+        are not those of the file that they came from.
         """
         from krmfn.krm.lookup import find_place
 
         file = self.file
         frame = self.frame
-        if frame.new or (not frame.source.path and file.path):
+        if frame.new or not frame.source.path:
             return file
         text = self._original()
         root = self._parse(text) if self._reading and self._reading.touched else self._read().root()
@@ -293,6 +292,31 @@ class Item:
         return scalar.content if scalar and (scalar.style or scalar.content not in NULLS) else ""
 
     def _words(self, field: str) -> Mapping[str, str]:
+        if self._reading is not None:
+            return self._read_words(field)
+        if self._fields is None:
+            self._fields = {}
+        if field not in self._fields:
+            words = self._skim(field)
+            self._fields[field] = self._read_words(field) if words is None else words
+        return self._fields[field]
+
+    def _skim(self, field: str) -> dict[str, str] | None:
+        """A field of `metadata` read by itself, where that is proved to be right."""
+        span = self.frame.heads.find_field(field.encode(), self.start, self.end) if self.frame.heads else None
+        if not span or span == (0, 0):
+            return span and {}
+        from krmfn.krm.line_reading import read_lines
+        from krmfn.krm.values import to_value
+
+        text = self.frame.source.text(*span)
+        root = read_lines(text)
+        words = to_value(root, text).get(field) if root else None
+        if not isinstance(words, dict) or not all(isinstance(word, str) for word in words.values()):
+            return None
+        return words
+
+    def _read_words(self, field: str) -> Mapping[str, str]:
         values = self.get(("metadata", field))
         if not isinstance(values, dict):
             return {}

@@ -144,8 +144,10 @@ class _Reader:
             raise _Unusual
         if self.nodes:
             self.put(node)
-        else:
+        elif self.root is None:
             self.root = node
+        else:
+            raise _Unusual
         self.nodes.append(node)
         self.columns.append(column)
 

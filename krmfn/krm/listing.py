@@ -5,15 +5,18 @@ Holds for ResourceList, v1/List and the like. Offsets count bytes of the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from krmfn.krm.item import Item
-from krmfn.krm.source import Source
 from krmfn.krm.writing import Style, write_block, write_flow, write_indented
 
-#: Replace the bytes from the first to the second offset.
-Splice = tuple[int, int, bytes]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from krmfn.krm.item import Item
+    from krmfn.krm.source import Source
+
+    #: Replace the bytes from the first to the second offset.
+    Splice = tuple[int, int, bytes]
 
 
 class Listing:

@@ -6,15 +6,15 @@ depends on an earlier one. The value follows by the same edit in plain data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.nodes import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from krmfn.krm.editing import Editor
+    from krmfn.krm.nodes import Node
 
 _NOTHING: Any = object()
 #: Trees are large; those of the items that were used last are kept.

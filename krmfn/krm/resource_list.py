@@ -5,13 +5,17 @@ Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.item import Item
-from krmfn.krm.listing import Listing, Splice, splice
-from krmfn.krm.results import Result
+from krmfn.krm.listing import splice
 from krmfn.krm.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.krm.item import Item
+    from krmfn.krm.listing import Listing, Splice
+    from krmfn.krm.results import Result
 
 VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 

@@ -5,10 +5,16 @@ Source of the shape: KRM Functions Specification, section "ResourceList", field 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from krmfn.krm.records import NamedTuple
 
-Severity = Literal["error", "warning", "info"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Final, Literal
+
+    Severity = Literal["error", "warning", "info"]
+else:
+    Severity = str
 
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
 ABSENT: Final[Any] = object()

@@ -8,14 +8,19 @@ the input cannot be read (nothing is written) or the functionConfig cannot be us
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import IO
 
 from krmfn.krm.errors import Misconfigured, Unreadable
 from krmfn.krm.resource_list import ResourceList
-from krmfn.krm.results import Result, Severity, has_errors
+from krmfn.krm.results import has_errors
 
-Function = Callable[[ResourceList], Iterable[Result] | None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import IO, TextIO
+
+    from krmfn.krm.results import Result, Severity
+
+    Function = Callable[[ResourceList], Iterable[Result] | None]
 
 
 def run(
@@ -34,11 +39,10 @@ def run(
     `report` spells results for stderr, one line each by default.
     """
     errors = stderr or sys.stderr
-    source = stdin or sys.stdin.buffer
-    target = stdout or sys.stdout.buffer
     printed, sys.stdout = sys.stdout, errors
 
     def answer() -> int:
+        source, target = _open(stdin, sys.stdin), _open(stdout, printed)
         parts, results, status = _answer(function, source, fail_on)
         if results:
             errors.write((report or spell_results)(results))
@@ -73,7 +77,7 @@ def _silence_stdout() -> None:
     """What is still buffered would fail again when the interpreter flushes at its end."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _answer(
@@ -113,10 +117,22 @@ def spell_result(result: Result) -> str:
     return f"{place}{result.severity}: {subject + ': ' if subject else ''}{message}" + (f" [{rule}]" if rule else "")
 
 
+def _open(given: IO[bytes] | None, stream: TextIO | None) -> IO[bytes]:
+    """The bytes of a standard stream, which is None where the caller has closed it."""
+    if given is None and stream is None:
+        raise Unreadable("stdin or stdout is closed: there is nowhere to read or write a ResourceList")
+    return given or stream.buffer  # type: ignore[union-attr]  # one of them is there
+
+
 def _write(target: IO[bytes], parts: list[memoryview | bytes]) -> None:
-    for part in parts:
-        target.write(part)
-    target.flush()
+    """Write everything. Raises Unreadable where that fails: an answer that nobody gets is no success."""
+    try:
+        for part in parts:
+            target.write(part)
+        target.flush()
+    except OSError as error:
+        _silence_stdout()
+        raise Unreadable(f"stdout cannot be written: {error.strerror}") from None
 
 
 def _report_defect(errors: IO[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from krmfn.krm.errors import Unreadable
 
 BOM = b"\xef\xbb\xbf"
@@ -25,6 +23,8 @@ class Source:
 
     def line(self, offset: int) -> int:
         """Number of the line that holds a byte, from 1. Cheap for offsets that grow."""
+        from bisect import bisect_right
+
         place = bisect_right(self._offsets, offset) - 1
         known = self._offsets[place]
         line = self._lines[place] + self.data.count(b"\n", known, offset)

@@ -153,13 +153,15 @@ def _prove(source: Source, edges: list[int], found: Split) -> bool:
     data = source.data
     if not any(sign in data for sign in (b"'", b'"', b"[", b"{")):
         return True
-    from krmfn.krm.boundaries import closes_on_its_lines, closes_plainly
+    from krmfn.krm.plainness import closes_plainly
 
     places = {start: place for place, start in enumerate(found.starts)}
     for first in range(0, len(edges) - 1, _BLOCK):
         last = min(first + _BLOCK, len(edges) - 1)
         if closes_plainly(data[edges[first] : edges[last]]):
             continue
+        from krmfn.krm.boundaries import closes_on_its_lines
+
         for begin, end in zip(edges[first:last], edges[first + 1 : last + 1], strict=True):
             if not closes_on_its_lines(data[begin:end]):
                 if not _is_complete(source, begin, end, begin in places):

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krmfn.krm.item import Item
-from krmfn.krm.listing import Listing, Splice, splice
+from krmfn.krm.listing import splice
 from krmfn.krm.source import Source
 from krmfn.krm.writing import write_block
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.krm.listing import Listing, Splice
 
 
 class Skipped:

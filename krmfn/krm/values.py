@@ -18,7 +18,7 @@ from krmfn.krm.paths import Path
 MAX_NODES = 2_000_000
 _MAX_DEPTH = 400
 
-#: Keys that mean themselves however they are quoted, and what plain scalars mean: a memory of what was resolved.
+#: Keys that mean themselves, quoted or not, and what plain scalars mean: a memory of what was resolved.
 _USUAL_KEYS: set[str] = set()
 _USUAL_VALUES: dict[str, str | int | float | bool | None] = {}
 
@@ -64,6 +64,7 @@ class _Builder:
                     name = self.spell(key)
                     if (
                         type(key) is Scalar
+                        and not key.style
                         and key.tag is None
                         and name == key.content != "<<"
                         and _has_room(_USUAL_KEYS)

@@ -74,7 +74,7 @@ def test_halves_of_surrogate_pairs_can_be_printed(format: str) -> None:
 
 def test_text_imports_no_other_format() -> None:
     program = (
-        "import sys; from krmfn.krm.results import Result; before = set(sys.modules);"
+        "import sys, typing; from krmfn.krm.results import Result; before = set(sys.modules);"
         "from krmfn.reports import render; render([Result('m')]);"
         "print(*sorted(set(sys.modules) - before))"
     )
