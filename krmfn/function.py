@@ -41,12 +41,14 @@ def process(resources: ResourceList) -> Iterable[Result]:
 
 def _is_concerned(items: list[Item]) -> bool:
     """Whether an item is of a kind that can have a gang, or that we write, or carries an annotation of ours."""
+    if not items:
+        return False
     from krmfn.pipeline import GENERATED_GROUPS
     from krmfn.sources import SOURCES
 
     if any((item.ref.group, item.kind) in SOURCES or item.ref.group in GENERATED_GROUPS for item in items):
         return True
-    return bool(items) and b"krmfn.dev/" in items[0].source.data  # all are cut from one text
+    return b"krmfn.dev/" in items[0].source.data  # all are cut from one text
 
 
 def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
