@@ -89,8 +89,8 @@ def compare_answer(profile: Profile, record: Record, way: str, verdict: dict[str
     except Exception:  # a crash is a finding, too: it must not end the comparison
         return Disagreement(f"{way} crash", record, traceback.format_exc(limit=-3), verdict)
     if way == "threeWay" and (is_patch(verdict) or ours.code in (400, 409)):
-        # A patch is decoded by other rules than a body: large integers wrap, `1.0` is 1, null keys vanish, directives for
-        # lists hit fields that a gate took away. The checker says what a PUT says: the manifest is wrong either way.
+        # A patch is decoded by other rules than a body: large integers wrap, `1.0` is 1, null keys vanish, directives
+        # for lists hit fields that a gate took away. The checker says what a PUT says: the manifest is wrong anyway.
         return None
     if way and verdict.get("code", 400) in (400, 409, 500):
         # Where and how an apply ends that cannot be read depends on the client.

@@ -6,7 +6,7 @@ Works on shapes only; which rule a mistake meets is for the server to say.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -82,7 +82,7 @@ def weigh(spot: Spot) -> float:
 def fitting(spot: Spot) -> list[Operation]:
     if not spot.present:
         return [add, add, add, add_empty, add_empty, add_null, add_null, add_wrong]
-    operations: list[Operation] = [delete, delete, nullify, nullify, mistype]
+    operations: list[Operation] = [delete, delete, nullify, nullify, mistype, transplant]
     match spot.shape:
         case Text():
             operations += [misspell] * 6
@@ -114,6 +114,21 @@ def nullify(root: Any, spot: Spot, rng: Random) -> str:
 def mistype(root: Any, spot: Spot, rng: Random) -> str:
     put(root, spot.where, copy.deepcopy(rng.choice(WRONG)))
     return "mistype"
+
+
+def transplant(root: Any, spot: Spot, rng: Random) -> str:
+    """The value of another place, with whatever is in it."""
+    other = rng.choice([each for each in places_of(root) if each[: len(spot.where)] != spot.where])
+    put(root, spot.where, copy.deepcopy(look(root, other)))
+    return "transplant"
+
+
+def places_of(value: Any, where: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every place of a JSON value but the root."""
+    names: Iterable[Any] = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for name in names:
+        yield (*where, name)
+        yield from places_of(value[name], (*where, name))
 
 
 def misspell(root: Any, spot: Spot, rng: Random) -> str:

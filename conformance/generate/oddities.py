@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.address import GROUP
+from conformance.address import BUILT_IN, GROUP
 from conformance.generate.oddvalues import COUNTS, FIELDS, GONE, LISTS, OWNERS, POLICIES, SHORT_NAMES, WHOLES
 from conformance.generate.shapes import Where
 from conformance.record import Case
@@ -23,11 +23,26 @@ def odd_cases(profile: Profile) -> Iterator[Case]:
     """All of them for a profile, in a fixed order."""
     for kind, versions in profile.served.items():
         for version in versions:
-            for label, body in odd_bodies(kind, profile.release.name, f"{GROUP}/{version}"):
-                yield Case(f"{kind}.create.hand.{label}", kind, "create", body)
+            yield from odd_requests(kind, profile.release.name, f"{GROUP}/{version}")
     for kind in ("Job", "CronJob", "Pod"):
-        for label, body in odd_bodies(kind, profile.release.name, "v1" if kind == "Pod" else "batch/v1"):
-            yield Case(f"{kind}.create.hand.{label}", kind, "create", body)
+        yield from odd_requests(kind, profile.release.name, BUILT_IN[kind])
+
+
+def odd_requests(kind: str, release: str, version: str) -> Iterator[Case]:
+    """Each body as a create, as an update of the smallest object, and updated to that."""
+    for number, (label, body) in enumerate(odd_bodies(kind, release, version)):
+        yield Case(f"{kind}.create.hand.{label}", kind, "create", body)
+        if label == "whole":
+            continue
+        small = minimal(kind, release, version)
+        for name, old, new in (("set", small, body), ("clear", body, small)):
+            pair = copy.deepcopy((old, new))
+            for each in pair:
+                each["metadata"] = {"name": f"h-{version.rsplit('/', maxsplit=1)[-1]}-{name}-{number}", "namespace": "ml"}
+            carry = "stored" if number % 2 else "none"
+            yield Case(
+                f"{kind}.update.hand.{label}", kind, "update", pair[1], old=pair[0], carry=carry, also=number % 3 == 0
+            )
 
 
 def minimal(kind: str, release: str, version: str) -> Body:
