@@ -16,7 +16,7 @@ from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.requests import create, create_from_text, mark_stored, update, update_status
+from krmfn.checks.server.requests import STORED_VERSION, create, create_from_text, mark_stored, update, update_status
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 
@@ -91,7 +91,7 @@ def fill_carried(record: Record) -> Any:
             place = place[name]
         place[last] = json.loads(json.dumps(value).replace("<uid>", STORED_UID))
     if record["update"]["resourceVersion"] and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
-        body["metadata"]["resourceVersion"] = "1"
+        body["metadata"]["resourceVersion"] = STORED_VERSION
     return body
 
 

@@ -38,7 +38,10 @@ def odd_requests(kind: str, release: str, version: str) -> Iterator[Case]:
         for name, old, new in (("set", small, body), ("clear", body, small)):
             pair = copy.deepcopy((old, new))
             for each in pair:
-                each["metadata"] = {"name": f"h-{version.rsplit('/', maxsplit=1)[-1]}-{name}-{number}", "namespace": "ml"}
+                each["metadata"] = {
+                    "name": f"h-{version.rsplit('/', maxsplit=1)[-1]}-{name}-{number}",
+                    "namespace": "ml",
+                }
             carry = "stored" if number % 2 else "none"
             yield Case(
                 f"{kind}.update.hand.{label}", kind, "update", pair[1], old=pair[0], carry=carry, also=number % 3 == 0
