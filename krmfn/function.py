@@ -6,10 +6,9 @@ Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.krm import Misconfigured, ResourceList, Result, run
 
+TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
