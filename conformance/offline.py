@@ -16,7 +16,15 @@ from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.requests import STORED_VERSION, create, create_from_text, mark_stored, update, update_status
+from krmfn.checks.server.requests import (
+    STORED_VERSION,
+    address_of,
+    create,
+    create_from_text,
+    mark_stored,
+    update,
+    update_status,
+)
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 
@@ -67,9 +75,11 @@ def answer(profile: Profile, record: Record) -> Verdict:
         return created
     stored = mark_stored(kind, created.stored)
     body = fill_carried(record)
+    # An update goes to where the old object is, whatever the new body says.
+    where = address_of(kind, record["old"])._replace(name=stored["metadata"]["name"])
     if record["operation"] == "status":
-        return update_status(kind, body, stored)
-    return update(kind, body, stored, facts)
+        return update_status(kind, body, stored, where)
+    return update(kind, body, stored, facts, where)
 
 
 def answer_apply(profile: Profile, record: Record, mode: Mode) -> Verdict:
