@@ -15,10 +15,10 @@ from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.body import address_of
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import (
     STORED_VERSION,
-    address_of,
     create,
     create_from_text,
     mark_stored,
