@@ -76,6 +76,9 @@ class HeadReader:
         stop = data.find(b"\n", start, end)
         first = (data[start:stop], data[stop + 1 : stop + 2 + self._column] == self._deeper)
         seen: set[bytes] = set()
+        name, colon, rest = first[0].partition(b":")
+        if not colon or rest[:1] not in (b"", b" ") or not name.translate(None, b"._/-").isalnum():
+            return None  # no mapping with a plain key: the lines below may be those of a block scalar
         for line, more in (first, *self._keys.findall(data, start, end)):
             key, _, text = line.partition(b":")
             if line[0] in _ODD or key in seen or key[-1:] == b" ":

@@ -107,6 +107,7 @@ def spell_results(results: Iterable[Result]) -> str:
 def spell_result(result: Result) -> str:
     """One line for people: `severity: Kind namespace/name path: message`.
 
+    >>> from krmfn.krm import Result
     >>> spell_result(Result("must be positive", path="spec.minCount"))
     'error: spec.minCount: must be positive'
     """
