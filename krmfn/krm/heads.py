@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 _RESERVED = frozenset([b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"])
+_RESERVED_NAMES = frozenset(word.decode() for word in _RESERVED)
 _ODD = b"\"'?!&*<\t"
 _STEP = 2
 
@@ -41,7 +42,18 @@ def _write_usual(column: int) -> bytes:
 class HeadReader:
     """Reads the heads of all objects in a text whose keys stand in one column."""
 
-    __slots__ = ("_column", "_data", "_deeper", "_fields", "_keys", "_metadata", "_usual", "_words")
+    __slots__ = (
+        "_column",
+        "_data",
+        "_deeper",
+        "_entries",
+        "_fields",
+        "_keys",
+        "_margin",
+        "_metadata",
+        "_usual",
+        "_words",
+    )
 
     def __init__(self, data: bytes, column: int) -> None:
         """Prepare the patterns; `column` is that of the objects' keys."""
@@ -54,6 +66,14 @@ class HeadReader:
         self._deeper = b" " * (column + 1)
         self._words: dict[bytes, str] = {}
         self._usual = re.compile(_write_usual(column))
+        depth = column + 2 * _STEP
+        self._margin = " " * (depth + _STEP)
+        #: A line of a field: a key with a string in single quotes, a word, or literal lines without empty ones.
+        self._entries = re.compile(
+            b" {%d}([A-Za-z][A-Za-z0-9./_-]*):" % depth
+            + b" (?:'([^'\n]*)'|([A-Za-z][A-Za-z0-9./_-]*)|\\|\n((?: {%d}[^ \n][^\n]*\n)+))" % (depth + _STEP)
+            + b"(?:(?<=\n)|\n(?! {%d}))(?! {%d} )" % (depth + 1, depth)
+        )
 
     def read(self, start: int, end: int) -> Head | None:
         """apiVersion, kind, name and namespace (empty where there is none) of the object in a span."""
@@ -116,6 +136,33 @@ class HeadReader:
             return None
         after = self._fields.search(data, behind, stop)
         return place + 1, after.start() + 1 if after else stop
+
+    def read_field(self, field: bytes, start: int, end: int) -> dict[str, str] | None:
+        """A mapping of strings in `metadata`, such as its annotations; empty where there is none, None in doubt."""
+        span = self.find_field(field, start, end)
+        if span is None or span == (0, 0):
+            return None if span is None else {}
+        data = self._data
+        begin, end = data.index(b"\n", span[0]) + 1, span[1]
+        found: dict[str, str] = {}
+        for entry in self._entries.finditer(data, begin, end):
+            if entry.start() != begin:
+                return None
+            begin = entry.end()
+            key, quoted, word, literal = entry.groups()
+            name = key.decode()
+            if name in found or name.lower() in _RESERVED_NAMES:
+                return None
+            if word is not None:
+                text = self._read_word(b" " + word)
+                if not text:
+                    return None
+                found[name] = text
+            elif quoted is not None:
+                found[name] = quoted.decode()
+            else:
+                found[name] = literal.decode().replace("\n" + self._margin, "\n")[len(self._margin) :]
+        return found if begin == end else None
 
     def _read_names(self, start: int, end: int) -> tuple[str, str] | None:
         data = self._data

@@ -48,10 +48,14 @@ class Item:
     @classmethod
     def new(cls, value: Mapping[str, Any], file: FileRef | None = None) -> Item:
         """An object that did not exist, written in block form; `file` says where it belongs."""
-        from krmfn.krm.writing import write_block
+        from krmfn.krm.writing import to_plain, write_block
 
-        source = Source((write_block(value) + "\n").encode(), file.path if file else "")
-        return cls(Frame(source, index=file.index if file else 0, new=True), 0, len(source.data))
+        plain = to_plain(value)
+        text = write_block(plain) + "\n"
+        source = Source(text.encode(), file.path if file else "")
+        item = cls(Frame(source, index=file.index if file else 0, new=True), 0, len(source.data))
+        item._reading = Reading(text, item._parse, item._first_line, plain)
+        return item
 
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> Item:
@@ -297,24 +301,10 @@ class Item:
         if self._fields is None:
             self._fields = {}
         if field not in self._fields:
-            words = self._skim(field)
+            heads = self.frame.heads
+            words = heads.read_field(field.encode(), self.start, self.end) if heads else None
             self._fields[field] = self._read_words(field) if words is None else words
         return self._fields[field]
-
-    def _skim(self, field: str) -> dict[str, str] | None:
-        """A field of `metadata` read by itself, where that is proved to be right."""
-        span = self.frame.heads.find_field(field.encode(), self.start, self.end) if self.frame.heads else None
-        if not span or span == (0, 0):
-            return span and {}
-        from krmfn.krm.line_reading import read_lines
-        from krmfn.krm.values import to_value
-
-        text = self.frame.source.text(*span)
-        root = read_lines(text)
-        words = to_value(root, text).get(field) if root else None
-        if not isinstance(words, dict) or not all(isinstance(word, str) for word in words.values()):
-            return None
-        return words
 
     def _read_words(self, field: str) -> Mapping[str, str]:
         values = self.get(("metadata", field))

@@ -119,8 +119,13 @@ class Listing:
     def _break(self) -> bytes:
         return (self.source.newline + " " * self.indent).encode()
 
-    def _write_items(self, items: Iterable[Item], fresh: bool) -> bytes:
+    def _write_items(self, items: Sequence[Item], fresh: bool) -> bytes:
         """Write items for their place; `fresh` when there is no list yet: what follows the colon."""
+        if self.form == "block" and not fresh and not self.style.wide and all(item.is_new for item in items):
+            # What is new is written without scalars over several lines, so it can be moved as it is.
+            separator = self.style.newline + " " * self.indent
+            texts = [item.text.rstrip("\n").replace("\n", separator + "  ") for item in items]
+            return (" " * self.indent + separator.join("- " + text for text in texts)).encode()
         values = [item.value for item in items]
         return self.write_list(values, fresh)
 

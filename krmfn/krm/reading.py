@@ -27,15 +27,17 @@ class Reading:
 
     __slots__ = ("_parse", "_root", "_value", "edits", "first_line", "text", "touched")
 
-    def __init__(self, text: str, parse: Callable[[str], Node | None], first_line: Callable[[], int]) -> None:
-        """Nothing is parsed yet."""
+    def __init__(
+        self, text: str, parse: Callable[[str], Node | None], first_line: Callable[[], int], value: Any = _NOTHING
+    ) -> None:
+        """Nothing is parsed yet; `value` is that of the text where it is known."""
         self.text = text
         self.touched = False
         self.edits: list[tuple[int, int, str]] = []
         self.first_line = first_line
         self._parse = parse
         self._root: Any = _NOTHING
-        self._value: Any = _NOTHING
+        self._value: Any = value
 
     def root(self) -> Node | None:
         """The tree of the text with all edits."""

@@ -240,3 +240,38 @@ def test_a_head_read_by_lines_is_the_head_of_the_value(body: str) -> None:
     assert fast is not None
     assert isinstance(full, ResourceList)
     assert [item.ref for item in fast.items] == [item.ref for item in full.items]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a: b\nc/d.e: 'f: g'\nh: |\n  i: j\n  k\nl: ''\n",
+        "a: b\na: c\n",
+        "a: yes\nb: 12\n",
+        "yes: b\n",
+        "a: b c\n",
+        "a: b # c\n",
+        "a: b\n  c\n",
+        "a: 'b''c'\n",
+        "a: 'b' # c\n",
+        "a: |\n  b\n\n  c\n",
+        "a: |\n  b\n   c\n",
+        "a: |-\n  b\n",
+        "a: |\n  b\n# c\nd: e\n",
+        "'a': b\n",
+        "a:\n",
+        "a: {}\n",
+        'a: "b"\n',
+        "a: &x b\nc: *x\n",
+        "<<: {a: b}\n",
+    ],
+)
+@pytest.mark.parametrize("field", ["annotations", "labels"])
+def test_labels_and_annotations_read_by_lines_are_those_of_the_value(lines: str, field: str) -> None:
+    block = "".join(f"      {line}\n" for line in lines.splitlines())
+    body = f"- apiVersion: v1\n  kind: A\n  metadata:\n    {field}:\n{block}    name: a\n  {field}:\n    x: y\n"
+    fast, full = read_both((HEAD + "items:\n" + body).encode())
+    assert fast is not None
+    assert isinstance(full, ResourceList)
+    assert getattr(fast.items[0], field) == getattr(full.items[0], field) != {}
+    assert fast.items[0].value["metadata"].keys() == {field, "name"}
