@@ -1,0 +1,75 @@
+"""Problems of reading are looked for only in items that can have one: the pattern may not miss any."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.checks import reading
+from krmfn.krm import Item, Stream, Unreadable
+from tests.checks.cases import FOLDER, read_items
+
+SCALARS = [
+    "yes",
+    "No",
+    "on",
+    "OFF",
+    "y",
+    "N",
+    "true",
+    "null",
+    "~",
+    "012",
+    "0o17",
+    "0x1F",
+    "0b101",
+    "1_000",
+    "12:30",
+    "1:2:3",
+    "1e3",
+    "1.5e3",
+    "-1e3",
+    "+012",
+    "2020-01-02",
+    ".5",
+    ".inf",
+    "-.Inf",
+    ".NaN",
+    "=",
+]
+FORMS = (
+    "a: TOKEN",
+    "a:\n- TOKEN",
+    "a: [x, TOKEN]",
+    "a: {b: TOKEN}",
+    "a: [TOKEN]",
+    "a: {TOKEN: b}",
+    "TOKEN: b",
+    "a:\tTOKEN",
+)
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_no_ambiguous_scalar_is_overlooked(scalar: str) -> None:
+    for form in FORMS:
+        text = f"apiVersion: v1\nkind: A\nmetadata: {{name: a}}\n{form.replace('TOKEN', scalar)}\n"
+        try:
+            items = Stream.parse(text.encode(), "a.yaml").items
+            assert not any(map(is_overlooked, items)), text
+        except Unreadable:
+            continue  # no object of Kubernetes can hold it
+
+
+def test_no_case_is_overlooked() -> None:
+    for path in FOLDER.rglob("*.yaml"):
+        assert not any(map(is_overlooked, read_items(path.read_text()))), path
+
+
+def is_overlooked(item: Item) -> bool:
+    """Whether the item has a problem that is a rule of ours, and the pattern does not see it."""
+    told = [problem for problem in item.problems if problem.code in reading._CODES]
+    return bool(told) and reading._SUSPICIOUS.search(item.text) is None
+
+
+def test_ordinary_manifests_are_not_suspicious() -> None:
+    text = (FOLDER / "group-missing" / "good.yaml").read_text()
+    assert not reading._SUSPICIOUS.search(text)
