@@ -74,6 +74,18 @@ class Board:
                     yield item, site
 
 
+def read_mapping(item: Item, path: Path) -> Mapping[str, Any]:
+    """The mapping at `path`; an empty one where there is something else, which is for others to refuse."""
+    value = item.get(path)
+    return value if isinstance(value, Mapping) else {}
+
+
+def read_entries(item: Item, path: Path) -> list[Mapping[str, Any]]:
+    """The mappings in the list at `path`; none where there is something else."""
+    value = item.get(path)
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
 def move_mark(source: Item, kind: str) -> dict[str, Any]:
     """Labels and annotations for an object made for `source`: our marks if it carries them, nothing else."""
     mark = source.annotations.get(GENERATED_FROM)

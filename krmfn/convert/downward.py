@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import NATIVE, Board, describe, walk_templates
+from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.names import slug
@@ -74,7 +74,7 @@ def _quorum(template: Mapping[str, Any]) -> Any:
 
 
 def _lower_group(item: Item, board: Board) -> None:
-    spec = item.get(("spec",)) or {}
+    spec = read_mapping(item, ("spec",))
     _lose_fields(board, item, spec, ("spec",), {"preemptionPolicy"})
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     reference = spec.get("workloadRef")
@@ -137,10 +137,10 @@ def _template_of(board: Board, group: Item) -> tuple[str, str]:
     if isinstance(reference, Mapping):
         name, template = str(reference.get("workloadName")), str(reference.get("podGroupTemplateName"))
         workload = board.find(NATIVE, "Workload", group.namespace, name)
-        entries = workload.get(("spec", "podGroupTemplates")) if workload else None
-        if any(isinstance(entry, Mapping) and entry.get("name") == template for entry in entries or ()):
+        entries = read_entries(workload, ("spec", "podGroupTemplates")) if workload else []
+        if any(entry.get("name") == template for entry in entries):
             return name, template
-    spec = {key: value for key, value in (group.get(("spec",)) or {}).items() if key != "podGroupTemplateRef"}
+    spec = {key: value for key, value in read_mapping(group, ("spec",)).items() if key != "podGroupTemplateRef"}
     name = group.name
     if board.find(NATIVE, "Workload", group.namespace, name):
         board.note(group, "convert-name-taken", f"{group.ref} needs a Workload of its name, and there is one already")

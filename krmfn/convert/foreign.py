@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from krmfn.convert.board import NATIVE, Board
+from krmfn.convert.board import NATIVE, Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.reconcile.links import GROUP_NAME, unlink
@@ -58,12 +58,16 @@ def to_native(board: Board) -> None:
 
 
 def _convert(item: Item, board: Board) -> None:
-    spec = item.get(("spec",)) or {}
-    for key in sorted(set(spec) - _KEPT):
-        if spec[key] not in (None, {}, [], ""):
+    spec = read_mapping(item, ("spec",))
+    for key in sorted(map(str, set(spec) - _KEPT)):
+        if spec.get(key) not in (None, {}, [], ""):
             board.note(item, "convert-lost", f"native groups have no word for {key}", ("spec", key))
     least = spec.get("minMember")
-    policy = {"gang": {"minCount": least}} if isinstance(least, int) and least > 0 else {"basic": {}}
+    policy = (
+        {"gang": {"minCount": least}}
+        if isinstance(least, int) and not isinstance(least, bool) and least > 0
+        else {"basic": {}}
+    )
     made: dict[str, Any] = {"schedulingPolicy": policy}
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import NATIVE, Board, describe, walk_templates
+from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.names import name_group, shorten, slug
@@ -42,21 +42,21 @@ def to_1_36(board: Board) -> None:
                 made[place] = _add_group(board, workload, entry, key)
             board.edit(item, _link, site.whole[0], made[place])
     for (space, name), workload in workloads.items():
-        for entry in workload.get(("spec", "podGroups")) or ():
+        for entry in read_entries(workload, ("spec", "podGroups")):
             if not any(place[:3] == (space, name, entry.get("name")) for place in made):
                 _add_group(board, workload, entry, "")
         board.edit(workload, _rename_templates)
 
 
 def _find_entry(workload: Item | None, group: str) -> Mapping[str, Any] | None:
-    entries = workload.get(("spec", "podGroups")) if workload else None
-    return next((entry for entry in entries or () if isinstance(entry, Mapping) and entry.get("name") == group), None)
+    entries = read_entries(workload, ("spec", "podGroups")) if workload else []
+    return next((entry for entry in entries if entry.get("name") == group), None)
 
 
 def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str) -> str:
     """A PodGroup for a group of the Workload: called like it if it is its only one, else with the group's name."""
     template = str(entry.get("name", ""))
-    entries = workload.get(("spec", "podGroups"))
+    entries = read_entries(workload, ("spec", "podGroups"))
     alone = len(entries) == 1 and not key
     name = workload.name if alone else name_group(workload.name, slug(template))
     name = shorten(f"{name}-{key}") if key else name
@@ -80,8 +80,7 @@ def _link(item: Item, old: Path, name: str) -> None:
 def _rename_templates(workload: Item) -> None:
     templates = [
         {"schedulingPolicy" if key == "policy" else key: value for key, value in entry.items()}
-        for entry in workload.get(("spec", "podGroups")) or ()
-        if isinstance(entry, Mapping)
+        for entry in read_entries(workload, ("spec", "podGroups"))
     ]
     workload.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     workload.set(("spec", "podGroupTemplates"), templates)
@@ -106,7 +105,7 @@ def to_1_37(board: Board) -> None:
 
 
 def _had_a_gang_by_itself(job: Item) -> bool:
-    spec = job.get(("spec",)) or {}
+    spec = read_mapping(job, ("spec",))
     pods = spec.get("parallelism")
     is_linked = job.get(("spec", "template", "spec", "schedulingGroup")) is not None
     is_fixed = spec.get("completionMode") == "Indexed" and spec.get("completions") == pods
@@ -149,22 +148,23 @@ def _respell_mode(item: Item, path: Path, mode: Any) -> None:
 
 def _split(item: Item, board: Board) -> None:
     """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
-    templates = item.get(("spec", "podGroupTemplates")) or []
-    priorities: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
-    for template in templates:
-        priorities.setdefault((template.get("priorityClassName") or "", template.get("priority")), []).append(template)
+    priorities: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for template in read_entries(item, ("spec", "podGroupTemplates")):
+        priority = template.get("priority")
+        key = str(template.get("priorityClassName") or ""), "" if priority is None else str(priority)
+        priorities.setdefault(key, []).append(template)
     if len(priorities) < 2:
         return
     (_, kept), *others = priorities.items()
-    for (class_name, priority), moved in others:
-        name = shorten(f"{item.name}-{slug(class_name or 'no-class' if priority is None else str(priority))}")
-        spec = {key: value for key, value in item.get(("spec",)).items() if key != "podGroupTemplates"}
-        value = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
+    for (class_name, value), moved in others:
+        name = shorten(f"{item.name}-{slug(value or class_name or 'no-class')}")
+        spec = {key: entry for key, entry in item.get(("spec",)).items() if key != "podGroupTemplates"}
+        made = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
         if board.find(NATIVE, "Workload", item.namespace, name):
             board.note(item, "convert-name-taken", f"Workload {name} exists, and templates of {item.ref} need the name")
             continue
-        board.add(value, item)
-        names = {template.get("name") for template in moved}
+        board.add(made, item)
+        names = {str(template.get("name")) for template in moved}
         _move_groups(board, item, name, names)
         moving = ", ".join(sorted(map(str, names)))
         message = f"templates of different priority cannot share a Workload: {moving} moved to {name}"
@@ -172,7 +172,7 @@ def _split(item: Item, board: Board) -> None:
     item.set(("spec", "podGroupTemplates"), kept)
 
 
-def _move_groups(board: Board, workload: Item, name: str, templates: set[Any]) -> None:
+def _move_groups(board: Board, workload: Item, name: str, templates: set[str]) -> None:
     for group in board.of(NATIVE, "PodGroup"):
         for field, key in (
             (("spec", "podGroupTemplateRef", "workload"), "podGroupTemplateName"),
@@ -183,6 +183,6 @@ def _move_groups(board: Board, workload: Item, name: str, templates: set[Any]) -
                 isinstance(reference, Mapping)
                 and group.namespace == workload.namespace
                 and reference.get("workloadName") == workload.name
-                and reference.get(key) in templates
+                and str(reference.get(key)) in templates
             ):
                 group.set((*field, "workloadName"), name)

@@ -47,15 +47,21 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         if isinstance(link, Mapping) and isinstance(link.get(key), str):
             whole = (*path, "spec", field)
             yield Site((*whole, key), link[key], (whole,))
-    annotations = (template.get("metadata") or {}).get("annotations")
-    if isinstance(annotations, Mapping) and isinstance(annotations.get(GROUP_NAME), str):
+    metadata = _mapping(template.get("metadata"))
+    annotations = _mapping(metadata.get("annotations"))
+    if isinstance(annotations.get(GROUP_NAME), str):
         place = (*path, "metadata", "annotations", GROUP_NAME)
         # the scheduler's name was set together with the annotation: kube-scheduler would never see these pods
         scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == _SCHEDULER else ()
         yield Site(place, annotations[GROUP_NAME], (place, *scheduler))
         label = (*path, "metadata", "labels", POD_GROUP_LABEL)
-        if POD_GROUP_LABEL in ((template.get("metadata") or {}).get("labels") or {}):
+        if POD_GROUP_LABEL in _mapping(metadata.get("labels")):
             yield Site(label, annotations[GROUP_NAME], (label,))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """What people write where a mapping belongs may be anything."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def is_name(path: Path) -> bool:

@@ -63,7 +63,7 @@ def _keep_foreign(key: str, current: Any, desired: Any) -> Any:
     """`desired` with what users added to the templates of the same name."""
     if key not in _TEMPLATE_LISTS or not isinstance(current, list):
         return desired
-    old = {entry.get("name"): entry for entry in current if isinstance(entry, Mapping)}
+    old = {str(entry.get("name")): entry for entry in current if isinstance(entry, Mapping)}
     return [_merge_template(old.get(entry["name"], {}), entry) for entry in desired]
 
 
