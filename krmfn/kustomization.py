@@ -35,6 +35,8 @@ metadata:
 spec:
   kubernetes:
     version: "{release}"
+    # What the cluster has. Without it, a note names the feature gates that the groups need.
+    # featureGates: {{GenericWorkload: true}}
   # OptIn: resources with the annotation krmfn.dev/gang: "true". All: every resource of a supported kind.
   select: OptIn
 """
