@@ -81,7 +81,7 @@ func (w *Writer) file(name string) *File {
 func (w *Writer) Root(path, name string) Object {
 	w.file(w.Own)
 	declared := w.Source.Package(path).Types[name]
-	return w.structure(declared, name)
+	return w.structure(declared, name, w.Own)
 }
 
 // reference returns a schema that points at the definition of a struct, which it makes if need be.
@@ -90,7 +90,7 @@ func (w *Writer) reference(declared *Type, name string) Object {
 	file := w.file(home)
 	if _, ok := file.Defs[name]; !ok {
 		file.Defs[name] = Object{} // recursion ends here
-		file.Defs[name] = w.structure(declared, name)
+		file.Defs[name] = w.structure(declared, name, home)
 	}
 	pointer := "#/$defs/" + name
 	if home != w.Own {
@@ -107,9 +107,10 @@ func (w *Writer) goType(declared *Type, name string) string {
 	return declared.Package.Name + "." + name
 }
 
-func (w *Writer) structure(declared *Type, name string) Object {
+// structure returns the schema of a struct, as it stands in the file home.
+func (w *Writer) structure(declared *Type, name, home string) Object {
 	inner := *w
-	inner.Own = w.home(declared.Package.Path)
+	inner.Own = home
 	fields := declared.Spec.Type.(*ast.StructType)
 	properties := Object{}
 	var order []string

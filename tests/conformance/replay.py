@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.patching import apply, apply_server_side
-from krmfn.checks.server.requests import create, create_from_text, mark_stored, update, update_status
+from krmfn.checks.server.requests import STORED_VERSION, create, create_from_text, mark_stored, update, update_status
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 from krmfn.krm.paths import format_path
@@ -106,7 +106,7 @@ def fill_body(record: Record) -> Any:
             place = place.setdefault(name, {})
         place[last] = json.loads(json.dumps(value).replace("<uid>", STORED_UID))
     if sent["resourceVersion"] and isinstance(body, dict) and isinstance(body.setdefault("metadata", {}), dict):
-        body["metadata"]["resourceVersion"] = "1"
+        body["metadata"]["resourceVersion"] = STORED_VERSION
     return body
 
 

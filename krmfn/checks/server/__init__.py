@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.requests import create, mark_stored, update
-from krmfn.checks.server.verdict import Verdict
+from krmfn.checks.server.requests import create, hold, update
+from krmfn.checks.server.verdict import Verdict, guard
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -54,7 +54,7 @@ def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: 
     `value` is what `json.loads` gives. Gates that are not in `gates` have their default: all that matter here are off.
     """
     kind = kind_of(value, release, gates)
-    return create(kind, value, facts) if kind else None
+    return guard(create, kind, value, facts) if kind else None
 
 
 def validate_update(
@@ -62,24 +62,26 @@ def validate_update(
 ) -> Verdict | None:
     """The answer to changing `old`, as it lies in Git, to `new`. None when the kind is not covered.
 
-    `old` is taken as created by a server of the same release and gates; when that server would have refused it, there
-    is nothing to change, and the answer is that to creating `new`. Modes: "apply" keeps what the server filled in, as
-    kubectl's three-way apply does; "server-side-apply" is one forced field manager; "replace" is a PUT of the manifest
-    with the stored resourceVersion, as `kubectl replace` sends it.
+    `old` is taken as created by a server of the same release and gates, unless it was read from one; when that server
+    would have refused it, there is nothing to change, and the answer is that to creating `new`. Modes: "apply" keeps
+    what the server filled in, as kubectl's three-way apply does; "server-side-apply" is one forced field manager;
+    "replace" is a PUT of the manifest with the stored resourceVersion, as `kubectl replace` sends it.
     """
     kind = kind_of(new, release, gates)
     if kind is None:
         return None
-    created = create(kind, old, facts)
-    if not created.accepted:
-        return create(kind, new, facts)
-    return change(kind, new, old, mark_stored(kind, created.stored), mode, facts)
+    return guard(_change_held, kind, new, old, mode, facts)
+
+
+def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: Facts) -> Verdict:
+    stored = hold(kind, old, facts)
+    return create(kind, new, facts) if stored is None else change(kind, new, old, stored, mode, facts)
 
 
 def change(
     kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: Facts = _NO_FACTS
 ) -> Verdict:
-    """The answer to changing the manifest `old`, which the server holds as `stored` (see requests.mark_stored)."""
+    """The answer to changing the manifest `old`, which the server holds as `stored` (see hold)."""
     if mode == "replace":
         meta = new.get("metadata") if isinstance(new, dict) else None
         if isinstance(meta, dict) and not meta.get("resourceVersion"):
@@ -110,8 +112,8 @@ __all__ = [
     "change",
     "check",
     "create",
+    "hold",
     "kind_of",
-    "mark_stored",
     "validate_create",
     "validate_update",
 ]

@@ -135,16 +135,27 @@ def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any) -> Any:
     out = {}
     changed = False
     for key, value in merged.items():
-        if key in old and key not in new:
+        inner, inner_field = _field_of(of, key)
+        left = inner and key in old and not (key in new and _names(inner, inner_field, new[key]))
+        if inner and left and _names(inner, inner_field, old[key]) and _names(inner, inner_field, value):
             changed = True
             continue
-        inner, inner_field = _field_of(of, key)
         kept = _prune(inner, inner_field, value, old.get(key), new.get(key)) if inner and key in new else value
         changed = changed or kept is not value
         out[key] = kept
     if not changed:
         return merged
     return out or None
+
+
+def _names(of: Type, field: Field | None, value: Any) -> bool:
+    """Whether a manager that applies the value owns anything by it: not by an empty list that is merged by item."""
+    if isinstance(value, list):
+        return bool(value) or _list_keys(field) is None
+    if of.kind != "struct" or not isinstance(value, dict) or not value or _is_atomic(of, field):
+        return True
+    fields = ((*_field_of(of, key), item) for key, item in value.items())
+    return any(inner is None or _names(inner, inner_field, item) for inner, inner_field, item in fields)
 
 
 def _prune_items(item: Type, keys: _Keys, merged: list[Any], old: list[Any], new: list[Any]) -> Any:

@@ -6,16 +6,18 @@ k8s.io/apimachinery/pkg/runtime/serializer/json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
-from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.causes import Cause, invalid
 from krmfn.checks.server.decode import Decoded, Normal, decode
 from krmfn.checks.server.explain import name_json_type
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.spell import quote
-from krmfn.checks.server.verdict import Verdict
+from krmfn.checks.server.verdict import Verdict, refuse
 from krmfn.krm.paths import Path
+
+_VERSION: Final = ("metadata", "resourceVersion")
 
 
 class Address(NamedTuple):
@@ -158,3 +160,25 @@ def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
         f" {given}, UID in object meta: <uid>"
     )
     return Verdict(409, text, (Cause("Conflict", ("metadata", "uid"), text, "metadata-immutable"),))
+
+
+def check_version(kind: Kind, where: Address, meta: Mapping[str, Any], held: str) -> Verdict | None:
+    """Whether an update meets the version that is stored; None when it does or names none and need not."""
+    given = meta.get("resourceVersion", "")
+    digits = given.isascii() and given.isdigit()
+    if given and (not digits or int(given) >= 2**64):
+        text = f"strconv.ParseUint: parsing {quote(given)}: {'value out of range' if digits else 'invalid syntax'}"
+        return Verdict(500, text, (Cause("Conflict", _VERSION, text, "resource-version"),))
+    version = int(given or 0)
+    if not version:
+        if kind.unconditional_update:
+            return None
+        cause = invalid(_VERSION, "resource-version", 0, "must be specified for an update")
+        return refuse(kind.resource, kind.group, where.name, [cause])
+    if version == int(held):
+        return None
+    text = (
+        f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: the object has been modified;"
+        " please apply your changes to the latest version and try again"
+    )
+    return Verdict(409, text, (Cause("Conflict", _VERSION, text, "resource-version"),))

@@ -5,6 +5,7 @@ Source: section 2.5 of the reference.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from krmfn.checks.server.admission import Facts
@@ -13,7 +14,7 @@ from krmfn.checks.server.body import Address, address_of
 from krmfn.checks.server.causes import Cause
 from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.kinds import Kind
-from krmfn.checks.server.requests import update
+from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.spell import to_api
 from krmfn.checks.server.verdict import Verdict
 
@@ -22,7 +23,7 @@ _NO_FACTS = Facts()
 
 def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
-    body = keep_filled(new, old, to_api(kind.root, stored))
+    body = keep_filled(new, _applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
@@ -33,7 +34,7 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
         text = "metadata.managedFields must be nil"
         return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
     try:
-        body = merge_applied(kind.root, to_api(kind.root, stored), old, new)
+        body = merge_applied(kind.root, to_api(kind.root, stored), _applied(old), new)
     except BadPatch as error:
         return _refuse_patch(kind, where, error)
     verdict = update(kind, body, stored, facts, where, conditional=False)
@@ -43,6 +44,17 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
             kind, where, BadPatch((Misfit(bad.path, "", f"cannot convert: {_unplaced(bad.message)}"),))
         )
     return verdict
+
+
+def _applied(old: Any) -> Any:
+    """The manifest that was applied before: of an object from a server, the one that kubectl noted on it, if any."""
+    if not is_live(old):
+        return old
+    try:
+        noted = json.loads(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
 
 
 def _manages_fields(kind: Kind, new: Any) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from krmfn.checks.server.admission import PLUGINS, Facts
-from krmfn.checks.server.body import Address, address_of, check_name, read_body, refuse_body, refuse_uid
-from krmfn.checks.server.causes import Cause, invalid
+from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_body, refuse_uid
+from krmfn.checks.server.causes import Cause
 from krmfn.checks.server.declarative import check_create, check_update
 from krmfn.checks.server.handwritten import RULES
 from krmfn.checks.server.jobs import fill_job, select_own_pods
@@ -34,7 +34,7 @@ from krmfn.checks.server.verdict import Verdict, refuse
 from krmfn.krm.paths import Path
 
 _NO_FACTS = Facts()
-_STORED_VERSION = "1"
+STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
 
 #: Defaults that depend on other fields (`x-kubernetes-default-functions`), and what a create adds
@@ -123,9 +123,10 @@ def update(
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
     if denial:
         return denial
-    if conditional and "resourceVersion" not in meta and not kind.unconditional_update:
-        cause = invalid(("metadata", "resourceVersion"), "resource-version", 0, "must be specified for an update")
-        return refuse(kind.resource, kind.group, where.name, [cause])
+    if conditional or meta.get("resourceVersion"):
+        denial = check_version(kind, where, meta, before["resourceVersion"])
+        if denial:
+            return denial
     _take_over(meta, before)
     if kind.status:
         _put(new, "status", stored.get("status"))
@@ -156,9 +157,9 @@ def update_status(
     meta = new.setdefault("metadata", {})
     if meta.get("uid", before["uid"]) != before["uid"]:
         return refuse_uid(kind, where, meta["uid"])
-    if "resourceVersion" not in meta and not kind.unconditional_update:
-        cause = invalid(("metadata", "resourceVersion"), "resource-version", 0, "must be specified for an update")
-        return refuse(kind.resource, kind.group, where.name, [cause])
+    refusal = check_version(kind, where, meta, before["resourceVersion"])
+    if refusal:
+        return refusal
     new["metadata"] = dict(before)
     _put(new, "spec", stored.get("spec"))
     dropped = tuple(_drop_from_status(kind, new, stored))
@@ -171,12 +172,40 @@ def update_status(
     return Verdict(200, dropped=dropped, stored=new)
 
 
+def is_live(value: Any) -> bool:
+    """Whether a manifest was read from a server: it has what only servers write."""
+    meta = value.get("metadata") if isinstance(value, dict) else None
+    return isinstance(meta, dict) and all(
+        isinstance(meta.get(name), str) and meta[name] for name in ("uid", "resourceVersion", "creationTimestamp")
+    )
+
+
+def hold(kind: Kind, value: Any, facts: Facts = _NO_FACTS) -> dict[str, Any] | None:
+    """The manifest `value` as the server holds it, or None when the server would refuse it.
+
+    One that was read from a server is taken as it stands. Any other is what a create of it leaves behind.
+    """
+    if not is_live(value):
+        created = create(kind, value, facts)
+        return mark_stored(kind, created.stored) if created.accepted else None
+    where = address_of(kind, value)
+    held, refusal = read_body(kind, value, where, ())
+    if refusal:
+        return None
+    _fill(kind, held)
+    own = held["metadata"]
+    own.setdefault("namespace", where.namespace)
+    if not (own["resourceVersion"].isascii() and own["resourceVersion"].isdigit()):
+        own["resourceVersion"] = STORED_VERSION
+    return held
+
+
 def mark_stored(kind: Kind, stored: dict[str, Any]) -> dict[str, Any]:
     """What a create left behind, as the next request meets it: defaulted once more, with the server's own metadata."""
     held: dict[str, Any] = copy_value(stored)
     _fill(kind, held)
     meta = held["metadata"]
-    meta["uid"], meta["creationTimestamp"], meta["resourceVersion"] = STORED_UID, _STORED_TIME, _STORED_VERSION
+    meta["uid"], meta["creationTimestamp"], meta["resourceVersion"] = STORED_UID, _STORED_TIME, STORED_VERSION
     return held
 
 

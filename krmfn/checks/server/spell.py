@@ -25,6 +25,8 @@ def quote(text: str) -> str:
             out.append(short)
         elif character.isprintable() and (character == " " or not character.isspace()):
             out.append(character)
+        elif 0xD800 <= ord(character) < 0xE000:
+            out.append("\ufffd")  # Go reads half a surrogate pair so
         else:
             code = ord(character)
             if code < 0x80:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.server import Facts, change
+from krmfn.checks.server import Facts, change, hold
 from krmfn.checks.server.causes import Cause
 from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.requests import create, mark_stored
-from krmfn.checks.server.verdict import Verdict
+from krmfn.checks.server.requests import create
+from krmfn.checks.server.verdict import Verdict, guard
 from krmfn.findings import Finding, Note
 from krmfn.krm.results import ABSENT
 
@@ -48,7 +48,7 @@ def check_items(
 
 def _key(item: Item) -> _Key:
     ref = item.ref
-    return (ref.group, ref.kind, ref.namespace, ref.name)
+    return (ref.group, ref.kind, ref.namespace or "default", ref.name)
 
 
 class _Judge:
@@ -79,7 +79,7 @@ class _Judge:
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
         value = item.value
-        verdict = self._answer(kind, item, before)
+        verdict = guard(self._answer, kind, item, before)
         for cause in verdict.causes:
             yield Finding(item, _note(kind, value, cause))
         for path, gate in verdict.dropped:
@@ -95,9 +95,9 @@ class _Judge:
         repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
         facts = self.facts
         if before is not None and not repeated:
-            created = create(kind, before.value, facts)
-            if created.accepted:
-                return change(kind, item.value, before.value, mark_stored(kind, created.stored), self.update, facts)
+            stored = hold(kind, before.value, facts)
+            if stored is not None:
+                return change(kind, item.value, before.value, stored, self.update, facts)
         return create(kind, item.value, facts, duplicates=repeated)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from krmfn.checks.server.causes import Cause
@@ -40,3 +41,12 @@ def refuse(kind: str, group: str, name: str, causes: list[Cause]) -> Verdict:
     body = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     qualified = f"{kind}.{group}" if group else kind
     return Verdict(422, f'{qualified} "{name}" is invalid: {body}', tuple(causes))
+
+
+def guard(answer: Callable[..., Verdict], *arguments: Any) -> Verdict:
+    """The answer, or a refusal where the object is nested deeper than Python can follow: no real one is."""
+    try:
+        return answer(*arguments)
+    except RecursionError:
+        text = "the object is nested too deeply"
+        return Verdict(400, text, (Cause("Decode", (), text, "bad-value"),))

@@ -1,0 +1,239 @@
+"""The engine on what no record has: items, versions that pair, objects from a cluster, and values of any shape."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krmfn.checks.server import check, hold, kind_of, validate_create, validate_update
+from krmfn.checks.server.formats import FORMATS
+from krmfn.checks.server.gotime import BadTime, parse_time
+from krmfn.checks.server.reader import BadJson, read_json
+from krmfn.checks.server.requests import create_from_text
+from krmfn.checks.server.rules import RULES
+from krmfn.checks.server.spell import quote
+from krmfn.config import Settings, read_settings
+from krmfn.krm.item import Item
+from tests.conformance.replay import PROFILES, read_records
+
+GATES = dict.fromkeys(PROFILES["1.37-was-all"].split(), True)
+GROUP = {
+    "apiVersion": "scheduling.k8s.io/v1alpha3",
+    "kind": "PodGroup",
+    "metadata": {"name": "a", "namespace": "ml"},
+    "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+}
+KNOWN = {rule.id for rule in RULES}
+
+
+def changed(value: dict[str, Any], path: str, to: Any) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(value))
+    *parents, last = path.split(".")
+    place = copy
+    for name in parents:
+        place = place.setdefault(name, {})
+    place[last] = to
+    return copy
+
+
+def items(*values: dict[str, Any]) -> list[Item]:
+    return [Item.parse(json.dumps(value).encode(), f"{index}.json") for index, value in enumerate(values)]
+
+
+def findings(new: list[Item], old: list[Item] | None = None, **given: Any) -> list[tuple[str, tuple[str | int, ...]]]:
+    return [(finding.note.rule, finding.note.path) for finding in check(new, old, configure(**given))]
+
+
+def configure(**given: Any) -> Settings:
+    return read_settings(None)._replace(**{"release": "1.37", **given})
+
+
+def test_accepted_without_findings() -> None:
+    assert findings(items(GROUP)) == []
+
+
+def test_wrong_field_is_hinted() -> None:
+    found = list(check(items(changed(GROUP, "spec.scheduling_policy", {})), None, configure()))
+    assert [(finding.note.rule, finding.note.path) for finding in found] == [
+        ("unknown-field", ("spec", "scheduling_policy"))
+    ]
+    assert "schedulingPolicy" in found[0].note.hint
+
+
+def test_versions_of_a_kind_pair() -> None:
+    """The same object, given in two versions, is an update."""
+    new = changed(changed(GROUP, "apiVersion", "scheduling.k8s.io/v1beta1"), "spec.schedulingPolicy", {"basic": {}})
+    assert findings(items(new), items(GROUP))
+    assert not findings(items(new), items(changed(GROUP, "metadata.name", "b")))
+
+
+def test_namespace_default_is_none() -> None:
+    bare = changed(GROUP, "metadata", {"name": "a"})
+    other = changed(changed(GROUP, "metadata.namespace", "default"), "spec.schedulingPolicy", {"basic": {}})
+    assert findings(items(bare), items(other))
+
+
+def test_not_served() -> None:
+    new = changed(GROUP, "apiVersion", "scheduling.k8s.io/v1alpha1")
+    assert findings(items(new)) == [("version-not-served", ("apiVersion",))]
+    assert findings(items(GROUP), release="1.35") == [("version-not-served", ("apiVersion",))]
+    assert findings(items(changed(GROUP, "kind", "Elsewhere"))) == []
+
+
+def test_duplicate_key() -> None:
+    text = json.dumps(GROUP).replace('"minCount": 3', '"minCount": 3, "minCount": 4')
+    item = Item.parse(text.encode(), "a.json")
+    found = findings([item])
+    assert ("duplicate-field", ("spec", "schedulingPolicy", "gang", "minCount")) in found
+
+
+def test_dropped_field() -> None:
+    claims = changed(GROUP, "spec.resourceClaims", [{"name": "a", "resourceClaimName": "b"}])
+    off = {"DRAWorkloadResourceClaims": False}
+    assert findings(items(claims), feature_gates=off) == [("dropped-field", ("spec", "resourceClaims"))]
+    assert findings(items(claims)) == []
+
+
+def live(value: dict[str, Any], **meta: Any) -> dict[str, Any]:
+    copy = json.loads(json.dumps(value))
+    copy["metadata"].update(
+        uid="0b5a", resourceVersion="77", creationTimestamp="2026-01-01T00:00:00Z", generation=4, **meta
+    )
+    copy["spec"]["disruptionMode"] = {"single": {}}
+    copy["spec"]["priority"] = 0
+    return copy
+
+
+def test_old_from_a_cluster() -> None:
+    """What the server wrote there is not taken for something that Git had said."""
+    assert validate_update(GROUP, live(GROUP), "1.37", GATES).accepted  # type: ignore[union-attr]
+    noted = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(GROUP)}
+    assert validate_update(GROUP, live(GROUP, annotations=noted), "1.37", GATES).accepted  # type: ignore[union-attr]
+    edited = live(GROUP)
+    verdict = validate_update(edited, live(GROUP), "1.37", GATES, "replace")
+    assert verdict is not None
+    assert verdict.code == 200
+    edited["metadata"]["resourceVersion"] = "76"
+    verdict = validate_update(edited, live(GROUP), "1.37", GATES, "replace")
+    assert verdict is not None
+    assert verdict.code == 409
+
+
+@pytest.mark.parametrize(("version", "code"), [("", 200), ("0", 422), ("x", 500), ("1", 409), (str(2**64), 500)])
+def test_resource_version(version: str, code: int) -> None:
+    new = changed(changed(GROUP, "metadata.resourceVersion", version), "spec.priority", 0)
+    new["spec"]["disruptionMode"] = {"single": {}}
+    verdict = validate_update(new, GROUP, "1.37", GATES, "replace")
+    assert verdict is not None
+    assert verdict.code == code
+
+
+def test_old_that_the_server_refuses() -> None:
+    bad = changed(GROUP, "spec.schedulingPolicy", {})
+    kind = kind_of(bad, "1.37", GATES)
+    assert kind is not None
+    assert hold(kind, bad) is None
+    assert validate_update(GROUP, bad, "1.37", GATES).code == 201  # type: ignore[union-attr]
+
+
+def test_gates_that_are_off() -> None:
+    assert validate_create(GROUP, "1.37", {}).code == 404  # type: ignore[union-attr]
+    assert validate_create({"kind": "ConfigMap", "apiVersion": "v1"}, "1.37", GATES) is None
+
+
+def test_times() -> None:
+    assert parse_time("2026-01-02T03:04:05+01:00") == "2026-01-02T02:04:05Z"
+    for bad in ("", "2026-02-30T00:00:00Z", "2026-01-02", "2026-01-02T03:04:05"):
+        with pytest.raises(BadTime):
+            parse_time(bad)
+
+
+def test_quoting() -> None:
+    assert quote('a"\\\n\x7f\u200b\U0001f600\ud800') == '"a\\"\\\\\\n\\x7f\\u200b\U0001f600\ufffd"'
+
+
+#: Values that sit on an edge of some rule.
+SCALARS = st.sampled_from(
+    [None, True, False, 0, 1, -1, 2**31, 2**63, 2**64, 1.5, 1.0, "", "a", "A", "a/b", "a.b", "x" * 64, "é", "\ud800"]
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    max_leaves=8,
+)
+SAMPLE = [
+    record
+    for profile in ("1.35-was", "1.36-was-all", "1.37-was-all")
+    for record in read_records("verdicts", profile)[::37]
+    if isinstance(record.get("object"), dict)
+]
+
+
+def paths_in(value: Any) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = [()]
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        found.extend((key, *rest) for rest in paths_in(item))
+    return found
+
+
+def replaced(value: Any, path: tuple[Any, ...], to: Any) -> Any:
+    if not path:
+        return to
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = replaced(copy[path[0]], path[1:], to)
+    return copy
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_never_raises(data: st.DataObject) -> None:
+    """A recorded object with one or two values replaced: some answer, for every operation, with known rules."""
+    record = data.draw(st.sampled_from(SAMPLE))
+    gates = dict.fromkeys(PROFILES[record["profile"]].split(), True)
+    value = record["object"]
+    for _ in range(data.draw(st.integers(1, 2))):
+        value = replaced(value, data.draw(st.sampled_from(paths_in(value))), data.draw(VALUES))
+    old = record.get("old", record["object"])
+    verdicts = [validate_create(value, record["release"], gates)]
+    for mode in ("apply", "server-side-apply", "replace"):
+        if isinstance(value, dict):
+            verdicts.append(validate_update(value, old, record["release"], gates, mode))  # type: ignore[arg-type]
+    for verdict in verdicts:
+        if verdict is not None:
+            assert bool(verdict.message) != verdict.accepted
+            assert {cause.rule for cause in verdict.causes} <= KNOWN
+            assert verdict.code != 422 or verdict.causes
+
+
+@settings(max_examples=100, deadline=None)
+@given(VALUES, st.sampled_from(sorted(FORMATS)))
+def test_formats_take_any_string(value: Any, name: str) -> None:
+    for message in FORMATS[name](str(value)):
+        assert message
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.binary(max_size=20) | VALUES.map(lambda value: json.dumps(value).encode()))
+def test_any_body_is_answered(body: bytes) -> None:
+    kind = kind_of(GROUP, "1.37", GATES)
+    assert kind is not None
+    assert create_from_text(kind, body).code in (400, 404, 422)
+    try:
+        read_json(body)
+    except BadJson:
+        return
+
+
+def test_deep_nesting_is_refused() -> None:
+    deep: Any = {}
+    for _ in range(400):
+        deep = {"name": "a", "compositePodGroupTemplates": [deep]}
+    workload = {**GROUP, "kind": "Workload", "spec": deep}
+    assert validate_create(workload, "1.37", GATES).code in (400, 422)  # type: ignore[union-attr]
+    deep["compositePodGroupTemplates"].append({"b": 1})
+    assert validate_create(workload, "1.37", GATES).code == 400  # type: ignore[union-attr]
