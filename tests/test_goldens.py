@@ -10,65 +10,58 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension
-from syrupy.location import PyTestLocation
 
-ROOT = Path(__file__).parent.parent
-FIXTURES = sorted(path.relative_to(ROOT / "fixtures") for path in (ROOT / "fixtures").rglob("*.*"))
+from tests.front_door import ROOT, Done, call
+from tests.golden_files import CALLS, FIXTURES, GOLDEN, LISTS, assert_golden
 
-
-class Golden(SingleFileSnapshotExtension):
-    """Snapshots that lie in golden/ under the fixture's own name."""
-
-    @classmethod
-    def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The one folder of all goldens."""
-        return str(ROOT / "golden")
-
-    @classmethod
-    def get_location(cls, *, test_location: PyTestLocation, index: Any) -> str:
-        """The file of a golden; `index` is its path below the folder."""
-        return str(ROOT / "golden" / str(index))
-
-
-def call(data: bytes) -> tuple[bytes, bytes, int]:
-    """The function on `data`: stdout, stderr, exit status."""
-    done = subprocess.run([sys.executable, "-m", "krmfn"], input=data, capture_output=True, check=False, cwd=ROOT)
-    return done.stdout, done.stderr, done.returncode
+#: One of each way to end, and one of each way in which text is written: the real thing says the same.
+PROCESSES = (
+    "accept/text/json.json",
+    "accept/text/crlf.yaml",
+    "accept/kustomize/empty.yaml",
+    "accept/config/validate-mode.yaml",
+    "accept/raycluster/group-1-37.yaml",
+    "reject/job/no-template.yaml",
+    "reject/config/unknown-key.yaml",
+    "reject/resourcelist/no-yaml.yaml",
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*Can not relate snapshot location")
-@pytest.mark.parametrize("fixture", FIXTURES, ids=str)
+@pytest.mark.parametrize("fixture", LISTS, ids=str)
 def test_golden(fixture: Path, snapshot: SnapshotAssertion) -> None:
-    golden = snapshot.use_extension(Golden)
-    out, err, code = call((ROOT / "fixtures" / fixture).read_bytes())
-    assert out == golden(name=f"{fixture.with_suffix('')}.out")
-    assert err + f"exit {code}\n".encode() == golden(name=f"{fixture.with_suffix('')}.err")
-    assert (code == 0) == (fixture.parts[0] == "accept")
+    done = call((FIXTURES / fixture).read_bytes())
+    assert_golden(fixture, done, snapshot)
+    assert (done.code == 0) == (fixture.parts[0] == "accept")
 
 
-@pytest.mark.parametrize("fixture", [each for each in FIXTURES if each.parts[0] == "accept"], ids=str)
+@pytest.mark.parametrize("fixture", PROCESSES)
+def test_process_of_its_own_says_the_same(fixture: str) -> None:
+    data = (FIXTURES / fixture).read_bytes()
+    done = subprocess.run([sys.executable, "-m", "krmfn"], input=data, capture_output=True, check=False, cwd=ROOT)
+    assert Done(done.stdout, done.stderr, done.returncode) == call(data)
+
+
+@pytest.mark.parametrize("fixture", [each for each in LISTS if each.parts[0] == "accept"], ids=str)
 def test_second_run_changes_nothing(fixture: Path) -> None:
-    golden = (ROOT / "golden" / fixture.with_suffix(".out")).read_bytes()
-    again, _, code = call(golden)
-    assert code == 0
-    assert _without_results(again) == _without_results(golden)
+    golden = (GOLDEN / fixture.with_suffix(".out")).read_bytes()
+    again = call(golden)
+    assert again.code == 0
+    assert _without_results(again.out) == _without_results(golden)
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=str)
+@pytest.mark.parametrize("fixture", [*LISTS, *(each / "command" for each in CALLS)], ids=str)
 def test_fixture_says_why_it_exists(fixture: Path) -> None:
-    first = (ROOT / "fixtures" / fixture).read_text().splitlines()[0]
+    first = (FIXTURES / fixture).read_text().splitlines()[0]
     assert first.startswith("# ") or fixture.suffix == ".json"
 
 
 def test_no_orphans() -> None:
-    wanted = {f"{fixture.with_suffix('')}{end}" for fixture in FIXTURES for end in (".out", ".err")}
-    golden = ROOT / "golden"
-    assert {str(path.relative_to(golden)) for path in golden.rglob("*") if path.is_file()} == wanted
+    wanted = {f"{fixture.with_suffix('')}{end}" for fixture in [*LISTS, *CALLS] for end in (".out", ".err")}
+    assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == wanted
 
 
 def _without_results(data: bytes) -> bytes:
