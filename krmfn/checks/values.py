@@ -13,7 +13,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 def as_mapping(value: object) -> Mapping[str, Any]:
     """`value` when it is a mapping, an empty one otherwise."""
-    return value if isinstance(value, Mapping) else _NOTHING
+    return value if isinstance(value, dict) else _NOTHING
 
 
 def as_list(value: object) -> Sequence[Any]:
@@ -39,7 +39,7 @@ def dig(value: object, *path: str | int) -> Any:
                 return None
             value = value[part]
         else:
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = value.get(part) if isinstance(value, dict) else None
         if value is None:
             return None
     return value

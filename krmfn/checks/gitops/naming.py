@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.marks import GENERATED_FROM, list_sources, name_source
@@ -141,7 +141,7 @@ def _is_scheduling_involved(census: Census, item: Item) -> bool:
 def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if isinstance(value, str):
         yield path, value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, child in value.items():
             yield from _strings(child, (*path, key))
     elif isinstance(value, list):
