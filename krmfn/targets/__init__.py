@@ -8,7 +8,7 @@ One file per target. To add one:
    note; refuse with a note of severity error that says the way out (`workload.blame` then drops the objects).
 2. Name it in TARGETS below. The key is the release, or the scheduler's name in the configuration.
 3. Add its gates to `gates.py`, its rules to `rules.py`, its paths to `krmfn/kustomize_names.py`, the fields that it
-   writes to `OWNED` in `krmfn/reconcile.py`.
+   writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets in the table.
 
 A target knows no source and no check.
