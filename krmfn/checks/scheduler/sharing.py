@@ -64,7 +64,7 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
         )
 
 
-def find_gang_group_split(census: Census, settings: Settings) -> Iterator[Finding]:
+def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
     """Resources that declare one gang but link to groups without a common root."""
     declared: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates:
@@ -72,12 +72,12 @@ def find_gang_group_split(census: Census, settings: Settings) -> Iterator[Findin
         if name and template.link:
             declared.setdefault((template.item.namespace, name), []).append(template)
     for (namespace, name), templates in declared.items():
-        roots: dict[int, Template] = {}
+        roots: dict[object, Template] = {}
         for template in templates:
             group: Group | None = census.groups.get((namespace, template.link.group)) if template.link else None
             if group is not None:
                 root = census.root(group)
-                key = id(root.item) if settings.release != "1.35" else hash(root.name)
+                key = (id(root.item), root.path)
                 roots.setdefault(key, template)
         for template in list(roots.values())[1:]:
             first = next(iter(roots.values()))
