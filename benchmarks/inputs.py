@@ -17,14 +17,15 @@ TAIL = """functionConfig:
     name: gangs
   spec:
     kubernetes:
+      featureGates:
+        GenericWorkload: true
       version: '1.37'
-    select: All
 """
 EMPTY = HEAD.replace("items:", "items: []")
 
 METADATA = """  metadata:
     annotations:
-      config.kubernetes.io/index: '{n}'
+{opt_in}      config.kubernetes.io/index: '{n}'
       internal.config.kubernetes.io/annotations-migration-resource-id: '{n}'
       internal.config.kubernetes.io/index: '{n}'
       internal.config.kubernetes.io/previousKinds: {kind}
@@ -202,8 +203,8 @@ spec:
 """
 
 
-def metadata(kind: str, group: str, name: str, n: int) -> str:
-    return METADATA.format(kind=kind, group=group, name=name, n=n)
+def metadata(kind: str, group: str, name: str, n: int, opt_in: str = "") -> str:
+    return METADATA.format(kind=kind, group=group, name=name, n=n, opt_in=opt_in)
 
 
 def other_item(n: int) -> str:
@@ -220,7 +221,7 @@ def other_item(n: int) -> str:
 def ray_cluster(n: int) -> str:
     """A RayCluster of 11 pods: the head, four trainers of two hosts, two loaders."""
     return RAY_CLUSTER.format(
-        metadata=metadata("RayCluster", "ray.io", f"cluster-{n}", n),
+        metadata=metadata("RayCluster", "ray.io", f"cluster-{n}", n, "      krmfn.dev/gang: 'true'\n"),
         head=RAY_CONTAINER.format(name="ray-head", cpu=4),
         worker=RAY_CONTAINER.format(name="ray-worker", cpu=16),
     )
