@@ -19,6 +19,7 @@ class Kind:
         "gates",
         "group",
         "handwritten",
+        "label_names",
         "meta",
         "name",
         "names_on_update",
@@ -50,6 +51,8 @@ class Kind:
         self.status: bool = keywords.get("x-kubernetes-status-subresource", False)
         #: Whether an update checks the names in metadata as a create does.
         self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
+        #: Whether names of objects are DNS labels.
+        self.label_names: bool = keywords.get("x-kubernetes-label-names", False)
         self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
         #: By operation: (rule, argument) in the order in which the server runs them.
         self.handwritten: Mapping[str, Sequence[tuple[str, Any]]] = keywords.get("x-kubernetes-handwritten", {})

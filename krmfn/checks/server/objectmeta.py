@@ -33,9 +33,10 @@ _FINALIZERS = ("metadata", "finalizers")
 _MANAGED = ("metadata", "managedFields")
 
 
-def check_new_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
-    """What a create refuses. The name has been generated and the namespace filled in before."""
-    _check_names(meta, check_long_name, out)
+def check_new_metadata(of: Type, meta: Mapping[str, Any], out: Out, labels: bool = False) -> None:
+    """What a create refuses. The name has been generated and the namespace filled in before. `labels`: names have no
+    dots."""
+    _check_names(meta, _check_label if labels else check_long_name, out)
     _check_common(of, meta, out)
     for index, name in enumerate(meta.get("finalizers", ())):
         _check_kube_finalizer(name, index, out)
@@ -65,7 +66,7 @@ def check_changed_metadata(
 
 def _check_names(meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]], out: Out) -> None:
     prefix = meta.get("generateName")
-    hand = check is check_long_name
+    hand = check is not check_path_segment
     if prefix:
         masked = _mask_dash(prefix) if hand else prefix
         for message in _as_characters(check(masked), hand):
@@ -83,6 +84,10 @@ def _check_names(meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]
     else:
         for message in check_short_name(namespace, "characters"):
             out.append(invalid(("metadata", "namespace"), "metadata-namespace", namespace, message))
+
+
+def _check_label(text: str) -> tuple[str, ...]:
+    return check_short_name(text, "characters")
 
 
 def _mask_dash(prefix: str) -> str:

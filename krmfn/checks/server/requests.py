@@ -69,7 +69,7 @@ def create(
         _PREPARE[name](new)
     dropped = tuple(_drop(kind, new, None))
     causes: list[Cause] = []
-    check_new_metadata(kind.meta, meta, causes)
+    check_new_metadata(kind.meta, meta, causes, kind.label_names)
     _check_by_hand(kind, "create", new, None, causes)
     if kind.declarative:
         check_create(kind.root, new, (), causes)
@@ -123,10 +123,9 @@ def update(
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
     if denial:
         return denial
-    if conditional or meta.get("resourceVersion"):
-        denial = check_version(kind, where, meta, before["resourceVersion"])
-        if denial:
-            return denial
+    denial = check_version(kind, where, meta, before["resourceVersion"])
+    if denial:
+        return denial
     _take_over(meta, before)
     if kind.status:
         _put(new, "status", stored.get("status"))
