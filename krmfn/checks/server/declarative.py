@@ -48,21 +48,24 @@ def _make_struct(of: Type, update: bool) -> Check:
     checks: list[tuple[str, Check, bool, bool]] = []
     prepared = False
 
+    union = of.union
+
     def check_struct(new: Any, old: Any, path: Path, out: Out) -> None:
         nonlocal prepared
         if not prepared:
             checks.extend(_field_checks(of, update))
             prepared = True
-        if of.union:
-            _check_union(of.union, new, old, path, out)
-        for name, check, is_struct, when_unset in checks:
-            value = new.get(name)
-            if old is None:
-                if value is not None:
-                    check(value, None, path, out)
+        if union:
+            _check_union(union, new, old, path, out)
+        if old is None:
+            for name, check, is_struct, when_unset in checks:
+                if name in new:
+                    check(new[name], None, path, out)
                 elif when_unset:
                     check(_EMPTY if is_struct else None, None, path, out)
-            else:
+        else:
+            for name, check, is_struct, _ in checks:
+                value = new.get(name)
                 before = old.get(name)
                 if value != before:
                     if is_struct:
@@ -81,7 +84,8 @@ def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, bool, bool]]
         check = _make_field(field, update)
         if check:
             plain = field.type.kind == "struct" and not field.pointer
-            speaks = plain or field.required or field.default is not None or field.immutable or bool(field.update)
+            speaks = plain or field.required or field.default is not None
+            speaks = speaks or update and (field.immutable or bool(field.update))
             out.append((field.name, check, plain, speaks))
     return out
 
@@ -158,7 +162,8 @@ def _make_field(field: Field, update: bool) -> Check | None:
             inner(value, old, path, out)
 
     if simple:
-        return check_simple
+        asked = plain_struct or not (field.required or field.default is not None)
+        return inner if inner and asked and not update else check_simple  # a create asks about what is set only
 
     def check_field(value: Any, old: Any, path: Path, out: Out) -> None:
         before = len(out)
@@ -213,8 +218,13 @@ def _make_value(field: Field, update: bool) -> Check | None:
         if not _has_rules(of, update):
             return None
 
+        walk: Check | None = None
+
         def check_struct(value: Any, old: Any, path: Path, out: Out) -> None:
-            _walker(of, update)(value, old, (*path, name), out)
+            nonlocal walk
+            if walk is None:
+                walk = _walker(of, update)
+            walk(value, old, (*path, name), out)
 
         return check_struct
     if of.kind == "list":
