@@ -54,7 +54,7 @@ class Item:
         text = write_block(plain) + "\n"
         source = Source(text.encode(), file.path if file else "")
         item = cls(Frame(source, index=file.index if file else 0, new=True), 0, len(source.data))
-        item._reading = Reading(text, item._parse, item._first_line, plain)
+        item._reading = Reading(item, source, text, plain)
         return item
 
     @classmethod
@@ -66,9 +66,7 @@ class Item:
         """An item with the same text, edits included, that is edited on its own."""
         other = Item(self.frame, self.start, self.end)
         if self._reading is not None and self._reading.touched:
-            reading = other._read()
-            reading.text = " " * self.frame.pad + self.text
-            reading.touched = True
+            other._read().replace_text(" " * self.frame.pad + self.text)
         return other
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -167,12 +165,12 @@ class Item:
         frame = self.frame
         if frame.new or not frame.source.path:
             return file
-        text = self._original()
-        root = self._parse(text) if self._reading and self._reading.touched else self._read().root()
+        text = self.read_original()
+        root = self.parse_text(text) if self._reading and self._reading.touched else self._read().root()
         if root is None:
             return file
         offset = find_place(root, path)
-        first_line = self._first_line()
+        first_line = self.first_line()
         column = offset - text.rfind("\n", 0, offset)
         line = first_line + text.count("\n", 0, offset)
         if line == first_line and not frame.pad:
@@ -187,7 +185,7 @@ class Item:
 
         reading = self._read()
         root = reading.root()
-        first_line = self._first_line()
+        first_line = self.first_line()
         found = [Problem((), code, message, line, 1) for code, message, line in self.frame.remarks]
         found += [
             Problem(path, code, message, *position(reading.text, offset, first_line))
@@ -259,25 +257,28 @@ class Item:
     @property
     def changed(self) -> bool:
         """Whether the text differs from what was read."""
-        return self.touched and self.text != self._original()[self.frame.pad :]
+        return self.touched and self.text != self.read_original()[self.frame.pad :]
 
-    def _original(self) -> str:
+    def read_original(self) -> str:
+        """The text as it was read, with the indentation of its first line."""
         return " " * self.frame.pad + self.frame.source.text(self.start, self.end)
 
-    def _first_line(self) -> int:
+    def first_line(self) -> int:
+        """The number of the first line in the source."""
         return self.frame.source.line(self.start)
 
     def _read(self) -> Reading:
         if self._reading is None:
-            self._reading = Reading(self._original(), self._parse, self._first_line)
+            self._reading = Reading(self, self.frame.source)
         return self._reading
 
-    def _parse(self, text: str) -> Node | None:
+    def parse_text(self, text: str) -> Node | None:
+        """Read a text that stands where this object does into nodes. Raises Unreadable."""
         frame = self.frame
         if frame.json:
             from krmfn.krm.json_reading import compose_json
 
-            return compose_json(text, 0, self._first_line())[0]
+            return compose_json(text, 0, self.first_line())[0]
         from krmfn.krm.line_reading import read_lines
 
         root = read_lines(text)
@@ -287,7 +288,7 @@ class Item:
 
         find_anchor = frame.find_anchor
         start = self.start
-        return compose(text, (lambda name: find_anchor(name, start)) if find_anchor else None, self._first_line())
+        return compose(text, (lambda name: find_anchor(name, start)) if find_anchor else None, self.first_line())
 
     def _word(self, path: Path) -> str:
         from krmfn.krm.dialect import NULLS

@@ -16,10 +16,10 @@ _PLAIN = (
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|\{{\}}|\[\]|\|[-+]?|{_PLAIN}"""
-#: Indentation, dashes, a key with or without a value, or a value alone; a comment; the line break.
+#: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
     rf"( *)((?:- +)*)(?:([A-Za-z_][A-Za-z0-9_./-]{{0,1000}}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
-    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?(?:\n|\Z)"
+    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?"
 )
 #: What this reader leaves to others: line breaks other than LF, tabs, controls.
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
@@ -40,6 +40,27 @@ def read_lines(text: str) -> Node | None:
         return None
 
 
+#: Column of the line, column behind the dashes, key, value (or value alone), column of the value.
+_Parts = tuple[int, int, str | None, str | None, int]
+#: Lines that were seen before: objects of one kind have most of them in common.
+_SEEN: dict[str, _Parts] = {}
+
+
+def _take_apart(raw: str) -> _Parts:
+    """The parts of a line without its line break."""
+    line = _LINE.fullmatch(raw)
+    if line is None:
+        raise _Unusual
+    name, value, alone = line.group(3, 4, 5)
+    if name is None and bool(line[2]) != (alone is not None):
+        raise _Unusual  # a dash without a value, or a value without a dash
+    start = line.start(5) if value is None else line.start(4)
+    parts = (line.end(1), line.end(2), name, alone if value is None else value, start)
+    if len(_SEEN) < 8192:
+        _SEEN[raw] = parts
+    return parts
+
+
 class _Reader:
     """A stack of open collections with their columns, and the key that waits for its value."""
 
@@ -55,29 +76,26 @@ class _Reader:
     def read(self) -> Node:
         text = self.text
         size = len(text)
-        match = _LINE.match
         columns, nodes = self.columns, self.nodes
         position = 0
         while position < size:
-            line = match(text, position)
-            if line is None:
-                raise _Unusual
-            indent, dashes, name, value, alone = line.groups()
-            behind = line.end()
+            stop = text.find("\n", position)
+            if stop < 0:
+                stop = size
+            raw = text[position:stop]
+            parts = _SEEN.get(raw) or _take_apart(raw)
+            column, content, name, value, offset = parts
+            behind = stop + 1
             if name is None:
-                if alone is not None and dashes:
-                    self.open_elements(position + len(indent), line.end(2), position)
-                    behind = self.read_value(line.start(5), alone, behind)
-                elif alone is not None or dashes:
-                    raise _Unusual
+                if value is not None:
+                    self.open_elements(position + column, position + content, position)
+                    behind = self.read_value(position + offset, value, behind)
                 position = behind
                 continue
-            column = len(indent)
-            start = position + column
-            if dashes:
-                column = self.open_elements(start, start + len(dashes), position)
-                start = position + column
-                self.push(Mapping(start, start, None, None, False), column)
+            start = position + content
+            if content != column:
+                self.open_elements(position + column, start, position)
+                self.push(Mapping(start, start, None, None, False), content)
             elif self.key is not None or not columns or columns[-1] != column or type(nodes[-1]) is not Mapping:
                 self.open_key(start, column)
             end = start + len(name)
@@ -87,11 +105,11 @@ class _Reader:
                 self.after = end + 1
             elif value[0] in "'\"{[|":
                 self.key = key
-                behind = self.read_value(line.start(4), value, behind)
+                behind = self.read_value(position + offset, value, behind)
             else:
                 top = nodes[-1]
                 assert isinstance(top, Mapping)
-                start = line.start(4)
+                start = position + offset
                 top.end = end = start + len(value)
                 top.pairs.append((key, Scalar(start, end, None, None, value, "")))
             position = behind

@@ -14,30 +14,48 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.krm.editing import Editor
+    from krmfn.krm.item import Item
     from krmfn.krm.nodes import Node
+    from krmfn.krm.source import Source
 
 _NOTHING: Any = object()
 #: Trees are large; those of the items that were used last are kept.
 _KEPT = 64
 _recent: list[Reading] = []
+#: Values are kept, and stay kept, until they take about this many bytes beyond the size of their source.
+_ROOM = 32_000_000
+#: How much larger a value is than its text, roughly.
+_GROWTH = 6
 
 
 class Reading:
-    """A text with its tree. `parse` reads it, `first_line` is its number in the file."""
+    """The text of an item with its tree and value, which can be forgotten and read again."""
 
-    __slots__ = ("_parse", "_root", "_value", "edits", "first_line", "text", "touched")
+    __slots__ = ("_owner", "_passing", "_root", "_source", "_text", "_value", "edits", "touched")
 
-    def __init__(
-        self, text: str, parse: Callable[[str], Node | None], first_line: Callable[[], int], value: Any = _NOTHING
-    ) -> None:
-        """Nothing is parsed yet; `value` is that of the text where it is known."""
-        self.text = text
-        self.touched = False
-        self.edits: list[tuple[int, int, str]] = []
-        self.first_line = first_line
-        self._parse = parse
+    def __init__(self, owner: Item, source: Source, text: str | None = None, value: Any = _NOTHING) -> None:
+        """Nothing is parsed yet; `text` and `value` are given where they are not those of the source."""
+        self._owner = owner
+        self._source = source
+        self._text = text
         self._root: Any = _NOTHING
         self._value: Any = value
+        #: Whether the value is forgotten with the tree.
+        self._passing = False
+        self.touched = False
+        self.edits: list[tuple[int, int, str]] = []
+
+    @property
+    def text(self) -> str:
+        """The text without pending edits."""
+        if self._text is None:
+            self._text = self._owner.read_original()
+        return self._text
+
+    def replace_text(self, text: str) -> None:
+        """Begin with another text, as if it had come from edits."""
+        self._text = text
+        self.touched = True
 
     def root(self) -> Node | None:
         """The tree of the text with all edits."""
@@ -47,7 +65,7 @@ class Reading:
     def _tree(self) -> Node | None:
         """The tree of the text without pending edits."""
         if self._root is _NOTHING:
-            self._root = self._parse(self.text)
+            self._root = self._owner.parse_text(self.text)
             _recent.append(self)
             if len(_recent) > _KEPT:
                 _recent.pop(0).forget()
@@ -55,9 +73,13 @@ class Reading:
         return root
 
     def forget(self) -> None:
-        """Drop the tree."""
+        """Drop the tree, and what can be read again."""
         self.flush()
         self._root = _NOTHING
+        if not self.touched:
+            self._text = None
+        if self._passing:
+            self._value = _NOTHING
 
     def value(self) -> Any:
         """The plain value of the text with all edits."""
@@ -65,7 +87,11 @@ class Reading:
             from krmfn.krm.values import to_value
 
             self.flush()
-            self._value = to_value(self._tree(), self.text, self.first_line())
+            self._value = to_value(self._tree(), self.text, self._owner.first_line())
+            source, size = self._source, _GROWTH * len(self.text)
+            self._passing = source.kept + size > len(source.data) + _ROOM
+            if not self._passing:
+                source.kept += size
         return self._value
 
     def flush(self) -> None:
@@ -76,7 +102,7 @@ class Reading:
             for offset, length, new in sorted(self.edits, key=lambda edit: edit[0]):
                 parts += [self.text[done:offset], new]
                 done = offset + length
-            self.text = "".join(parts) + self.text[done:]
+            self._text = "".join(parts) + self.text[done:]
             self.edits = []
             self._root = _NOTHING
 

@@ -10,12 +10,14 @@ BOM = b"\xef\xbb\xbf"
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_lines", "_offsets", "data", "newline", "path")
+    __slots__ = ("_lines", "_offsets", "data", "kept", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
         self.data = data
         self.path = path
+        #: About how many bytes the values take that are kept of its items.
+        self.kept = 0
         first = data.find(b"\n")
         self.newline = "\r\n" if first > 0 and data[first - 1] == 13 else "\n"
         self._offsets = [0]

@@ -60,6 +60,20 @@ def is_plain(text: str) -> bool:
     return rest.isalnum() and text.lower() not in _WORDS
 
 
+#: Words that were spelled before: most of a manifest's come often.
+_USUAL: dict[str, str] = {}
+
+
+def _usual_word(text: str) -> str:
+    """Spell a string in block form."""
+    word = _USUAL.get(text)
+    if word is None:
+        word = text if is_plain(text) else quote(text)
+        if len(_USUAL) < 4096:
+            _USUAL[text] = word
+    return word
+
+
 def quote(text: str, json: bool = False) -> str:
     """Spell a string in double quotes, on one line; `json` uses the escapes that JSON has."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
@@ -97,12 +111,20 @@ def write_scalar(value: Any, json: bool = False) -> str:
 
 def to_plain(value: Any, json: bool = False) -> Any:
     """Copy a value into plain dicts and lists, as it will be read back. Raises ValueError for what has no spelling."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {_check_key(key): to_plain(child, json) for key, child in value.items()}
-    if is_collection(value):
-        return [to_plain(child, json) for child in value]
+    if isinstance(value, str):
+        if not value.isascii():
+            quote(value)
+        return value
+    if value is None or isinstance(value, int):
+        return value
     if isinstance(value, float) and not json and value.is_integer() and abs(value) < 2**53:
         return int(value)
+    if isinstance(value, Mapping):
+        return to_plain(dict(value), json)
+    if is_collection(value):
+        return [to_plain(child, json) for child in value]
     write_scalar(value)
     return value
 
@@ -115,17 +137,19 @@ def _check_key(key: Any) -> str:
 
 def is_collection(value: Any) -> bool:
     """Whether a value is a mapping or a list (strings are neither)."""
-    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
+    if isinstance(value, str):
+        return False
+    return isinstance(value, dict | list | Mapping | Sequence)  # the plain ones first: they are cheap to tell
 
 
 def write_flow(value: Any, style: Style = DEFAULT) -> str:
     """Spell any value on one line, in flow form."""
+    if not is_collection(value):
+        return write_scalar(value, style.json)
     if isinstance(value, Mapping):
         pairs = (write_scalar(key, style.json) + style.colon + write_flow(child, style) for key, child in value.items())
         return "{" + style.comma.join(pairs) + "}"
-    if is_collection(value):
-        return "[" + style.comma.join(write_flow(child, style) for child in value) + "]"
-    return write_scalar(value, style.json)
+    return "[" + style.comma.join(write_flow(child, style) for child in value) + "]"
 
 
 def write_indented(value: Any, style: Style, indent: int) -> str:
@@ -165,13 +189,14 @@ def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
 
 def write_entry(key: Any, value: Any, style: Style, indent: int) -> str:
     """Spell `key: value` in block form, for a mapping whose keys stand in column `indent`."""
-    return write_scalar(key, style.json) + ":" + write_after_colon(value, style, indent)
+    name = _usual_word(key) if isinstance(key, str) and not style.json else write_scalar(key, style.json)
+    return name + ":" + write_after_colon(value, style, indent)
 
 
 def write_after_colon(value: Any, style: Style, indent: int) -> str:
     """Spell what follows the colon of a block mapping: a blank and a scalar, or a line break and a block."""
-    if not is_collection(value) or not value:
-        return " " + write_flow(value, style)
+    if not value or not is_collection(value):
+        return " " + (_usual_word(value) if not style.json and isinstance(value, str) else write_flow(value, style))
     wide = style.wide or isinstance(value, Mapping)
     inner = indent + (style.step if wide else 0)
     return style.newline + " " * inner + write_block(value, style, inner)
