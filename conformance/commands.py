@@ -9,20 +9,23 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from conformance.again import ask_again
 from conformance.build import build_programs
 from conformance.fixtures import create_fixtures
-from conformance.generate.mix import cases
+from conformance.generate.mix import CORE, OTHERS, cases
 from conformance.record import Recorder
 from conformance.server import TOKEN, serve
 from conformance.storage import Record, read_records, write_records
 from conformance.threeway import run_threeway
 from conformance.versions import HERE, Profile, read_profiles, read_releases
 
-RECORDED = HERE / "data" / "recorded"
+DATA = HERE / "data"
+RECORDED, OTHER_KINDS = "recorded", "others"
+OTHERS_COUNT = 250
 COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
 SEED = 20260
 
@@ -45,7 +48,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     record.add_argument("profiles", nargs="*", choices=[*profiles, []], metavar="PROFILE")
     record.add_argument("--seed", type=int, default=SEED)
     record.add_argument("--count", type=int, help="cases per profile (default: by profile)")
-    record.add_argument("--out", type=Path, default=RECORDED, help="folder of <profile>.jsonl.gz")
+    record.add_argument("--out", type=Path, default=DATA, help="folder of recorded/ and others/")
     compare = command(
         "compare", compare_files, "compare the offline checker with recorded answers (default: all recorded)"
     )
@@ -85,20 +88,22 @@ def serve_profile(arguments: argparse.Namespace) -> int:
 def record_profiles(arguments: argparse.Namespace) -> int:
     for name in arguments.profiles or list(read_profiles()):
         profile = read_profiles()[name]
-        summary, records = record_profile(profile, arguments.seed, arguments.count or COUNTS[name])
-        write_records(arguments.out / f"{name}.jsonl.gz", records)
-        print(summary, file=sys.stderr)
+        count = arguments.count or COUNTS[name]
+        for folder, kinds, wanted in ((RECORDED, CORE, count), (OTHER_KINDS, OTHERS, OTHERS_COUNT)):
+            summary, records = record_profile(profile, arguments.seed, wanted, kinds)
+            write_records(arguments.out / folder / f"{name}.jsonl.gz", records)
+            print(summary, file=sys.stderr)
     return 0
 
 
-def record_profile(profile: Profile, seed: int, count: int) -> tuple[str, list[Record]]:
+def record_profile(profile: Profile, seed: int, count: int, kinds: Mapping[str, float]) -> tuple[str, list[Record]]:
     """The first `count` answered cases of a seed, after a summary in words."""
     began = time.monotonic()
     records: list[Record] = []
     with serve(profile) as running, run_threeway(profile.release) as threeway:
         create_fixtures(running.client, profile)
         recorder = Recorder(running.client, profile, threeway)
-        for case in cases(profile, seed):
+        for case in cases(profile, seed, kinds):
             if len(records) == count:
                 break
             record = recorder.record(f"{profile.name}/r{seed}-{len(records):05}", case)
@@ -106,7 +111,7 @@ def record_profile(profile: Profile, seed: int, count: int) -> tuple[str, list[R
                 records.append(record)
     codes = Counter(record["verdict"]["code"] for record in records)
     lines = [f"{profile.name}: {len(records)} in {time.monotonic() - began:.0f} s, {dict(sorted(codes.items()))}"]
-    for reason, times in sorted(recorder.skipped.items(), key=lambda row: -row[1])[:5]:
+    for reason, times in sorted(recorder.skipped.items(), key=lambda row: -row[1])[:3]:
         lines.append(f"  old object refused {times} times: {reason[:200]}")
     return "\n".join(lines), records
 
@@ -115,7 +120,7 @@ def compare_files(arguments: argparse.Namespace) -> int:
     """Exit status 1 when there is a disagreement."""
     from conformance.compare import compare_records, write_report
 
-    files = arguments.files or sorted(RECORDED.glob("*.jsonl.gz"))
+    files = arguments.files or sorted(DATA.glob("*/*.jsonl.gz"))
     found, count, spent = compare_records(record for path in files for record in read_records(path))
     for line in write_report(found, arguments.examples):
         print(line)

@@ -39,7 +39,7 @@ FOREIGN = {
     "Pod": re.compile(rf"^spec\.{POD_CONTENT}"),
     "PodTemplate": re.compile(r"^template\.(?!spec\.(workloadRef|schedulingGroup)\b)"),
 } | {
-    kind: re.compile(r"^spec(\.(?!template\.spec\.(workloadRef|schedulingGroup)\b)|$)")
+    kind: re.compile(r"^metadata\.generateName|^spec(\.(?!template\.spec\.(workloadRef|schedulingGroup)\b)|$)")
     for kind in ("ReplicationController", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 }
 

@@ -16,9 +16,9 @@ BOOKKEEPING = frozenset({"uid", "resourceVersion", "creationTimestamp", "generat
 # Of the kinds that only hold a link to a group, what concerns groups is listed in a result.
 TEMPLATE_OF = {"CronJob": "spec.jobTemplate.spec.template.spec", "Pod": "spec", "PodTemplate": "template.spec"}
 TEMPLATE = "spec.template.spec"
-LINKS = ("workloadRef", "schedulingGroup")
+LINKS = ("workloadRef", "schedulingGroup", "evictionResponders")
 MORE = {
-    "Pod": ("spec.priority", "spec.preemptionPolicy", "spec.evictionResponders"),
+    "Pod": ("spec.priority", "spec.priorityClassName", "spec.preemptionPolicy"),
     "Job": ("spec.scheduling",),
     "CronJob": ("spec.jobTemplate.spec.scheduling",),
 }
@@ -68,9 +68,11 @@ def walk(sent: Any, returned: Any, path: str, found: dict[str, Any]) -> None:
     if isinstance(sent, dict) and isinstance(returned, dict):
         for name in [*sent, *(name for name in returned if name not in sent)]:
             here = f"{path}.{name}" if path else name
-            if name not in returned:
-                if sent[name] is not None:
+            if returned.get(name) is None and sent.get(name) is not None:
+                if here != "metadata.generateName":
                     found["dropped"].append(here)
+            elif name not in returned:
+                continue
             elif sent.get(name) is None:
                 if returned[name] is None:
                     if name not in sent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -21,32 +21,23 @@ from conformance.generate.sweep import storable, sweep
 from conformance.record import Case
 from conformance.versions import Profile
 
-WEIGHTS = {
-    "Workload": 10,
-    "PodGroup": 8,
-    "CompositePodGroup": 4,
-    "Job": 4,
-    "CronJob": 1.5,
-    "Pod": 2.5,
-    "Deployment": 0.3,
-    "StatefulSet": 0.3,
-    "DaemonSet": 0.2,
-    "ReplicaSet": 0.2,
-    "ReplicationController": 0.2,
-    "PodTemplate": 0.2,
-}
+# The kinds that rules speak of, and those that hold nothing but a pod template with a link.
+CORE = {"Workload": 10, "PodGroup": 8, "CompositePodGroup": 4, "Job": 4, "CronJob": 1.5, "Pod": 2.5}
+OTHERS = dict.fromkeys(
+    ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "PodTemplate"), 1.0
+)
 CREATE, UPDATE = 0.4, 0.96
 BY_HAND = 0.5
 STATUS_ALONE = Struct({"status": STATUS}, ("status",))
 
 
-def cases(profile: Profile, seed: int) -> Iterator[Case]:
+def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> Iterator[Case]:
     """Made-up cases without end, with all hand-made and systematic ones strewn in, in another order for each seed."""
     rng = Random(f"{seed}/{profile.name}")
-    by_hand = [*odd_cases(profile), *sweep(profile)]
+    by_hand = [case for case in (*odd_cases(profile), *sweep(profile)) if case.kind in wanted]
     rng.shuffle(by_hand)
-    kinds = [kind for kind in WEIGHTS if kind in profile.served or kind in BUILT_IN]
-    weights = [WEIGHTS[kind] for kind in kinds]
+    kinds = [kind for kind in wanted if kind in profile.served or kind in BUILT_IN]
+    weights = [wanted[kind] for kind in kinds]
     number = 0
     while True:
         number += 1
