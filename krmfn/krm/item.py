@@ -5,8 +5,10 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
+from krmfn.krm.addresses import read_address
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.frames import Frame
+from krmfn.krm.paths import dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
     from krmfn.krm.paths import Path
     from krmfn.krm.problems import Problem
 
-_PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
 _IDENTITY: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-_INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 
 
 class Item:
@@ -118,17 +118,7 @@ class Item:
 
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` where the path leads nowhere."""
-        value: Any = self.value
-        for part in path:
-            if isinstance(part, int):
-                if not isinstance(value, list) or not 0 <= part < len(value):
-                    return default
-                value = value[part]
-            else:
-                if not isinstance(value, dict) or part not in value:
-                    return default
-                value = value[part]
-        return value
+        return dig(self.value, path, default)
 
     def scalar(self, path: Path) -> Scalar | None:
         """The scalar at `path` with its spelling (`source`, anchor and tag left out) and style; None for others."""
@@ -147,10 +137,7 @@ class Item:
         frame = self.frame
         if frame.source.path or frame.new:
             return FileRef(frame.source.path, frame.index)
-        annotations = self.annotations
-        path = next((annotations[key] for key in _PATHS if key in annotations), "")
-        index = next((annotations[key] for key in _INDICES if key in annotations), "")
-        return FileRef(path, int(index) if index.isdecimal() else 0 if path else frame.index)
+        return read_address(self.annotations, frame.index)
 
     def locate(self, path: Path) -> FileRef:
         """Where `path` stands in the text as it was read.

@@ -5,7 +5,29 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 Path = tuple[str | int, ...]
+
+
+def dig(value: Any, path: Path, default: Any = None) -> Any:
+    """The part of plain data at `path`, or `default` where the path leads nowhere.
+
+    >>> dig({"a": [{"b": 1}]}, ("a", 0, "b"))
+    1
+    """
+    for part in path:
+        if isinstance(part, int):
+            if not isinstance(value, list) or not 0 <= part < len(value):
+                return default
+            value = value[part]
+        else:
+            if not isinstance(value, dict) or part not in value:
+                return default
+            value = value[part]
+    return value
 
 
 def format_path(path: Path) -> str:
