@@ -19,13 +19,21 @@ def read_case(record: Record) -> Case:
         record["category"],
         record["kind"],
         record["operation"],
-        record["object"] if "object" in record else json.loads(record["raw"]),
+        record["object"] if "object" in record else read_raw(record["raw"]),
         record.get("raw"),
         record.get("old"),
         update.get("carry", "none"),
         update.get("resourceVersion", True),
         "apply" in record,
     )
+
+
+def read_raw(text: str) -> Any:
+    """The value of an exact body; only its address is taken from it, which is the first one for what is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
 
 
 def differ(was: Record, now: Record | None) -> dict[str, tuple[Any, Any]]:
