@@ -67,10 +67,13 @@ def find_all(
     update: str,
 ) -> Iterator[Finding]:
     """The findings of validate(), stage by stage."""
+    told = set()
     if "server" in stages:
         from krmfn.checks import server
 
-        yield from server.check(items, old, settings, update)
+        for finding in server.check(items, old, settings, update):
+            told.add((id(finding.item), finding.note.path))
+            yield finding
     if not set(stages) - {"server"}:
         return
     from krmfn.checks.stages import check_stages
@@ -80,7 +83,9 @@ def find_all(
     found = survey(items, settings)
     members, notes = count_members(found.present, settings)
     asking = {id(item) for asked in found.asked for item in asked.items}
-    yield from (finding for finding in notes if id(finding.item) not in asking and is_severe(finding))
+    for finding in notes:
+        if id(finding.item) not in asking and (id(finding.item), finding.note.path) not in told and is_severe(finding):
+            yield finding
     yield from _write(found, settings)[1]
     yield from check_stages(
         stages, items, members, old, settings, [item for asked in found.asked for item in asked.items]

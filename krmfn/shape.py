@@ -146,15 +146,15 @@ def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Not
     from krmfn.config.problems import find_nearest, join_words
 
     known = [leaf.name for leaf in leaves(group)]
-    path = leaves(group)[0].templates[0].count_path
     if name in known:
+        path = leaves(group)[known.index(name)].templates[0].count_path
         message = f"topology key {key} of group {name} is not used: the gang is one group"
         return Note("group-topology-unused", path, message, key, hint="Set granularity: Group.")
     nearest = find_nearest(name, known)
     hint = f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
     return Note(
         "group-topology-unused",
-        path,
+        (),
         f"topology key {key} is for group {name}, and there is no such group with pods",
         key,
         hint=hint,

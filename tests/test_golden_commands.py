@@ -15,7 +15,7 @@ from tests.front_door import call
 from tests.golden_files import CALLS, FIXTURES, assert_golden
 
 
-@pytest.mark.filterwarnings("ignore:.*Can not relate snapshot location")
+@pytest.mark.filterwarnings(r"ignore:\s*Can not relate snapshot location")
 @pytest.mark.parametrize("fixture", CALLS, ids=str)
 def test_golden(fixture: Path, snapshot: SnapshotAssertion) -> None:
     _, line = (FIXTURES / fixture / "command").read_text().splitlines()

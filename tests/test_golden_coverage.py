@@ -17,6 +17,7 @@ from krmfn.config import known_annotations
 from krmfn.config.schema import load_schema
 from krmfn.function import process
 from krmfn.krm import run
+from krmfn.targets.marks import REVISION
 
 ROOT = Path(__file__).parent.parent
 Document = dict[str, Any]
@@ -33,6 +34,12 @@ def list_options(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Itera
             yield (*path, name)
 
 
+#: Rules that no manifest in Git can break: the replay of recorded answers shows them.
+ELSEWHERE = {
+    "conditions": "a status is written through an address of its own",
+    "claim-status-name": "a status is written through an address of its own",
+    "wrong-kind": "the address of a request is made from the manifest's own apiVersion and kind",
+}
 OPTIONS = list(list_options(load_schema()["properties"]["spec"]))
 
 
@@ -78,7 +85,7 @@ def test_every_option_changes_a_golden(option: tuple[str, ...]) -> None:
     pytest.fail(f"no fixture shows what spec.{'.'.join(option)} does")
 
 
-@pytest.mark.parametrize("annotation", known_annotations())
+@pytest.mark.parametrize("annotation", sorted(set(known_annotations()) - {REVISION}))
 def test_every_annotation_changes_a_golden(annotation: str) -> None:
     stem = annotation.partition("<group>")[0]
     for document in load_fixtures():
@@ -101,8 +108,12 @@ def show(document: Document) -> tuple[str, list[Any]]:
     return err, [item.get("spec") for item in items]
 
 
+def test_the_mark_that_is_only_written_is_in_a_golden() -> None:
+    assert any(f"{REVISION}: " in path.read_text() for path in (ROOT / "golden").rglob("*.out"))
+
+
 def test_every_rule_is_shown() -> None:
-    shown = "".join(path.read_text() for path in (ROOT / "golden").rglob("*.err"))
+    shown = "".join(path.read_text() for path in (ROOT / "golden").rglob("*.*") if path.is_file())
     cases = {path.name for path in (ROOT / "tests/checks/cases").iterdir()}
-    missing = [rule for rule in RULES if f"[{rule}]" not in shown and rule not in cases]
-    assert missing == []
+    unshown = {rule for rule in RULES if f"[{rule}]" not in shown} - cases
+    assert unshown == set(ELSEWHERE)

@@ -30,7 +30,7 @@ PROCESSES = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:.*Can not relate snapshot location")
+@pytest.mark.filterwarnings(r"ignore:\s*Can not relate snapshot location")
 @pytest.mark.parametrize("fixture", LISTS, ids=str)
 def test_golden(fixture: Path, snapshot: SnapshotAssertion) -> None:
     done = call((FIXTURES / fixture).read_bytes())

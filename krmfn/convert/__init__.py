@@ -51,6 +51,8 @@ def convert(items: Sequence[Item], to: str) -> Conversion:
     foreign.to_native(board)
     if board.of(NATIVE, "PodGroup"):
         found |= {_RELEASE_OF.get(item.api_version, "1.36") for item in board.of(NATIVE, "PodGroup")}
+    if to == "1.35" and any(site.path[-1] == "podGroupName" for _, site in board.sites()):
+        found.add("1.36")  # links alone do not say which release they are of; 1.35 has no such links
     found |= {"1.35"} if any(site.path[-2:] == ("workloadRef", "name") for _, site in board.sites()) else set()
     places = [RELEASES.index(release) for release in found]
     for release in RELEASES[min(places, default=goal) + 1 : goal + 1]:

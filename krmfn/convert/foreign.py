@@ -72,11 +72,11 @@ def _convert(item: Item, board: Board) -> None:
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]
     item.set(("apiVersion",), _VERSION)
+    for key, value in made.items():
+        item.set(("spec", key), value)
     for key in list(spec):
         if key not in made:
             item.remove(("spec", key))
-    for key, value in made.items():
-        item.set(("spec", key), value)
     item.remove(("status",))
     if GENERATED_FROM in item.annotations:
         board.note(item, "convert-generate", "it was generated: `krmfn generate` makes its Workload, too")
