@@ -44,6 +44,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     build.add_argument("--again", action="store_true", help="even if they are there")
     serving = command("serve", serve_profile, "run the server of a profile until interrupted")
     serving.add_argument("profile", choices=profiles)
+    serving.add_argument("--kubeconfig", type=Path, help="write a kubeconfig for kubectl here")
     record = command("record", record_profiles, "record answers of real servers (default: all profiles)")
     record.add_argument("profiles", nargs="*", choices=[*profiles, []], metavar="PROFILE")
     record.add_argument("--seed", type=int, default=SEED)
@@ -80,6 +81,8 @@ def serve_profile(arguments: argparse.Namespace) -> int:
     profile = read_profiles()[arguments.profile]
     with serve(profile) as running:
         create_fixtures(running.client, profile)
+        if arguments.kubeconfig:
+            arguments.kubeconfig.write_text(running.kubeconfig())
         print(f"https://127.0.0.1:{running.port} with bearer token {TOKEN}", flush=True)
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
     return 0

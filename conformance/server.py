@@ -6,6 +6,7 @@ The server allows everything, stores in a throw-away folder and runs no controll
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -45,6 +46,20 @@ class Running:
         process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT)
         log.close()
         self.processes.append(process)
+
+    def kubeconfig(self) -> str:
+        """How kubectl reaches the server: JSON, which is YAML."""
+        server = {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}
+        return json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "conformance", "cluster": server}],
+                "users": [{"name": "admin", "user": {"token": TOKEN}}],
+                "contexts": [{"name": "conformance", "context": {"cluster": "conformance", "user": "admin"}}],
+                "current-context": "conformance",
+            }
+        )
 
     def log_tail(self) -> str:
         tails = []
