@@ -26,6 +26,7 @@ from conformance.versions import HERE, Profile, read_profiles, read_releases
 DATA = HERE / "data"
 RECORDED, OTHER_KINDS = "recorded", "others"
 OTHERS_COUNT = 250
+STOP = {signal.SIGINT, signal.SIGTERM}
 COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
 SEED = 20260
 
@@ -84,7 +85,9 @@ def serve_profile(arguments: argparse.Namespace) -> int:
         if arguments.kubeconfig:
             arguments.kubeconfig.write_text(running.kubeconfig())
         print(f"https://127.0.0.1:{running.port} with bearer token {TOKEN}", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        # Blocked only now: the two programs would inherit it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
+        signal.sigwait(STOP)
     return 0
 
 
