@@ -90,7 +90,9 @@ class Stream:
         edits: list[Splice] = []
         for part in self._parts:
             if part.listing is not None:
-                own = [item for item in part.items if id(item) in kept]
+                # Elements that are no objects are not among the items, and stay.
+                gone = {id(item) for item in part.items} - kept
+                own = [item for item in part.listing.items if id(item) not in gone]
                 edits += part.listing.splice_items(own + (added if part.listing is alone else []))
             else:
                 for item in part.items:

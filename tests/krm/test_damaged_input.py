@@ -1,0 +1,85 @@
+"""Whatever the bytes: an answer or Unreadable, and what is not touched leaves as it came."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from krmfn.krm import EditRefused, Item, ResourceList, Stream, Unreadable
+
+SEEDS = [
+    b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n"
+    b"  spec: {a: [1, 'b'], c: &x {d: e}}\n  f: *x\n- kind: B\n  g: |\n    h\nfunctionConfig:\n  kind: C\n",
+    b'{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [{"kind": "A", "n": 1.5e3}]}',
+    b"# a\napiVersion: v1\nkind: A\n---\nkind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: B}\n...\n---\nx: {{ y }}\n",
+    b'[{"a": "\\ud83d"}]',
+]
+BYTES = st.one_of(
+    st.sampled_from([bytes([sign]) for sign in b"'\"[]{}:-#&*!|>\n\r\t ,?%\\\x00\xff"]), st.binary(max_size=3)
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A seed with a few bytes replaced, inserted or cut."""
+    data = draw(st.sampled_from(SEEDS))
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(data)))
+        data = data[:place] + draw(BYTES) + data[place + draw(st.integers(0, 5)) :]
+    return data
+
+
+def use(resources: ResourceList | Stream) -> None:
+    """Ask everything of every item, and edit it."""
+    assert resources.render() is not None
+    for item in list(resources.items):
+        with contextlib.suppress(Unreadable, EditRefused):
+            assert item.ref and item.labels is not None and item.annotations is not None
+            assert item.value is not None and item.problems is not None and item.locate(("metadata", "name"))
+            item.set(("metadata", "labels", "a"), "b")
+            item.remove(("kind",))
+            item.set(("spec", "c", "d"), [1])
+            assert item.value["metadata"]["labels"]["a"] == "b"
+    with contextlib.suppress(Unreadable):
+        resources.append(Item.new({"kind": "N"}))
+        resources.remove(resources.items[0])
+        resources.render()
+
+
+@given(damaged())
+@example(b"")
+@example(b"\xef\xbb\xbf")
+@example(b"{")
+@example(b'{"a"')
+def test_damaged_input_is_read_or_unreadable(data: bytes) -> None:
+    for read in (ResourceList.parse, Stream.parse):
+        with contextlib.suppress(Unreadable):
+            resources = read(data)
+            assert resources.render() == data
+            use(resources)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"{" * 100_000,
+        b'{"a":' * 50_000,
+        b"- " * 100_000,
+        b"? " * 100_000,
+        b"a: &a [" * 20_000,
+        b"'" * 200_000,
+        b"'\n" * 100_000,
+        b"!" * 100_000,
+        b"\n- '" * 50_000,
+    ],
+)
+def test_much_of_the_same_takes_no_time(data: bytes) -> None:
+    head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: "
+    for text in (data, head + data):
+        for read in (ResourceList.parse, Stream.parse):
+            with contextlib.suppress(Unreadable):
+                read(text)
