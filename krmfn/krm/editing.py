@@ -15,7 +15,7 @@ from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.removing import remove_element, remove_entry
 from krmfn.krm.replacing import insert_element, insert_entry, replace_child
-from krmfn.krm.sharing import find_path_to, find_user, list_anchored
+from krmfn.krm.sharing import find_path_to, find_user, list_anchored, walk
 from krmfn.krm.styling import detect_style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection
@@ -45,6 +45,22 @@ class Editor:
         """Plan to take out what stands at `path`; False when the editor has to be asked again."""
         self.removes = True
         return self._change([], self.root, path, 0, REMOVED)
+
+    def detach(self) -> bool:
+        """Plan to write out the first alias of an anchor outside this text; True when there is none."""
+        for node in walk(self.root):
+            if isinstance(node, Alias) and node.outside:
+                self._write_out(node)
+                return False
+        return True
+
+    def _write_out(self, alias: Alias) -> None:
+        way = find_path_to(self.root, alias)
+        if not way:
+            raise EditRefused(f"the anchor '{alias.name}' is used as a key")
+        holder, place = way[-1]
+        assert isinstance(holder, Mapping | Sequence)
+        self.edits = replace_child(self.text, holder, place, self._read(alias), self.style)
 
     def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
@@ -181,12 +197,7 @@ class Editor:
             return True
         user = find_user(self.root, shared, region)
         if user is not None:
-            way_to_user = find_path_to(self.root, user)
-            if not way_to_user:
-                raise EditRefused(f"the anchor '{user.name}' is used as a key")
-            last, place = way_to_user[-1]
-            assert isinstance(last, Mapping | Sequence)
-            self.edits = replace_child(self.text, last, place, self._read(user), self.style)
+            self._write_out(user)
             return False
         for node in shared:
             if node.anchor is not None and self.used_outside(node.anchor):

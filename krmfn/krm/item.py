@@ -212,6 +212,10 @@ class Item:
             raise EditRefused("an object is removed from its list, not from itself")
         self._edit(lambda editor: editor.remove(path), path, REMOVED)
 
+    def detach(self) -> None:
+        """Write out what comes from anchors in other objects, so that those may go. Raises EditRefused."""
+        self._edit(lambda editor: editor.detach(), (), self.value)
+
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
         reading = self._read()
         shared = not self.frame.json and any(sign in reading.text for sign in ("&", "*", "<<"))

@@ -66,6 +66,7 @@ class Listing:
         kept = {id(item) for item in items}
         own = {id(item) for item in self.items}
         added = [item for item in items if id(item) not in own]
+        self._keep_anchors(kept)
         edits: list[Splice] = [
             (item.start, item.end, item.text.encode()) for item in self.items if item.touched and id(item) in kept
         ]
@@ -81,6 +82,14 @@ class Listing:
             return [(start, end, self._write_items(added, fresh=True))]
         name = '"items":' if self.style.json else "items:"
         return [self.insert_root(name.encode() + self._write_items(added, fresh=True))]
+
+    def _keep_anchors(self, kept: set[int]) -> None:
+        """Where an item goes that defines anchors, the others get what they took from it."""
+        data = self.source.data
+        if any(b"&" in data[item.start : item.end] for item in self.items if id(item) not in kept):
+            for item in self.items:
+                if id(item) in kept and b"*" in data[item.start : item.end]:
+                    item.detach()
 
     def _splice_block(self, places: list[int], added: list[Item]) -> list[Splice]:
         newline = self.source.newline.encode()

@@ -71,6 +71,11 @@ def _replace_element(text: str, holder: Sequence, place: int, value: Any, style:
     return [(node.start, visible_end(text, node) - node.start, write_block(value, style, column(text, node.start)))]
 
 
+def is_collection_node(node: Node) -> bool:
+    """Whether a node is a mapping or a sequence."""
+    return isinstance(node, Mapping | Sequence)
+
+
 def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -> Edits:
     colon = colon_after(text, key)
     end = visible_end(text, node)
@@ -85,6 +90,8 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
         end = after
     elif "\n" in text[after : node.start]:
         key_line = line_end(text, after)
+        if is_collection_node(node):
+            end = line_end(text, end)  # with a comment behind its last line
         if block:
             return [(key_line, end - key_line, new)]
         return [(after, 0, new), (key_line, end - key_line, "")]

@@ -58,6 +58,7 @@ def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
     if isinstance(node, Mapping) and quoted and node.pairs:
         key, child = node.pairs[0]
         colon = ": " if text[key.end : child.start].endswith(" ") else ":"
+        comma = ", " if colon == ": " else ","
         if len(node.pairs) > 1:
             comma = ", " if text[child.end : node.pairs[1][0].start].endswith(" ") else ","
     return Style(style.step, style.wide, quoted, style.newline, comma, colon)

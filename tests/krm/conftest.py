@@ -1,8 +1,11 @@
-"""Properties are checked on the same examples every time; time says nothing on a shared machine."""
+"""Properties are checked on the same examples every time; `HYPOTHESIS_PROFILE=deep` looks for new ones."""
 
 from __future__ import annotations
+
+import os
 
 from hypothesis import settings
 
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=100)
-settings.load_profile("same")
+settings.register_profile("deep", deadline=None, max_examples=3000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

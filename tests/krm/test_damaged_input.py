@@ -11,10 +11,36 @@ from hypothesis import strategies as st
 from krmfn.krm import EditRefused, Item, ResourceList, Stream, Unreadable
 
 SEEDS = [
-    b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n"
-    b"  spec: {a: [1, 'b'], c: &x {d: e}}\n  f: *x\n- kind: B\n  g: |\n    h\nfunctionConfig:\n  kind: C\n",
+    b"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: A
+  metadata:
+    name: a
+  spec: {a: [1, 'b'], c: &x {d: e}}
+  f: *x
+- kind: B
+  g: |
+    h
+functionConfig:
+  kind: C
+""",
     b'{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [{"kind": "A", "n": 1.5e3}]}',
-    b"# a\napiVersion: v1\nkind: A\n---\nkind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: B}\n...\n---\nx: {{ y }}\n",
+    b"""\
+# a
+apiVersion: v1
+kind: A
+---
+kind: List
+apiVersion: v1
+items:
+- {apiVersion: v1, kind: B}
+...
+---
+x: {{ y }}
+""",
     b'[{"a": "\\ud83d"}]',
 ]
 BYTES = st.one_of(
@@ -37,8 +63,8 @@ def use(resources: ResourceList | Stream) -> None:
     assert resources.render() is not None
     for item in list(resources.items):
         with contextlib.suppress(Unreadable, EditRefused):
-            assert item.ref and item.labels is not None and item.annotations is not None
-            assert item.value is not None and item.problems is not None and item.locate(("metadata", "name"))
+            assert None not in (item.ref, item.labels, item.annotations, item.value, item.problems)
+            assert item.locate(("metadata", "name"))
             item.set(("metadata", "labels", "a"), "b")
             item.remove(("kind",))
             item.set(("spec", "c", "d"), [1])
