@@ -70,6 +70,12 @@ def test_keywords_are_known(file: Path) -> None:
     assert not {name for name in found if f'"{name}"' not in code}
 
 
+def test_keywords_are_explained() -> None:
+    told = (ROOT / "README.md").read_text().replace("`-", "`x-kubernetes-")
+    found = {name for file in FILES for schema in walk(read(file)) for name in schema if name.startswith("x-")}
+    assert not {name for name in found if f"`{name}`" not in told}
+
+
 @pytest.mark.parametrize("file", parameters(FILES))
 def test_named_rules_exist(file: Path) -> None:
     root = read(file)
