@@ -252,7 +252,7 @@ def _as_integers(of: Type, value: Any, path: Path, problems: list[Misfit]) -> An
     """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
     if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
         if isinstance(value, float):
-            if value != int(value):
+            if not value.is_integer():
                 problems.append(Misfit(path, "", f"cannot convert float64 to {of.kind}"))
                 return value
             value = int(value)
