@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from krmfn.krm.frames import Frame
-from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
-from krmfn.krm.source import Source
-from krmfn.krm.splitting import Entry, Split, split
+from krmfn.krm.splitting import split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krmfn.krm.frames import Frame
+    from krmfn.krm.item import Item
     from krmfn.krm.nodes import Node
+    from krmfn.krm.source import Source
+    from krmfn.krm.splitting import Entry, Split
 
 _NULLS = (b"", b"~", b"null", b"Null", b"NULL")
 
@@ -37,16 +38,24 @@ def read_fast(source: Source) -> Found | None:
     words = [_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind")]
     if not all(words):
         return None
-    frame = Frame(source)
-    frame.find_anchor = lambda name, before: _find_anchor(source, name, before)
-    frame.is_used = lambda name, behind: source.data.find(b"*" + name.encode(), behind) >= 0
     listing = Listing(source)
-    if not _fill_items(listing, found, frame) or not _fill_frame(listing, found):
+    if not _fill_items(listing, found):
         return None
-    config = _cut_config(source.data, entries.get("functionConfig"), frame)
+    _find_foot(listing, found)
+    config = _cut_config(source, entries.get("functionConfig"))
     if isinstance(config, bool):
         return None
     return Found(str(words[0]), str(words[1]), listing, config)
+
+
+def _make_frame(source: Source) -> Frame:
+    """What items share, with anchors looked up in the whole source when one is missing."""
+    from krmfn.krm.frames import Frame
+
+    frame = Frame(source)
+    frame.find_anchor = lambda name, before: _find_anchor(source, name, before)
+    frame.is_used = lambda name, behind: source.data.find(b"*" + name.encode(), behind) >= 0
+    return frame
 
 
 def _find_anchor(source: Source, name: str, before: int) -> Node | None:
@@ -71,7 +80,7 @@ def _has_only_head(data: bytes, entry: Entry) -> bool:
     )
 
 
-def _fill_items(listing: Listing, found: Split, frame: Frame) -> bool:
+def _fill_items(listing: Listing, found: Split) -> bool:
     data = listing.source.data
     entry = found.entries.get("items")
     if entry is None:
@@ -86,7 +95,9 @@ def _fill_items(listing: Listing, found: Split, frame: Frame) -> bool:
             return False
         return _has_only_head(data, entry)
     from krmfn.krm.heads import HeadReader
+    from krmfn.krm.item import Item
 
+    frame = _make_frame(listing.source)
     pad = found.column + 2
     inner = frame.indented(pad)
     plain = frame.indented(pad)
@@ -120,7 +131,7 @@ def _trim(data: bytes, start: int, end: int, column: int) -> int:
     return end
 
 
-def _fill_frame(listing: Listing, found: Split) -> bool:
+def _find_foot(listing: Listing, found: Split) -> None:
     """Where new entries and results go."""
     data = listing.source.data
     first = next(iter(found.entries.values()))
@@ -129,11 +140,11 @@ def _fill_frame(listing: Listing, found: Split) -> bool:
     if entry is not None:
         end = entry.after + len(data[entry.after : entry.end].rstrip())
         listing.results = (entry.after, max(end, entry.after))
-    return True
 
 
-def _cut_config(data: bytes, entry: Entry | None, frame: Frame) -> Item | bool | None:
+def _cut_config(source: Source, entry: Entry | None) -> Item | bool | None:
     """The functionConfig as an item; None when it is null, False when it is no plain block mapping."""
+    data = source.data
     if entry is None:
         return None
     if entry.rest:
@@ -148,4 +159,6 @@ def _cut_config(data: bytes, entry: Entry | None, frame: Frame) -> Item | bool |
         start += 1
     if start == line or not data[start : start + 1].isalpha():
         return False
-    return Item(frame.indented(start - line), start, entry.end)
+    from krmfn.krm.item import Item
+
+    return Item(_make_frame(source).indented(start - line), start, entry.end)

@@ -5,7 +5,7 @@ Holds for ResourceList, v1/List and the like. Offsets count bytes of the source.
 
 from __future__ import annotations
 
-from krmfn.krm.writing import Style, write_block, write_flow, write_indented
+from krmfn.krm.style import Style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ class Listing:
 
     def write_list(self, values: list[Any], fresh: bool, indent: int | None = None) -> bytes:
         """Spell a list for an entry of the document (`fresh`: with what follows the colon), or its elements alone."""
+        from krmfn.krm.writing import write_block, write_flow
+
         style = self.style
         if self.root_flow or style.json:
             inner = self.root_indent if fresh else self.indent
@@ -157,6 +159,8 @@ class Listing:
         return ((separator if fresh else " " * column) + lines).encode()
 
     def _write_flow(self, value: Any, indent: int) -> str:
+        from krmfn.krm.writing import write_flow, write_indented
+
         return write_indented(value, self.style, indent) if self.style.indented else write_flow(value, self.style)
 
     def splice_results(self, results: list[dict[str, Any]]) -> Splice:

@@ -24,9 +24,9 @@ from krmfn.krm.places import (
     line_start,
     visible_end,
 )
+from krmfn.krm.style import Style
 from krmfn.krm.styling import flow_style, is_multiline
 from krmfn.krm.writing import (
-    Style,
     is_collection,
     write_after_colon,
     write_block,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import column, entry_start, first_dash, line_start
 from krmfn.krm.sharing import walk
-from krmfn.krm.writing import Style
+from krmfn.krm.style import Style
 
 
 def detect_style(text: str, root: Node, json: bool, newline: str) -> Style:

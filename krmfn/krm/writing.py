@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from _collections_abc import Mapping, Sequence  # the same classes, without loading the package `collections`
 
+from krmfn.krm.style import Style
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -14,35 +16,6 @@ if TYPE_CHECKING:
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"])
 _PLAIN_MORE = str.maketrans("", "", "_./-")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-class Style:
-    """How the neighbours are written.
-
-    `step`: columns per level; `wide`: dashes stand one step to the right of their parent's key; `json`: keys and
-    strings in double quotes, in flow form; `comma`, `colon`: separators of flow collections; `indented`: JSON with a
-    line for every child.
-    """
-
-    __slots__ = ("colon", "comma", "indented", "json", "newline", "step", "wide")
-
-    def __init__(
-        self,
-        step: int = 2,
-        wide: bool = False,
-        json: bool = False,
-        newline: str = "\n",
-        comma: str = ", ",
-        colon: str = ": ",
-    ) -> None:
-        """The defaults are what kustomize writes and kpt prefers."""
-        self.step = step
-        self.wide = wide
-        self.json = json
-        self.newline = newline
-        self.comma = comma
-        self.colon = colon
-        self.indented = False
 
 
 DEFAULT = Style()
