@@ -125,8 +125,8 @@ def compare_verdicts(record: Record, verdict: dict[str, Any], ours: Verdict, who
 def is_client_matter(record: Record, verdict: dict[str, Any], ours: Verdict) -> bool:
     """Whether what kubectl makes of a manifest decides, not the manifest.
 
-    A patch is decoded by other rules than a body: large integers wrap, `1.0` is 1, null keys vanish, directives for lists
-    hit fields that a gate took away, items with one key melt into one, and some patches cannot be computed at all. The
+    A patch is decoded by other rules than a body: large integers wrap, `1.0` is 1, null keys vanish, directives for
+    lists hit fields that a gate took away, items with one key melt into one, and some patches cannot be computed. The
     checker says what a PUT says: the manifest is wrong anyway.
     """
     if is_patch(verdict) or "client" in verdict or ours.code in (400, 409):
