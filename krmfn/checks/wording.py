@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -40,6 +39,8 @@ def sum_up(templates: Iterable[Template]) -> str:
 def suggest(name: str, known: Iterable[str]) -> str:
     """` (did you mean "x"?)`, empty without a near name. Looks at few: inputs are large, and all may be wrong."""
     alike = (other for other in islice(known, _LOOKED_AT) if abs(len(other) - len(name)) <= 4)
+    from difflib import get_close_matches  # only on mistakes: it costs start-up time
+
     near = get_close_matches(name, islice(alike, _COMPARED), 1)
     return f' (did you mean "{near[0]}"?)' if near else ""
 
