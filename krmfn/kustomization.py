@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.files import InputMissing
-from krmfn.krm.errors import EditRefused
+from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 
 #: The names that kustomize looks for, in its order.
@@ -109,6 +109,27 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
                 except EditRefused as refusal:
                     raise NotPossible(f"{path}: {field}: entry {place} cannot be removed: {refusal}") from None
     return kustomization.text.encode() if kustomization.changed else data
+
+
+def list_patches(data: bytes, path: str) -> list[str]:
+    """The files that the kustomization at `path` lists as patches, normalized; none when it cannot be read."""
+    try:
+        kustomization = Item.parse(data, path)
+        value = kustomization.value
+    except Unreadable:
+        return []
+    entries: list[object] = []
+    for field in ("patches", "patchesJson6902"):
+        listed = value.get(field)
+        entries += [each.get("path") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    merges = value.get("patchesStrategicMerge")
+    entries += merges if isinstance(merges, list) else []
+    folder = os.path.dirname(path)
+    return [
+        os.path.normpath(os.path.join(folder, entry))
+        for entry in entries
+        if isinstance(entry, str) and "\n" not in entry
+    ]
 
 
 def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedFile]:

@@ -5,6 +5,7 @@ Knows files and text; not what the objects mean.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from krmfn.findings import Rule
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
-STEERING = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 
 
 RULES: tuple[Rule, ...] = (
@@ -67,7 +69,10 @@ class Manifests(NamedTuple):
 
 
 def load(files: Iterable[ManifestFile]) -> Manifests:
-    """Read all files; one that cannot be read does not hide the others."""
+    """Read all files; one that cannot be read does not hide the others.
+
+    Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
+    """
     read: list[Manifest] = []
     problems: list[Result] = []
     for path, data in files:
@@ -83,7 +88,17 @@ def load(files: Iterable[ManifestFile]) -> Manifests:
         for skipped in stream.skipped:
             place = FileRef(path, skipped.index, skipped.line, 1)
             problems.append(Result(skipped.message, "info", file=place, tags={"rule": "skipped", "stage": "gitops"}))
-    return Manifests(tuple(read), tuple(problems))
+    return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+
+
+def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:
+    kustomizations = [file for file in files if file.path.rpartition("/")[2] in KUSTOMIZATIONS]
+    if not kustomizations:
+        return files
+    from krmfn.kustomization import list_patches
+
+    patches = {patch for file in kustomizations for patch in list_patches(file.data, file.path)}
+    return [file for file in files if os.path.normpath(file.path) not in patches]
 
 
 def join(parts: Sequence[bytes]) -> bytes:
