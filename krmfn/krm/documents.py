@@ -10,6 +10,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json, looks_like_json
+from krmfn.krm.line_reading import read_lines
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
@@ -194,7 +195,7 @@ def _read_document(
     text = source.text(begin, end)
     first_line = source.line(begin)
     try:
-        root = compose(text, None, first_line)
+        root = read_lines(text) or compose(text, None, first_line)
         if "{{" in text and root is not None:
             to_value(root, text, first_line)
     except Unreadable:
@@ -237,4 +238,7 @@ def _unpack(text: str, root: Mapping, begin: int, span: tuple[int, int], frame: 
     if not api_version or not kind:
         return None
     start = begin + len(text[: root.start].encode()) if frame.json else begin
-    return Part(*span, [Item(frame, start, span[1])], None)
+    item = Item(frame, start, span[1])
+    if not frame.json:
+        item.adopt(root)
+    return Part(*span, [item], None)

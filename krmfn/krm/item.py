@@ -69,8 +69,6 @@ class Item:
             other._read().replace_text(" " * self.frame.pad + self.text)
         return other
 
-    # --- reading ---------------------------------------------------------------------------------------------------
-
     @property
     def ref(self) -> ResourceRef:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
@@ -167,18 +165,10 @@ class Item:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What readers disagree on, in the order of the text."""
-        from krmfn.krm.problems import Problem
-        from krmfn.krm.values import find_problems, position
+        from krmfn.krm.problems import list_problems
 
         reading = self._read()
-        root = reading.root()
-        first_line = self.first_line()
-        found = [Problem((), code, message, line, 1) for code, message, line in self.frame.remarks]
-        found += [
-            Problem(path, code, message, *position(reading.text, offset, first_line))
-            for path, code, message, offset in find_problems(root, reading.text, self.frame.json)
-        ]
-        return tuple(found)
+        return list_problems(reading.root(), reading.text, self.first_line(), self.frame)
 
     @property
     def is_new(self) -> bool:
@@ -189,8 +179,6 @@ class Item:
     def source(self) -> Source:
         """The bytes that the item was cut from."""
         return self.frame.source
-
-    # --- editing ---------------------------------------------------------------------------------------------------
 
     def set(self, path: Path, value: Any) -> None:
         """Put `value` at `path`, creating parents: text that need not change stays. Raises EditRefused.
@@ -225,13 +213,14 @@ class Item:
 
             return edit_copy(old, path, 0, value)
 
-        reading.edit(plan, self.frame.json, self.frame.source.newline, self._is_used, None if shared else repeat)
+        reading.edit(
+            plan,
+            self.frame.json,
+            self.frame.source.newline,
+            lambda anchor: bool(self.frame.is_used and self.frame.is_used(anchor, self.end)),
+            None if shared else repeat,
+        )
         self._ref = None
-
-    def _is_used(self, anchor: str) -> bool:
-        return self.frame.is_used is not None and self.frame.is_used(anchor, self.end)
-
-    # --- text ------------------------------------------------------------------------------------------------------
 
     @property
     def text(self) -> str:
@@ -263,6 +252,10 @@ class Item:
             self._reading = Reading(self, self.frame.source)
         return self._reading
 
+    def adopt(self, root: Node) -> None:
+        """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
+        self._read().adopt(root)
+
     def parse_text(self, text: str) -> Node | None:
         """Read a text that stands where this object does into nodes. Raises Unreadable."""
         frame = self.frame
@@ -282,10 +275,12 @@ class Item:
         return compose(text, (lambda name: find_anchor(name, start)) if find_anchor else None, self.first_line())
 
     def _word(self, path: Path) -> str:
-        from krmfn.krm.dialect import NULLS
-
+        """A scalar as it is spelled, empty for null and where there is none."""
+        value = dig(self.value, path)
+        if value is None or isinstance(value, str):
+            return value or ""
         scalar = self.scalar(path)
-        return scalar.content if scalar and (scalar.style or scalar.content not in NULLS) else ""
+        return scalar.content if scalar else ""
 
     def _words(self, field: str) -> Mapping[str, str]:
         if self._reading is not None:

@@ -1,8 +1,12 @@
-"""The record of what readers of an item disagree on."""
+"""What readers of an item disagree on, as records."""
 
 from __future__ import annotations
 
-from krmfn.krm.paths import Path
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.krm.frames import Frame
+    from krmfn.krm.nodes import Node
+    from krmfn.krm.paths import Path
 
 
 class Problem:
@@ -26,3 +30,15 @@ class Problem:
     def __repr__(self) -> str:
         """For people who debug."""
         return f"Problem({self.path!r}, {self.code!r}, {self.message!r}, {self.line}, {self.column})"
+
+
+def list_problems(root: Node | None, text: str, first_line: int, frame: Frame) -> tuple[Problem, ...]:
+    """The problems of an object's document and of its text, in the order of the text."""
+    from krmfn.krm.values import find_problems, position
+
+    found = [Problem((), code, message, line, 1) for code, message, line in frame.remarks]
+    found += [
+        Problem(path, code, message, *position(text, offset, first_line))
+        for path, code, message, offset in find_problems(root, text, frame.json)
+    ]
+    return tuple(found)

@@ -65,12 +65,20 @@ class Reading:
     def _tree(self) -> Node | None:
         """The tree of the text without pending edits."""
         if self._root is _NOTHING:
-            self._root = self._owner.parse_text(self.text)
-            _recent.append(self)
-            if len(_recent) > _KEPT:
-                _recent.pop(0).forget()
+            self._hold(self._owner.parse_text(self.text))
         root: Node | None = self._root
         return root
+
+    def adopt(self, root: Node) -> None:
+        """Take over a tree of the text, and make the value of it before it is forgotten. Raises Unreadable."""
+        self._hold(root)
+        self.value()
+
+    def _hold(self, root: Node | None) -> None:
+        self._root = root
+        _recent.append(self)
+        if len(_recent) > _KEPT:
+            _recent.pop(0).forget()
 
     def forget(self) -> None:
         """Drop the tree, and what can be read again."""
