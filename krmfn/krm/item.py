@@ -213,13 +213,7 @@ class Item:
 
             return edit_copy(old, path, 0, value)
 
-        reading.edit(
-            plan,
-            self.frame.json,
-            self.frame.source.newline,
-            lambda anchor: bool(self.frame.is_used and self.frame.is_used(anchor, self.end)),
-            None if shared else repeat,
-        )
+        reading.edit(plan, None if shared else repeat)
         self._ref = None
 
     @property

@@ -114,18 +114,11 @@ class Reading:
             self.edits = []
             self._root = _NOTHING
 
-    def edit(
-        self,
-        plan: Callable[[Editor], bool],
-        json: bool,
-        newline: str,
-        is_used: Callable[[str], bool],
-        repeat: Callable[[Any], Any] | None,
-    ) -> None:
+    def edit(self, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
         """Make an edit. `repeat` makes the same edit in a plain value, None where the value has to be read again."""
         simple = True
         while True:
-            editor, done = self._plan(plan, json, newline, is_used)
+            editor, done = self._plan(plan)
             if self.edits and (not done or editor.removes or not editor.edits or _meet(self.edits, editor.edits)):
                 self.flush()  # planned without regard to earlier edits: once more, on the new text
                 continue
@@ -139,22 +132,26 @@ class Reading:
         if self._value is not _NOTHING:
             self._value = repeat(self._value) if repeat is not None and simple else _NOTHING
 
-    def _plan(
-        self, plan: Callable[[Editor], bool], json: bool, newline: str, is_used: Callable[[str], bool]
-    ) -> tuple[Editor, bool]:
+    def _plan(self, plan: Callable[[Editor], bool]) -> tuple[Editor, bool]:
         from krmfn.krm.editing import Editor
 
+        frame = self._owner.frame
         while True:
             root = self._tree()
             if root is None:
                 raise EditRefused("there is no object")
-            editor = Editor(self.text, root, json, newline, is_used)
+            editor = Editor(self.text, root, frame.json, frame.source.newline, self._is_used)
             try:
                 return editor, plan(editor)
             except EditRefused:
                 if not self.edits:
                     raise
                 self.flush()  # an earlier edit may have made the place
+
+    def _is_used(self, anchor: str) -> bool:
+        """Whether another object behind this one may use an anchor."""
+        is_used = self._owner.frame.is_used
+        return is_used is not None and is_used(anchor, self._owner.end)
 
 
 def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:
