@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from krmfn.checks.server.reader import BadJson, read_json
 from krmfn.checks.server.requests import create_from_text
 from krmfn.checks.server.rules import RULES
 from krmfn.checks.server.spell import quote
+from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
 from tests.conformance.replay import PROFILES, read_records
@@ -89,6 +91,31 @@ def test_duplicate_key() -> None:
     item = Item.parse(text.encode(), "a.json")
     found = findings([item])
     assert ("duplicate-field", ("spec", "schedulingPolicy", "gang", "minCount")) in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\na: 2\n",
+        "a: {b: 1, b: 2}\n",
+        '{"a":1,"a": 2}',
+        '{"a": 1, "a" : 2}',
+        "{'a':1,'a': 2}",
+        "a: &x {b: 1}\nc: *x\nc: 1\n",
+        "? a\na: 1\n",
+        "b: {a, a: 1}\n",
+        "a:\ta\na: 1\n",
+        "a:\n  b: 1\na:",
+    ],
+)
+def test_repeated_keys_are_not_missed(text: str) -> None:
+    """What yaml says of the text last is all that is known here."""
+    assert may_repeat(text, yaml.load(text, yaml.CLoader))
+
+
+def test_plain_text_has_no_repeated_keys() -> None:
+    text = "a: 1\nb:\n- c: d:e\n  f: g\n- h:\n"
+    assert not may_repeat(text, yaml.safe_load(text))
 
 
 def test_dropped_field() -> None:

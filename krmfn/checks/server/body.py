@@ -100,6 +100,12 @@ def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, whe
         qualified = f"{group}/{version}" if group else version
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'
     elif other is kind:
+        # The body is decoded in its own version before the versions are compared.
+        found = decode(kind.root, value, version)
+        if found.problems:
+            causes = tuple(Cause("Decode", bad.path, bad.message, bad.kind) for bad in found.problems)
+            text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
+            return Verdict(400, text, causes)
         expected = write_api_version(kind, where.version)
         why = f"the API version in the data ({group}/{version}) does not match the expected API version ({expected})"
         return Verdict(400, why, (Cause("Decode", path, why, "wrong-kind"),))

@@ -85,7 +85,7 @@ def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, bool, bool]]
         if check:
             plain = field.type.kind == "struct" and not field.pointer
             speaks = plain or field.required or field.default is not None
-            speaks = speaks or update and (field.immutable or bool(field.update))
+            speaks = speaks or (update and (field.immutable or bool(field.update)))
             out.append((field.name, check, plain, speaks))
     return out
 

@@ -59,9 +59,10 @@ def create(
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta)
+    warnings = (warning,) if warning else ()  # sent with every answer from here on
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
-        return denial
+        return denial._replace(warnings=warnings)
     if kind.status:
         new.pop("status", None)
     generate_name(meta)
@@ -74,15 +75,14 @@ def create(
     if kind.declarative:
         check_create(kind.root, new, (), causes)
     if causes:
-        return refuse(kind.name, kind.group, meta.get("name", ""), causes)._replace(dropped=dropped)
+        return refuse(kind.name, kind.group, meta.get("name", ""), causes)._replace(dropped=dropped, warnings=warnings)
     denial = _admit(kind, "validating", facts, new, None, meta["name"])
     if denial:
-        return denial
-    warnings = [warning] if warning else []
-    warnings += warn_of_hostname(kind, meta["name"])
+        return denial._replace(warnings=warnings)
+    warnings += tuple(warn_of_hostname(kind, meta["name"]))
     if dropped:
         fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
-    return Verdict(201, dropped=dropped, warnings=tuple(warnings), stored=new)
+    return Verdict(201, dropped=dropped, warnings=warnings, stored=new)
 
 
 def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
@@ -118,14 +118,13 @@ def update(
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta, not conditional)
+    warnings = (warning,) if warning else ()  # sent with every answer from here on
     if conditional and meta.get("uid", before["uid"]) != before["uid"]:
-        return refuse_uid(kind, where, meta["uid"])
+        return refuse_uid(kind, where, meta["uid"])._replace(warnings=warnings)
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
+    denial = denial or check_version(kind, where, meta, before["resourceVersion"])
     if denial:
-        return denial
-    denial = check_version(kind, where, meta, before["resourceVersion"])
-    if denial:
-        return denial
+        return denial._replace(warnings=warnings)
     _take_over(meta, before)
     if kind.status:
         _put(new, "status", stored.get("status"))
@@ -136,11 +135,11 @@ def update(
     if kind.declarative:
         check_update(kind.root, new, stored, (), causes)
     if causes:
-        return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped)
+        return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped, warnings=warnings)
     denial = _admit(kind, "validating-update", facts, new, stored, where.name)
     if denial:
-        return denial
-    return Verdict(200, dropped=dropped, warnings=(warning,) if warning else (), stored=new)
+        return denial._replace(warnings=warnings)
+    return Verdict(200, dropped=dropped, warnings=warnings, stored=new)
 
 
 def update_status(

@@ -92,7 +92,9 @@ class _Judge:
             yield from self._ask_for_class(kind, item)
 
     def _answer(self, kind: Kind, item: Item, before: Item | None) -> Verdict:
-        repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
+        repeated = []
+        if may_repeat(item.text, item.value):
+            repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
         facts = self.facts
         if before is not None and not repeated:
             stored = hold(kind, before.value, facts)
@@ -114,6 +116,20 @@ class _Judge:
         message = f"cannot be checked: whether the PriorityClass {name} exists"
         hint = "Give the cluster's PriorityClasses as facts (`cluster.priorityClasses` in the configuration)."
         yield Finding(item, Note("priority-class-unknown", path, message, name, hint=hint))
+
+
+def may_repeat(text: str, value: Any) -> bool:
+    """Whether a mapping in `text`, whose value is known, may have a key twice: False where counting colons proves that
+    none has."""
+    if any(mark in text for mark in "*?\t\r") or text.count("{") != text.count("{}"):
+        return True  # aliases, keys without a colon
+    return text.count(": ") + text.count(":\n") + text.endswith(":") != _count_keys(value)
+
+
+def _count_keys(value: Any) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(_count_keys(item) for item in value.values() if isinstance(item, (dict, list)))
+    return sum(_count_keys(item) for item in value if isinstance(item, (dict, list))) if isinstance(value, list) else 0
 
 
 def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
