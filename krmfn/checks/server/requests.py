@@ -59,7 +59,7 @@ def create(
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta)
-    warnings = (warning,) if warning else ()  # sent with every answer from here on
+    warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
         return denial._replace(warnings=warnings)
@@ -118,7 +118,7 @@ def update(
     meta.setdefault("namespace", where.namespace)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta, not conditional)
-    warnings = (warning,) if warning else ()  # sent with every answer from here on
+    warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
     if conditional and meta.get("uid", before["uid"]) != before["uid"]:
         return refuse_uid(kind, where, meta["uid"])._replace(warnings=warnings)
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
