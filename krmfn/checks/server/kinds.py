@@ -70,6 +70,10 @@ class Kind:
 _FOUND: dict[tuple[str, str, str, frozenset[str]], Kind | None] = {}
 
 
+#: A kind is a DNS label in CamelCase; a longer one may be no name of a file.
+_LONGEST = 63
+
+
 def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
     """The kind, or None when there is no schema for it in that release. Gates that are not True are off."""
     key = (group, kind, release, frozenset(gate for gate, on in gates.items() if on))
@@ -79,7 +83,7 @@ def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool]) ->
 
 
 def _load(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
-    if not kind.isalpha() or not kind.isascii():
+    if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
         return None
     try:
         found = Kind(kind.lower(), compile_schemas(release, gates))
