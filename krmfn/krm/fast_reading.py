@@ -123,7 +123,7 @@ def _trim(data: bytes, start: int, end: int, column: int) -> int:
     if b"+" in data[start:end]:
         return end  # a block scalar may keep blank lines
     while end > start:
-        line = data.rfind(b"\n", start, end - 1) + 1
+        line = max(start, data.rfind(b"\n", start, end - 1) + 1)  # the item may have one line only
         text = data[line:end]
         if text.strip() and not (text.lstrip().startswith(b"#") and len(text) - len(text.lstrip()) <= column):
             break
