@@ -21,10 +21,12 @@ LOCAL = "config.kubernetes.io/local-config"
 
 
 class Asked(NamedTuple):
-    """A gang and the items that it is for, in the order in which its pod templates count their owners."""
+    """A gang and the items that it is for, in the order in which its pod templates count their owners. `findings` are
+    what there is to say about its shape, which the configuration decides."""
 
     gang: Gang
     items: tuple[Item, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 class Survey(NamedTuple):
@@ -69,17 +71,18 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
             name = chosen.options.gang_group
             key = (item.namespace, name) if name else index
             alone_or_joined.setdefault(key, []).append(_Wish(item, chosen.options, reading.group))
-    asked = tuple(_ask(wishes, findings) for wishes in alone_or_joined.values())
+    asked = tuple(_ask(wishes) for wishes in alone_or_joined.values())
     return Survey(asked, present, tuple(findings), tuple(undecided))
 
 
-def _ask(wishes: list[_Wish], findings: list[Finding]) -> Asked:
-    """One gang over `wishes`; what there is to say goes to `findings`."""
+def _ask(wishes: list[_Wish]) -> Asked:
+    """One gang over `wishes`."""
     from krmfn.shape import Member, join, shape
 
     wishes = sorted(wishes, key=lambda wish: (wish.item.kind, wish.item.name))
     items = tuple(wish.item for wish in wishes)
     groups = []
+    findings: list[Finding] = []
     for wish in wishes:
         shaped = shape(wish.group, wish.options)
         findings += [Finding(wish.item, note) for note in shaped.notes]
@@ -87,11 +90,12 @@ def _ask(wishes: list[_Wish], findings: list[Finding]) -> Asked:
     name = wishes[0].options.gang_group
     if not name:
         first = wishes[0].item
-        return Asked(_gang(name_gang(first.kind, first.name), items, groups[0], wishes[0].options.naming), items)
+        gang = _gang(name_gang(first.kind, first.name), items, groups[0], wishes[0].options.naming)
+        return Asked(gang, items, tuple(findings))
     members = [Member(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
     joined = join(name, members)
     findings += [Finding(items[index], note) for index, note in joined.notes]
-    return Asked(_gang(name, items, joined.group, joined.naming), items)
+    return Asked(_gang(name, items, joined.group, joined.naming), items, tuple(findings))
 
 
 def _gang(name: str, items: Sequence[Item], root: Group, naming: str) -> Gang:

@@ -47,6 +47,21 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings]))
 
 
+def complete(items: Sequence[Item], settings: Settings) -> tuple[list[Item], tuple[Result, ...]]:
+    """The objects as they would be applied: with the groups that they hold, or else with those that they ask for."""
+    if is_complete(items):
+        return list(items), ()
+    outcome = generate(items, settings)
+    gone = {id(item) for item in outcome.removed}
+    kept = [item for item in items if id(item) not in gone]
+    return [*kept, *(Item.new(addition.value) for addition in outcome.added)], outcome.results
+
+
+def is_complete(items: Iterable[Item]) -> bool:
+    """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
+    return any(item.ref.group in GENERATED_GROUPS and _MARK in item.annotations for item in items)
+
+
 def validate(
     items: Sequence[Item],
     settings: Settings,
@@ -86,7 +101,8 @@ def find_all(
     for finding in notes:
         if id(finding.item) not in asking and (id(finding.item), finding.note.path) not in told and is_severe(finding):
             yield finding
-    yield from _write(found, settings)[1]
+    # What is there already was made by a configuration that may not be this one: it is checked as it is.
+    yield from found.findings if is_complete(items) else _write(found, settings)[1]
     yield from check_stages(
         stages, items, members, old, settings, [item for asked in found.asked for item in asked.items]
     )
@@ -120,7 +136,8 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     target = choose_target(settings)
     wanted: list[Wanted] = []
     gates: list[str] = []
-    for gang, items in found.asked:
+    for gang, items, shaping in found.asked:
+        findings += shaping
         emission = target.emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))
         findings += [Finding(items[0], note) for note in emission.notes]
@@ -137,4 +154,5 @@ def _has_generated(items: Iterable[Item]) -> bool:
     return any(item.ref.group in GENERATED_GROUPS for item in items)
 
 
+_MARK = "krmfn.dev/generated-from"
 GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")

@@ -12,13 +12,12 @@ from krmfn.cli.options import COMMON, FORMATS, UPDATE, Argument, Option
 from krmfn.files import GIT
 from krmfn.krm import Item, Result
 from krmfn.manifests import load
-from krmfn.pipeline import generate
+from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.results import to_results
 from krmfn.rendering import State, read_state
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
-from krmfn.targets.marks import GENERATED_FROM
 
 SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
 ARGUMENTS = Argument("OLD NEW", "Two states, each a path, - for stdin, or git:REV[:PATH].", 2, 2)
@@ -72,10 +71,4 @@ def _read(state: State, options: Mapping[str, Any], problems: list[Result]) -> l
     manifests = load(state.files)
     problems += [problem for problem in manifests.problems if problem.severity == "error"]
     items = manifests.items
-    if any(GENERATED_FROM in item.annotations for item in items):
-        # What the function or `generate --write` made stands: it may know a configuration that is not in the input.
-        return items
-    outcome = generate(items, load_settings(options, items))
-    gone = {id(item) for item in outcome.removed}
-    kept = [item for item in items if id(item) not in gone]
-    return [*kept, *(Item.new(addition.value) for addition in outcome.added)]
+    return complete(items, load_settings(options, items))[0]

@@ -12,9 +12,8 @@ from krmfn.cli.options import COMMON, PATHS, Option
 from krmfn.cli.progress import track
 from krmfn.files import read_paths
 from krmfn.forest import grow, list_loose
-from krmfn.krm import Item
 from krmfn.manifests import load
-from krmfn.pipeline import generate
+from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, render_trees
 
 SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
@@ -33,11 +32,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     items = manifests.items
     results = list(manifests.problems)
     if not options["as_is"]:
-        outcome = generate(items, settings)
-        gone = {id(item) for item in outcome.removed}
-        items = [item for item in items if id(item) not in gone]
-        items += [Item.new(addition.value) for addition in outcome.added]
-        results += outcome.results
+        items, more = complete(items, settings)
+        results += more
     trees = grow(items, settings)
     sys.stdout.write(render_trees(trees, list_loose(items, trees), options["output"]))
     report_aside(results, options)

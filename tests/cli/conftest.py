@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.e2e.tools import PATH
+
 ROOT = Path(__file__).parent.parent.parent
 
 RAYCLUSTER = """\
@@ -84,7 +86,7 @@ def krmfn(tmp_path: Path) -> Call:
             capture_output=True,
             check=False,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": python_path, **environment},
+            env={**os.environ, "PATH": PATH, "PYTHONPATH": python_path, **environment},
         )
         return Done(done.stdout.decode(), done.stderr.decode(), done.returncode)
 

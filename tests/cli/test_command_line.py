@@ -99,7 +99,7 @@ def test_mistake_in_the_configuration(tmp_path: Path, krmfn: Call) -> None:
     )
     done = krmfn("generate", "-", stdin=JOB)
     assert (done.out, done.code) == ("", 2)
-    assert "did you mean granularity?" in done.err
+    assert "Did you mean granularity?" in done.err
 
 
 def test_completion_is_not_taken_for_the_function(krmfn: Call) -> None:

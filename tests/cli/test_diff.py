@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
+from tests.e2e.tools import require
 
-needs_kustomize = pytest.mark.skipif(
-    not shutil.which("kustomize"),
-    reason="kustomize is missing: go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1",
-)
+
+@pytest.fixture
+def kustomize() -> None:
+    """kustomize, or a skip that says how to get it."""
+    require("kustomize", "./dev setup builds it into the cache")
 
 
 def git(folder: Path, *words: str) -> None:
@@ -73,7 +75,7 @@ def test_says_when_it_cannot_render(repository: Path, krmfn: Call) -> None:
     assert done.code == 0
 
 
-@needs_kustomize
+@pytest.mark.usefixtures("kustomize")
 def test_kustomizations_are_rendered_on_both_sides(repository: Path, krmfn: Call) -> None:
     (repository / "top").mkdir()
     (repository / "top/kustomization.yaml").write_text("resources: [../base]\nnamePrefix: prod-\n")
@@ -86,7 +88,7 @@ def test_kustomizations_are_rendered_on_both_sides(repository: Path, krmfn: Call
     assert "base/job.yaml" not in done.out  # rendered text has no place that could be edited
 
 
-@needs_kustomize
+@pytest.mark.usefixtures("kustomize")
 def test_kustomize_failing_is_told(repository: Path, krmfn: Call) -> None:
     (repository / "base/kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
     done = krmfn("diff", "git:HEAD:base", "base")
