@@ -89,7 +89,7 @@ DEPLOYMENT = """- apiVersion: apps/v1
             valueFrom:
               fieldRef:
                 fieldPath: spec.nodeName
-          image: ghcr.io/example/server:1.2.3
+          image: example/server:1.2.3
           name: server
           ports:
           - containerPort: 8080
@@ -196,7 +196,7 @@ spec:
       restartPolicy: Never
       containers:
       - name: train
-        image: ghcr.io/example/train:1.2.3
+        image: example/train:1.2.3
         command: [python, train.py, --epochs=3]
         resources:
           requests: {{cpu: 500m, memory: 1Gi}}
@@ -227,18 +227,16 @@ def ray_cluster(n: int) -> str:
     )
 
 
-def resource_list(items: int, clusters: int) -> bytes:
-    """`items` items, of which `clusters` are RayClusters, evenly spread."""
+def resource_list(items: int, clusters: int) -> Iterator[str]:
+    """`items` items, of which `clusters` are RayClusters, evenly spread; piece by piece, so that nobody has to hold it."""
     every = items // clusters
-    texts = [ray_cluster(n) if n % every == 0 else other_item(n) for n in range(items)]
-    return "".join([HEAD, *texts, TAIL]).encode()
+    yield HEAD
+    for n in range(items):
+        yield ray_cluster(n) if n % every == 0 else other_item(n)
+    yield TAIL
 
 
-def scheduling_stream(documents: int) -> bytes:
+def scheduling_stream(documents: int) -> Iterator[str]:
     """A multi-document stream of Workloads, PodGroups and Jobs, three by three; `documents` is rounded up to threes."""
-
-    def triples() -> Iterator[str]:
-        for n in range((documents + 2) // 3):
-            yield SCHEDULING.format(n=n)
-
-    return "---\n".join(triples()).encode()
+    for n in range((documents + 2) // 3):
+        yield ("---\n" if n else "") + SCHEDULING.format(n=n)
