@@ -228,7 +228,7 @@ def ray_cluster(n: int) -> str:
 
 
 def resource_list(items: int, clusters: int) -> Iterator[str]:
-    """`items` items, of which `clusters` are RayClusters, evenly spread; piece by piece, so that nobody has to hold it."""
+    """`items` items, of which `clusters` are RayClusters, evenly spread; in pieces, so that nobody has to hold it."""
     every = items // clusters
     yield HEAD
     for n in range(items):
