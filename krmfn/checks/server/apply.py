@@ -242,7 +242,7 @@ def _spell_item(keys: _Keys, entry: Any) -> str:
 def _spell_key(value: Any) -> str:
     """A key's value, also one that is no text: the server names it before it refuses it."""
     if isinstance(value, dict):
-        return ",".join(f"{key}={_spell_key(value[key])}" for key in sorted(value))
+        return "".join(f"{key}={_spell_key(value[key])}" for key in sorted(value))
     if isinstance(value, list):
         return "[" + ",".join(map(_spell_key, value)) + "]"
     return write_json(value)

@@ -77,8 +77,7 @@ def _make_struct(of: Type, update: bool) -> Check:
 
 
 def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, bool, bool]]:
-    """The fields with rules: name, check, whether it is a plain struct, whether the check has a say when it is
-    not set."""
+    """The fields with rules: name, check, whether it is a plain struct, whether an unset one is checked."""
     out = []
     for field in of.fields.values():
         check = _make_field(field, update)

@@ -63,7 +63,13 @@ def _manages_fields(kind: Kind, new: Any) -> bool:
     entries = meta.get("managedFields") if isinstance(meta, dict) else None
     if not isinstance(entries, list):
         return False
-    return all(isinstance(entry, dict) and _is_time(entry.get("time")) for entry in entries)
+    return all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
+
+
+def _is_readable(entry: dict[str, Any]) -> bool:
+    """Whether an entry of managedFields can be converted: an unreadable one counts as none."""
+    texts = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
+    return _is_time(entry.get("time")) and all(isinstance(entry.get(name, ""), str | None) for name in texts)
 
 
 def _is_time(value: Any) -> bool:
