@@ -5,11 +5,13 @@ from __future__ import annotations
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 
 _BLANKS = " \t"
+_RARE_BREAKS = "\x85\u2028\u2029"
 
 
 def line_start(text: str, offset: int) -> int:
-    """Offset of the first character of the line."""
-    return text.rfind("\n", 0, offset) + 1
+    """Offset of the first character of the line, as libyaml sees lines: NEL, LS and PS begin one, too."""
+    start = text.rfind("\n", 0, offset) + 1
+    return start if text.isascii() else max(start, *(text.rfind(sign, start, offset) + 1 for sign in _RARE_BREAKS))
 
 
 def line_end(text: str, offset: int) -> int:
@@ -70,7 +72,18 @@ def visible_end(text: str, node: Node) -> int:
     if is_block_scalar(leaf):
         while end > leaf.start and text[end - 1] in " \t\r\n":
             end -= 1
+    elif leaf.start == leaf.end:
+        end = _retreat(text, end)
     return end
+
+
+def _retreat(text: str, offset: int) -> int:
+    """From an empty value back over lines without content: that of `? key` is where the next token begins."""
+    start = line_start(text, offset)
+    while start and text[start:offset].lstrip(_BLANKS)[:1] in ("", "#", "\r"):
+        offset = start - 1
+        start = line_start(text, offset)
+    return offset
 
 
 def entry_start(text: str, key: Node) -> int:

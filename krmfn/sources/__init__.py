@@ -69,7 +69,8 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     from krmfn.sources.manifest import Manifest, Reading
 
     manifest = Manifest(value, ref, options, settings)
-    if not ref.name and value.get("metadata", {}).get("generateName"):
+    metadata = value.get("metadata")
+    if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
         message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
         return Reading(None, tuple(manifest.notes))

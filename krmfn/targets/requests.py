@@ -39,14 +39,18 @@ def _requests_of(containers: Any) -> dict[str, int] | None:
     """The requests of one pod, in billionths; None for a quantity that is none."""
     total: dict[str, int] = {}
     for container in containers if isinstance(containers, list) else ():
-        resources = (container.get("resources") if isinstance(container, Mapping) else None) or {}
-        named = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-        for name, text in named.items():
+        limits, requests = (_at(container, ("resources", part)) for part in ("limits", "requests"))
+        named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
+        for name, text in dict(named).items():
             amount = parse_quantity(text)
             if amount is None:
                 return None
             total[name] = total.get(name, 0) + amount
     return total
+
+
+def _entries(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, Mapping) else ()
 
 
 def _at(value: Any, path: Path) -> Any:

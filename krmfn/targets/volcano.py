@@ -88,7 +88,8 @@ def _topology_of_labels(gang: Gang) -> dict[str, Any]:
 
 
 def _labels(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    labels = (value.get("metadata") or {}).get("labels")
+    metadata = value.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
     return labels if isinstance(labels, Mapping) else {}
 
 
