@@ -146,6 +146,7 @@ FOUND = {
         "        containers: [{name: a, resources: x}, {name: b, resources: {limits: 1, requests: [2]}}]\n"
     ),
     "a kind longer than a file name": f"- apiVersion: batch/v1\n  kind: {'x' * 300}\n  metadata: {{name: a}}\n",
+    "a list that ends in a dash": "-",
     "a last item without a line break": "- {apiVersion: batch/v1, kind: Job, metadata: {name: a}}\n- apiVersion",
 }
 
@@ -158,9 +159,10 @@ def test_an_explicit_key_without_a_value_ends_on_its_line() -> None:
     assert cut(item) == b"kind: Job\n  ? [a]: b"
 
 
-def test_a_line_may_begin_behind_a_line_separator() -> None:
+@pytest.mark.parametrize("sign", ["\r", "\x85", "\u2028", "\u2029"])
+def test_a_line_may_begin_behind_a_rare_break(sign: str) -> None:
     """So it does for libyaml and for Go's reader; `results:` has to stand where the other keys do."""
-    head = "# first \u2028apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    head = f"# first {sign}apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
     item = "- {apiVersion: batch/v1, kind: Job, metadata: {name: a, annotations: {krmfn.dev/gang: x}}}\n"
     answer_of((head + item).encode())
 

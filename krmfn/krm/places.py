@@ -9,8 +9,11 @@ _RARE_BREAKS = "\x85\u2028\u2029"
 
 
 def line_start(text: str, offset: int) -> int:
-    """Offset of the first character of the line, as libyaml sees lines: NEL, LS and PS begin one, too."""
+    """Offset of the first character of the line, as libyaml sees lines: a CR alone, NEL, LS and PS begin one, too."""
     start = text.rfind("\n", 0, offset) + 1
+    place = text.rfind("\r", start, offset)
+    if place >= 0 and text[place + 1 : place + 2] != "\n":
+        start = place + 1
     return start if text.isascii() else max(start, *(text.rfind(sign, start, offset) + 1 for sign in _RARE_BREAKS))
 
 

@@ -71,7 +71,7 @@ def _walk(data: bytes, start: int, found: Split) -> list[int] | None:
     while position < size:
         sign = data[position]
         line = data.find(b"\n", position) + 1 or size
-        if sign in b" \r\n#" or (sign == 45 and data[position + 1] == 32 and entry is not None):
+        if sign in b" \r\n#" or (data[position : position + 2] == b"- " and entry is not None):
             if entry is None and sign == 32 and data[position:line].strip():
                 return None
         elif entry is None and data[position:line].rstrip() == b"---":
