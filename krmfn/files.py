@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from krmfn.krm.records import NamedTuple
 
 SUFFIXES = (".yaml", ".yml", ".json")
 GIT = "git:"

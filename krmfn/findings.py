@@ -6,10 +6,11 @@ The pipeline turns both into results with the severity and stage of the rule's r
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result, Severity
 
 Stage = Literal["server", "scheduler", "operator", "gitops"]

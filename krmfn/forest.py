@@ -6,9 +6,10 @@ Reads what is written in the objects (after generating, if that was asked for). 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.krm.paths import format_path
+from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census, Gang, Template

@@ -6,11 +6,11 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.findings import Finding
 from krmfn.krm.item import Item
+from krmfn.krm.records import NamedTuple
 from krmfn.names import name_gang
 from krmfn.sources import SOURCES, read_tree
 from krmfn.strangers import find_strangers

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from krmfn.files import InputMissing
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
+from krmfn.krm.records import NamedTuple
 
 #: The names that kustomize looks for, in its order.
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")

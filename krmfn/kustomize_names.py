@@ -7,7 +7,9 @@ table; knows no manifest. Source: kustomize 5.8.1, `api/internal/plugins/builtin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from krmfn.krm.records import NamedTuple
 
 _SCHEDULING: Final = "scheduling.k8s.io"
 _VOLCANO: Final = "scheduling.volcano.sh"

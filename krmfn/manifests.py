@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from krmfn.files import ManifestFile
 from krmfn.findings import Rule
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
+from krmfn.krm.records import NamedTuple
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

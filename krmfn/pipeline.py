@@ -9,10 +9,11 @@ check    what would be refused, or never run?    (checks)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.findings import Finding, to_result
 from krmfn.krm.item import Item
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Result
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from krmfn.files import GIT, InputMissing, ManifestFile, read_paths, read_revision
+from krmfn.krm.records import NamedTuple
 from krmfn.kustomization import find_kustomization
 
 FLAGS = ("--enable-alpha-plugins", "--enable-exec")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream
+from krmfn.krm.records import NamedTuple
 from krmfn.manifests import Manifest
 from krmfn.placement import beside
 

@@ -5,10 +5,11 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.config import GangOptions
 from krmfn.findings import Note
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves
 

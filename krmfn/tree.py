@@ -1,4 +1,4 @@
-"""The tree of groups: what has to start together. Plain data between sources and targets; imports nothing of ours.
+"""The tree of groups: what has to start together. Plain data between sources and targets; imports no logic.
 
 A *leaf* is pods that are counted together, a *composite* is groups that are counted together. A leaf can stand for
 several pod templates: with one gang over a whole RayCluster, head and workers are one leaf.
@@ -6,7 +6,9 @@ several pod templates: with one gang over a whole RayCluster, head and workers a
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from krmfn.krm.records import NamedTuple
 
 Path = tuple[str | int, ...]
 DisruptionMode = Literal["", "Single", "All"]

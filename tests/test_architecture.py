@@ -17,7 +17,7 @@ OURS = [
 
 #: Parts of the package, and the parts that each may import besides itself. What is not listed may import every part.
 ARROWS = {
-    "tree": set[str](),
+    "tree": {"krm"},  # for the base of records alone
     "krm": set[str](),
     "schemastore": set[str](),
     "sources": {"tree", "krm", "config", "findings", "schemastore", "names"},

@@ -6,12 +6,13 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.facts import Facts, read_facts
 from krmfn.checks.groups import Group, Workload, read_composite, read_groups, read_workload
 from krmfn.checks.members import from_item
 from krmfn.checks.values import as_mapping, as_text, dig
+from krmfn.krm.records import NamedTuple
 from krmfn.tree import Path
 
 if TYPE_CHECKING:

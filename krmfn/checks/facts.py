@@ -7,9 +7,10 @@ A topic that nobody gave is None or empty, and rules that need it say so once. R
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.krm.records import NamedTuple
 from krmfn.quantity import parse_quantity
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ type reads as absent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.krm.records import NamedTuple
 from krmfn.tree import Path
 
 if TYPE_CHECKING:

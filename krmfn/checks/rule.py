@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.findings import Finding, Rule
+from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.checks.census import Census

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from krmfn.krm.records import NamedTuple
 
 RELEASES = ("1.35", "1.36", "1.37")
 STAGES = ("server", "scheduler", "operator", "gitops")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
 
 
 class Problem(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
@@ -14,6 +14,7 @@ from krmfn.config.schema import Schema, descend, find_problems, load_schema, res
 from krmfn.config.selectors import Head
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.findings import Note
+from krmfn.krm.records import NamedTuple
 
 PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"

@@ -5,7 +5,9 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from krmfn.krm.records import NamedTuple
 
 
 class Head(Protocol):

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from krmfn.config.selectors import Selector
+from krmfn.krm.records import NamedTuple
 
 Release = Literal["1.35", "1.36", "1.37"]
 Scheduler = Literal["Kubernetes", "Volcano"]

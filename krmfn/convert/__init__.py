@@ -7,12 +7,13 @@ configuration. Pods cannot change their group: what runs has to be created anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from krmfn.convert import downward, foreign, upward
 from krmfn.convert.board import NATIVE, Board
 from krmfn.findings import Finding
 from krmfn.krm.item import Item
+from krmfn.krm.records import NamedTuple
 from krmfn.reconcile import Addition
 
 __all__ = ["RELEASES", "Conversion", "convert"]

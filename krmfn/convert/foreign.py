@@ -6,11 +6,12 @@ Source: volcano v1.15.1 `scheduling.volcano.sh/v1beta1`; scheduler-plugins `sche
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from krmfn.convert.board import NATIVE, Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.reconcile.links import GROUP_NAME, unlink
 from krmfn.targets.marks import GENERATED_FROM
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from krmfn.krm.dialect import spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
+from krmfn.krm.records import NamedTuple
 
 
 class Step(NamedTuple):

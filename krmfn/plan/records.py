@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef
 
 #: `refuse`: the API server would not take the object in any case. `replace`: it takes the object, but not as an update.

@@ -7,12 +7,13 @@ touched. Knows no release, no source kind and no check; how gangs are formed is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.findings import Finding, Note
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.names import operator_names
 from krmfn.reconcile.ledger import Ledger
 from krmfn.reconcile.links import is_name, unlink

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.targets.marks import POD_GROUP_LABEL
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"

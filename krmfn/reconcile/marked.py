@@ -8,9 +8,10 @@ the owner's name at that time. Whatever is put around names later is put around 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from krmfn.krm.item import Item
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.names import name_gang
 from krmfn.targets.marks import GENERATED_FROM

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ notes that are left on the way. Knows no kind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import KEEPERS, link_field
 from krmfn.findings import Note
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.tree import Group, Leaf, PodTemplate
 

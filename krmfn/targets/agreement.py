@@ -6,10 +6,11 @@ Source: rules R23, R24, R25 of the API reference (kube-scheduler 1.37), C22 (one
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from krmfn.findings import Note
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
 from krmfn.targets.emission import Gang
 from krmfn.tree import PodTemplate, leaves
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from krmfn.findings import Note
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.tree import Group
 

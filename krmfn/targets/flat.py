@@ -5,9 +5,8 @@ Knows what gets lost on the way; knows no spelling.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from krmfn.findings import Note
+from krmfn.krm.records import NamedTuple
 from krmfn.targets.emission import Gang
 from krmfn.targets.layout import LIST_LIMIT, Node, assign_names, lay_out_flat, prune
 from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves

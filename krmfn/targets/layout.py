@@ -6,8 +6,9 @@ Source of the limits: at most 8 templates in a list, at most 3 levels of composi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from krmfn.krm.records import NamedTuple
 from krmfn.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.tree import Composite, Group, Leaf
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.targets.emission import Gang
 

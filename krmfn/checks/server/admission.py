@@ -10,9 +10,10 @@ Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from krmfn.checks.server.spell import quote
+from krmfn.krm.records import NamedTuple
 
 
 class PriorityClass(Protocol):

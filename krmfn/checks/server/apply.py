@@ -10,11 +10,12 @@ sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.types import Field, Type
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 
 
 def keep_filled(new: Any, old: Any, stored: Any) -> Any:

@@ -7,7 +7,7 @@ k8s.io/apimachinery/pkg/runtime/serializer/json.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from krmfn.checks.server.causes import Cause, invalid
 from krmfn.checks.server.decode import Decoded, Normal, decode
@@ -16,6 +16,7 @@ from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.verdict import Verdict, refuse
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 
 _VERSION: Final = ("metadata", "resourceVersion")
 

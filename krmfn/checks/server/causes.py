@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.checks.server.spell import spell
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 
 
 class Cause(NamedTuple):

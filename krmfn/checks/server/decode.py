@@ -15,11 +15,12 @@ all).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.types import Type
 from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.checks.server.causes import Cause
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
 
 _NOTHING: dict[str, Any] = {}
 
