@@ -19,7 +19,7 @@ import yaml
 
 from krmfn.krm import Item, ResourceList
 from tests.front_door import call
-from tests.golden_files import FIXTURES, LISTS
+from tests.golden_files import CALLS, FIXTURES, LISTS
 from tests.mutations import spoil_bytes, spoil_value, write, write_stream
 
 FIRST, LAST = (int(part) for part in os.environ.get("KRMFN_FUZZ", "0:120").split(":"))
@@ -136,6 +136,25 @@ def test_commands_on_spoiled_input(seed: int) -> None:
             done = call(data, words)
         assert done.code in {0, 1, 2}, done.err.decode("utf-8", "replace")
         assert b"Traceback" not in done.err
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_updates_on_spoiled_input(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(f"updates {seed}")
+    folder = FIXTURES / chance.choice([each for each in CALLS if (FIXTURES / each / "old.yaml").exists()])
+    for name in ("old.yaml", "new.yaml"):
+        objects = list(yaml.load_all((folder / name).read_bytes(), yaml.CSafeLoader))
+        spoiled = spoil_value(chance, {"items": objects}) if chance.random() < 0.7 else {"items": objects}
+        (tmp_path / name).write_bytes(write_stream(spoiled))
+    way = chance.choice(("apply", "server-side-apply", "replace"))
+    release = chance.choice(("1.35", "1.36", "1.37"))
+    for words in (
+        ("validate", "--update", way, "--kubernetes", release, "--against", "old.yaml", "new.yaml"),
+        ("diff", "--update", way, "--kubernetes", release, "old.yaml", "new.yaml"),
+    ):
+        with limit_time():
+            done = call(words=words, folder=tmp_path)
+        assert done.code in {0, 1, 2}, done.err.decode("utf-8", "replace")
 
 
 #: What went wrong once, as small as it gets.
