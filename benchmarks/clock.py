@@ -17,9 +17,10 @@ class Program(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Wall time in seconds, peak resident memory in bytes."""
+    """Wall time and processor time in seconds, peak resident memory in bytes."""
 
     seconds: float
+    processor: float
     memory: int
 
 
@@ -44,7 +45,7 @@ def run_once(program: Program) -> Run:
     if code:
         raise Failed(f"{' '.join(program.command)}: exit {code}\n{complaint.decode(errors='replace')[:2000]}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Run(seconds, usage.ru_maxrss * unit)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
 def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]:
@@ -59,4 +60,7 @@ def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]
             run = run_once(program)
             if count:
                 runs[name].append(run)
-    return {name: Run(min(r.seconds for r in taken), min(r.memory for r in taken)) for name, taken in runs.items()}
+    return {
+        name: Run(min(r.seconds for r in taken), min(r.processor for r in taken), min(r.memory for r in taken))
+        for name, taken in runs.items()
+    }
