@@ -23,6 +23,15 @@ RULES: tuple[Rule, ...] = (
         "Use a value that the message names.",
     ),
     Rule(
+        "annotation-without-gang",
+        "operator",
+        "warning",
+        "An annotation shapes the gang of a resource that asks for none.",
+        "Annotations such as `krmfn.dev/gang-group` say how a gang is formed. Without an opt-in there is none, and the "
+        "pods are scheduled one by one although somebody meant otherwise.",
+        'Add `krmfn.dev/gang: "true"` to the resource, or select it in the configuration.',
+    ),
+    Rule(
         "min-count-for-groups",
         "scheduler",
         "error",

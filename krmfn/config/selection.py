@@ -50,6 +50,8 @@ def options_for(settings: Settings, item: Head) -> Selection:
         changes, notes = _read_annotations({key: annotations[key] for key in ours})
     why, requested = _decide(settings, item)
     if why != "selected":
+        if changes and why == "not selected" and settings.select.mode == "OptIn":
+            notes.append(_note_unasked(next(key for key in ours if key != OPT_IN)))
         return Selection(None, why, tuple(notes))
     if notes:
         return Selection(None, "invalid", tuple(notes))
@@ -60,6 +62,11 @@ def options_for(settings: Settings, item: Head) -> Selection:
     if "group_topology_keys" in changes:
         changes["group_topology_keys"] = {**options.group_topology_keys, **changes["group_topology_keys"]}
     return Selection(options._replace(**changes), why)
+
+
+def _note_unasked(key: str) -> Note:
+    message = f"{key} says how the gang is formed, and nothing asks for one"
+    return Note("annotation-without-gang", ("metadata", "annotations", key), message, hint=f'Add {OPT_IN}: "true".')
 
 
 @cache
