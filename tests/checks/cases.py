@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from krmfn.checks import gitops, operator, scheduler
+from krmfn.checks.stages import check_stages
 from krmfn.config import Settings, read_settings
 from krmfn.findings import Finding
 from krmfn.gangs import survey
@@ -55,5 +55,5 @@ def find_all(case: Case) -> list[Finding]:
     found = survey(case.items, case.settings)
     members, _ = count_members(found.present, case.settings)
     asking = [item for asked in found.asked for item in asked.items]
-    arguments = (case.items, members, case.old, case.settings, asking)
-    return [finding for stage in (scheduler, operator, gitops) for finding in stage.check(*arguments)]
+    stages = ("scheduler", "operator", "gitops")
+    return list(check_stages(stages, case.items, members, case.old, case.settings, asking))

@@ -5,7 +5,7 @@ Order of apply, names that a prefix broke, deletion and recreation, functions th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check, run
@@ -13,8 +13,7 @@ from krmfn.checks.rule import Check, run
 if TYPE_CHECKING:
     from krmfn.checks.census import Census
     from krmfn.config import Settings
-    from krmfn.findings import Finding, Member
-    from krmfn.krm.item import Item
+    from krmfn.findings import Finding
 
 
 def list_checks() -> tuple[Check, ...]:
@@ -30,16 +29,3 @@ def find_all(census: Census, settings: Settings) -> Iterator[Finding]:
 
     yield from run(list_checks(), census, settings)
     yield from find_problems(census)
-
-
-def check(
-    objects: Sequence[Item],
-    members: Sequence[Member],
-    old: Sequence[Item] | None,
-    settings: Settings,
-    asking: Sequence[Item] = (),
-) -> Iterator[Finding]:
-    """This stage alone; see `stages.check_stages`."""
-    from krmfn.checks.stages import check_stages
-
-    yield from check_stages(("gitops",), objects, members, old, settings, asking)

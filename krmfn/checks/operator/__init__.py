@@ -6,7 +6,7 @@ when resources, groups and links are looked at together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check, run
@@ -14,8 +14,7 @@ from krmfn.checks.rule import Check, run
 if TYPE_CHECKING:
     from krmfn.checks.census import Census
     from krmfn.config import Settings
-    from krmfn.findings import Finding, Member
-    from krmfn.krm.item import Item
+    from krmfn.findings import Finding
 
 
 def list_checks() -> tuple[Check, ...]:
@@ -29,16 +28,3 @@ def list_checks() -> tuple[Check, ...]:
 def find_all(census: Census, settings: Settings) -> Iterator[Finding]:
     """The findings of this stage."""
     yield from run(list_checks(), census, settings)
-
-
-def check(
-    objects: Sequence[Item],
-    members: Sequence[Member],
-    old: Sequence[Item] | None,
-    settings: Settings,
-    asking: Sequence[Item] = (),
-) -> Iterator[Finding]:
-    """This stage alone; see `stages.check_stages`."""
-    from krmfn.checks.stages import check_stages
-
-    yield from check_stages(("operator",), objects, members, old, settings, asking)
