@@ -126,7 +126,7 @@ def test_dropped_field() -> None:
 
 
 def live(value: dict[str, Any], **meta: Any) -> dict[str, Any]:
-    copy = json.loads(json.dumps(value))
+    copy: dict[str, Any] = json.loads(json.dumps(value))
     copy["metadata"].update(
         uid="0b5a", resourceVersion="77", creationTimestamp="2026-01-01T00:00:00Z", generation=4, **meta
     )
@@ -229,7 +229,7 @@ def test_never_raises(data: st.DataObject) -> None:
     verdicts = [validate_create(value, record["release"], gates)]
     for mode in ("apply", "server-side-apply", "replace"):
         if isinstance(value, dict):
-            verdicts.append(validate_update(value, old, record["release"], gates, mode))  # type: ignore[arg-type]
+            verdicts.append(validate_update(value, old, record["release"], gates, mode))
     for verdict in verdicts:
         if verdict is not None:
             assert bool(verdict.message) != verdict.accepted
