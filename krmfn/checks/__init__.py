@@ -9,8 +9,8 @@
 
 **How to add a rule** to one of the last three: open the topic's file (or add one, under 300 lines, and name it in the
 package's `list_checks`); write a function `(census, settings) -> Iterator[Finding]` that yields nothing when all is
-well; append a `Check(Rule(...), function)` row to `CHECKS` in that file; put the smallest manifest that triggers it into
-`tests/checks/cases/<rule id>/bad.yaml` and the nearest one that does not into `good.yaml`; run
+well; append a `Check(Rule(...), function)` row to `CHECKS` in that file; put the smallest manifest that triggers it
+into `tests/checks/cases/<rule id>/bad.yaml` and the nearest one that does not into `good.yaml`; run
 `python -m krmfn.catalogue docs/rules` for the page. A message gives the value, the bound and the way out; the hint is
 one sentence that says what to do. Ids are permanent.
 
