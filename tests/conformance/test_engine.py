@@ -125,7 +125,7 @@ def test_dropped_field() -> None:
     assert findings(items(claims)) == []
 
 
-def given(verdict: Verdict | None) -> Verdict:
+def told(verdict: Verdict | None) -> Verdict:
     """The answer, which there has to be."""
     assert verdict is not None
     return verdict
@@ -143,9 +143,9 @@ def live(value: dict[str, Any], **meta: Any) -> dict[str, Any]:
 
 def test_old_from_a_cluster() -> None:
     """What the server wrote there is not taken for something that Git had said."""
-    assert given(validate_update(GROUP, live(GROUP), "1.37", GATES)).accepted
+    assert told(validate_update(GROUP, live(GROUP), "1.37", GATES)).accepted
     noted = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(GROUP)}
-    assert given(validate_update(GROUP, live(GROUP, annotations=noted), "1.37", GATES)).accepted
+    assert told(validate_update(GROUP, live(GROUP, annotations=noted), "1.37", GATES)).accepted
     edited = live(GROUP)
     verdict = validate_update(edited, live(GROUP), "1.37", GATES, "replace")
     assert verdict is not None
@@ -170,11 +170,11 @@ def test_old_that_the_server_refuses() -> None:
     kind = kind_of(bad, "1.37", GATES)
     assert kind is not None
     assert hold(kind, bad) is None
-    assert given(validate_update(GROUP, bad, "1.37", GATES)).code == 201
+    assert told(validate_update(GROUP, bad, "1.37", GATES)).code == 201
 
 
 def test_gates_that_are_off() -> None:
-    assert given(validate_create(GROUP, "1.37", {})).code == 404
+    assert told(validate_create(GROUP, "1.37", {})).code == 404
     assert validate_create({"kind": "ConfigMap", "apiVersion": "v1"}, "1.37", GATES) is None
 
 
@@ -267,6 +267,6 @@ def test_deep_nesting_is_refused() -> None:
     for _ in range(400):
         deep = {"name": "a", "compositePodGroupTemplates": [deep]}
     workload = {**GROUP, "kind": "Workload", "spec": deep}
-    assert given(validate_create(workload, "1.37", GATES)).code in (400, 422)
+    assert told(validate_create(workload, "1.37", GATES)).code in (400, 422)
     deep["compositePodGroupTemplates"].append({"b": 1})
-    assert given(validate_create(workload, "1.37", GATES)).code == 400
+    assert told(validate_create(workload, "1.37", GATES)).code == 400
