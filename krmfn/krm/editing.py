@@ -16,7 +16,7 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.krm.removing import remove_element, remove_entry
 from krmfn.krm.replacing import insert_element, insert_entry, replace_child
 from krmfn.krm.sharing import find_path_to, find_user, list_anchored, walk
-from krmfn.krm.styling import detect_style
+from krmfn.krm.style import Style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection
 
@@ -27,11 +27,11 @@ REMOVED: Any = object()
 class Editor:
     """One edit. `used_outside` tells whether an anchor of this text is used behind it."""
 
-    def __init__(self, text: str, root: Node, json: bool, newline: str, used_outside: Callable[[str], bool]) -> None:
-        """`newline` is the line break of the file."""
+    def __init__(self, text: str, root: Node, style: Style, used_outside: Callable[[str], bool]) -> None:
+        """`style` is that of the whole object, of which `text` may be a part."""
         self.text = text
         self.root = root
-        self.style = detect_style(text, root, json, newline)
+        self.style = style
         self.used_outside = used_outside
         self.edits: list[tuple[int, int, str]] = []
         #: Whether something is taken out.

@@ -213,7 +213,7 @@ class Item:
 
             return edit_copy(old, path, 0, value)
 
-        reading.edit(plan, None if shared else repeat)
+        reading.edit(path, plan, None if shared else repeat)
         self._ref = None
 
     @property

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from krmfn.krm.blocks import Cut
     from krmfn.krm.editing import Editor
     from krmfn.krm.item import Item
     from krmfn.krm.nodes import Node
+    from krmfn.krm.paths import Path
     from krmfn.krm.source import Source
 
 _NOTHING: Any = object()
@@ -31,7 +33,7 @@ _GROWTH = 6
 class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
-    __slots__ = ("_owner", "_passing", "_root", "_source", "_text", "_value", "edits", "touched")
+    __slots__ = ("_cut", "_owner", "_passing", "_root", "_source", "_text", "_value", "edits", "touched")
 
     def __init__(self, owner: Item, source: Source, text: str | None = None, value: Any = _NOTHING) -> None:
         """Nothing is parsed yet; `text` and `value` are given where they are not those of the source."""
@@ -40,6 +42,8 @@ class Reading:
         self._text = text
         self._root: Any = _NOTHING
         self._value: Any = value
+        #: Where the text can be read and edited in parts.
+        self._cut: Cut | None = None
         #: Whether the value is forgotten with the tree.
         self._passing = False
         self.touched = False
@@ -76,6 +80,10 @@ class Reading:
 
     def _hold(self, root: Node | None) -> None:
         self._root = root
+        self._queue()
+
+    def _queue(self) -> None:
+        """Be forgotten when others have been used."""
         _recent.append(self)
         if len(_recent) > _KEPT:
             _recent.pop(0).forget()
@@ -92,15 +100,27 @@ class Reading:
     def value(self) -> Any:
         """The plain value of the text with all edits."""
         if self._value is _NOTHING:
-            from krmfn.krm.values import to_value
-
             self.flush()
-            self._value = to_value(self._tree(), self.text, self._owner.first_line())
-            source, size = self._source, _GROWTH * len(self.text)
+            source, size = self._source, _GROWTH * self._read_value()
             self._passing = source.kept + size > len(source.data) + _ROOM
             if not self._passing:
                 source.kept += size
         return self._value
+
+    def _read_value(self) -> int:
+        """Make the value of the text, in parts where the whole will hardly be needed; gives the characters read."""
+        if self._root is _NOTHING and self._owner.frame.heads is not None:
+            from krmfn.krm.blocks import read_in_parts
+
+            parts = read_in_parts(self.text, self._owner.frame.pad)
+            if parts is not None:
+                self._value, self._cut, size = parts
+                self._queue()
+                return size
+        from krmfn.krm.values import to_value
+
+        self._value = to_value(self._tree(), self.text, self._owner.first_line())
+        return len(self.text)
 
     def flush(self) -> None:
         """Splice the pending edits into the text."""
@@ -111,14 +131,17 @@ class Reading:
                 parts += [self.text[done:offset], new]
                 done = offset + length
             self._text = "".join(parts) + self.text[done:]
+            if self._cut is not None and any(edit[0] <= self._cut.offset for edit in self.edits):
+                self._cut = None
             self.edits = []
             self._root = _NOTHING
 
-    def edit(self, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
-        """Make an edit. `repeat` makes the same edit in a plain value, None where the value has to be read again."""
+    def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
+        """Make an edit at or below `path`. `repeat` makes the same edit in a plain value, None where the value has to
+        be read again."""
         simple = True
         while True:
-            editor, done = self._plan(plan)
+            editor, done = self._plan(path, plan)
             if self.edits and (not done or editor.removes or not editor.edits or _meet(self.edits, editor.edits)):
                 self.flush()  # planned without regard to earlier edits: once more, on the new text
                 continue
@@ -132,21 +155,40 @@ class Reading:
         if self._value is not _NOTHING:
             self._value = repeat(self._value) if repeat is not None and simple else _NOTHING
 
-    def _plan(self, plan: Callable[[Editor], bool]) -> tuple[Editor, bool]:
-        from krmfn.krm.editing import Editor
-
-        frame = self._owner.frame
+    def _plan(self, path: Path, plan: Callable[[Editor], bool]) -> tuple[Editor, bool]:
         while True:
-            root = self._tree()
-            if root is None:
-                raise EditRefused("there is no object")
-            editor = Editor(self.text, root, frame.json, frame.source.newline, self._is_used)
+            editor, offset = self._make_editor(path)
             try:
-                return editor, plan(editor)
+                done = plan(editor)
             except EditRefused:
                 if not self.edits:
                     raise
                 self.flush()  # an earlier edit may have made the place
+            else:
+                if offset:
+                    editor.edits = [(start + offset, length, text) for start, length, text in editor.edits]
+                return editor, done
+
+    def _make_editor(self, path: Path) -> tuple[Editor, int]:
+        """An editor of the part that holds `path`, and where that part begins."""
+        from krmfn.krm.editing import Editor
+
+        frame = self._owner.frame
+        if self._cut is not None and len(path) > 1 and path[0] == "spec" and self._root is _NOTHING:
+            from krmfn.krm.blocks import find_block, style_of
+
+            text = self.text[self._cut.offset :]
+            block = find_block(text)
+            if block is not None:
+                style = style_of(self._cut, block, frame.source.newline)
+                return Editor(text, block.root, style, self._is_used), self._cut.offset
+        root = self._tree()
+        if root is None:
+            raise EditRefused("there is no object")
+        from krmfn.krm.styling import detect_style
+
+        style = detect_style(self.text, root, frame.json, frame.source.newline)
+        return Editor(self.text, root, style, self._is_used), 0
 
     def _is_used(self, anchor: str) -> bool:
         """Whether another object behind this one may use an anchor."""
