@@ -5,10 +5,12 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
+from krmfn.config.selection import PREFIX, Selection
 from krmfn.findings import Finding
+from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.names import name_gang
@@ -52,14 +54,13 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     and name, so that the order of the files does not show.
     """
     items = tuple(items)
-    present = tuple(
-        item for item in items if (item.ref.group, item.kind) in SOURCES and item.annotations.get(LOCAL) != "true"
-    )
+    present = tuple(item for item in _list_sources(items) if not _is_local(item))
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
-    alone_or_joined: dict[tuple[str, str] | int, list[_Wish]] = {}
-    for index, item in enumerate(present):
-        chosen = options_for(settings, item)
+    gangs: list[Asked | list[_Wish]] = []
+    joined: dict[tuple[str, str], list[_Wish]] = {}
+    for item in present:
+        chosen = _choose(settings, item)
         findings += [Finding(item, note) for note in chosen.notes]
         if chosen.options is None:
             if chosen.why == "not selected" and settings.select.mode == "Explicit":
@@ -69,10 +70,43 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
         findings += [Finding(item, note) for note in reading.notes]
         if reading.group is not None:
             name = chosen.options.gang_group
-            key = (item.namespace, name) if name else index
-            alone_or_joined.setdefault(key, []).append(_Wish(item, chosen.options, reading.group))
-    asked = tuple(_ask(wishes) for wishes in alone_or_joined.values())
+            wish = _Wish(item, chosen.options, reading.group)
+            if not name:
+                gangs.append(_ask([wish]))  # at once, while what was read is at hand
+                continue
+            key = (item.namespace, name)
+            if key not in joined:
+                joined[key] = []
+                gangs.append(joined[key])
+            joined[key].append(wish)
+    asked = tuple(gang if isinstance(gang, Asked) else _ask(gang) for gang in gangs)
     return Survey(asked, present, tuple(findings), tuple(undecided))
+
+
+def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
+    """The items of kinds that can become gangs."""
+    known: dict[tuple[str, str], bool] = {}
+    for item in items:
+        ref = item.ref
+        kind = (ref.api_version, ref.kind)
+        if kind not in known:
+            known[kind] = (ref.group, ref.kind) in SOURCES
+        if known[kind]:
+            yield item
+
+
+def _is_local(item: Item) -> bool:
+    return may_hold(item, LOCAL.encode()) and item.annotations.get(LOCAL) == "true"
+
+
+def _choose(settings: Settings, item: Item) -> Selection:
+    """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
+    select = settings.select
+    if not may_hold(item, PREFIX.encode()) and not item.api_version.startswith("ray.io/"):
+        selected = select.selector.matches(item) if select.selector is not None else select.mode == "All"
+        if not selected:
+            return Selection(None, "not selected")
+    return options_for(settings, item)
 
 
 def _ask(wishes: list[_Wish]) -> Asked:

@@ -42,8 +42,9 @@ def _usual_word(text: str) -> str:
     word = _USUAL.get(text)
     if word is None:
         word = text if is_plain(text) else quote(text)
-        if len(_USUAL) < 4096:
-            _USUAL[text] = word
+        if len(_USUAL) >= 4096:
+            _USUAL.clear()  # names come once, and must not keep the usual words out
+        _USUAL[text] = word
     return word
 
 

@@ -16,7 +16,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.names import operator_names
 from krmfn.reconcile.ledger import Ledger
-from krmfn.reconcile.links import is_name, unlink
+from krmfn.reconcile.links import is_name, may_be_linked, unlink
 from krmfn.reconcile.marked import Identity, Marked, identify
 from krmfn.reconcile.placing import rename
 from krmfn.reconcile.updates import update
@@ -214,10 +214,12 @@ class _Run:
 
 def _link(item: Item, links: Sequence[Link], ours: set[str]) -> None:
     """Set the links, and take out every other one to something of ours."""
+    linked = may_be_linked(item)
     for link in links:
         if item.get(link.path) != link.value:
             item.set(link.path, link.value)
-    unlink(item, ours, {link.path for link in links})
+    if linked:
+        unlink(item, ours, {link.path for link in links})
 
 
 def _identity_of(value: dict[str, Any]) -> Identity:

@@ -8,7 +8,6 @@ from krmfn.krm.item import Item
 from krmfn.names import name_gang
 from krmfn.reconcile.links import find_sites
 from krmfn.reconcile.marked import (
-    GENERATED,
     Claim,
     Identity,
     Marked,
@@ -16,6 +15,7 @@ from krmfn.reconcile.marked import (
     Renaming,
     claim_all,
     identify,
+    is_generated_kind,
     previous_names,
     read_marks,
 )
@@ -36,7 +36,7 @@ class Ledger:
         self.foreign = {
             identity: item
             for item in items
-            if (identity := identify(item.ref))[:2] in GENERATED and identity not in self._by_identity
+            if is_generated_kind(item) and (identity := identify(item.ref)) not in self._by_identity
         }
         self._taken = {(identity.namespace, identity.name) for identity in self.foreign}
         self.owners = Owners(items, self.marked, [owner for gang in gangs for owner in gang.owners])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
@@ -12,6 +13,8 @@ from krmfn.targets.marks import POD_GROUP_LABEL
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _SCHEDULER: Final = "volcano"
+#: Every link is below one of these.
+_WORDS: Final = (b"schedulingGroup", b"workloadRef", GROUP_NAME.encode())
 
 
 class Site(NamedTuple):
@@ -29,14 +32,15 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
     """
     if isinstance(value, list):
         for index, entry in enumerate(value):
-            yield from find_sites(entry, (*path, index))
-    if not isinstance(value, Mapping):
+            if isinstance(entry, dict | list):
+                yield from find_sites(entry, (*path, index))
+    if not isinstance(value, dict):
         return
     spec = value.get("spec")
-    if isinstance(spec, Mapping):
+    if isinstance(spec, dict):
         yield from _sites_of_pod(value, spec, path)
     for key, entry in value.items():
-        if isinstance(entry, Mapping | list):
+        if isinstance(entry, dict | list):
             yield from find_sites(entry, (*path, key))
 
 
@@ -45,7 +49,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         return
     for field, key in (("schedulingGroup", "podGroupName"), ("workloadRef", "name")):
         link = spec.get(field)
-        if isinstance(link, Mapping) and isinstance(link.get(key), str):
+        if isinstance(link, dict) and isinstance(link.get(key), str):
             whole = (*path, "spec", field)
             yield Site((*whole, key), link[key], (whole,))
     metadata = _mapping(template.get("metadata"))
@@ -62,12 +66,17 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     """What people write where a mapping belongs may be anything."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
     return path[-1] in {"podGroupName", GROUP_NAME} or path[-2:] == ("workloadRef", "name")
+
+
+def may_be_linked(item: Item) -> bool:
+    """Whether the text of an item, as it was read, leaves it open that links stand in it."""
+    return any(may_hold(item, word) for word in _WORDS)
 
 
 def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> None:

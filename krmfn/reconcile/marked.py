@@ -25,6 +25,7 @@ GENERATED: Final = frozenset(
         ("scheduling.volcano.sh", "PodGroup"),
     }
 )
+_KINDS: Final = frozenset(kind for _, kind in GENERATED)
 _PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
 
 
@@ -72,6 +73,11 @@ class Claim(NamedTuple):
     renaming: Renaming | None = None
 
 
+def is_generated_kind(item: Item) -> bool:
+    """Whether targets generate objects of an item's kind."""
+    return item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
+
+
 def identify(ref: ResourceRef) -> Identity:
     """The identity behind a reference."""
     return Identity(ref.group, ref.kind, ref.namespace, ref.name)
@@ -86,9 +92,9 @@ def read_marks(items: Iterable[Item]) -> list[Marked]:
     """The generated objects among `items`. The annotation decides: the label is overwritten by many kustomizations."""
     found = []
     for item in items:
-        identity = identify(item.ref)
-        if identity[:2] not in GENERATED:
+        if not is_generated_kind(item):
             continue
+        identity = identify(item.ref)
         sources = _read_sources(item.annotations.get(GENERATED_FROM, ""))
         if sources:
             names = frozenset((item.name, *previous_names(item)))
@@ -120,7 +126,10 @@ class Owners:
         kinds |= {(owner.group, owner.kind) for owner in owners}
         self.items: dict[Identity, Item] = {}
         self._named: dict[Source, list[Identity]] = {}
+        names = {kind for _, kind in kinds}
         for item in items:
+            if item.kind not in names:
+                continue
             identity = identify(item.ref)
             if identity[:2] in kinds and identity not in self.items:
                 self.items[identity] = item

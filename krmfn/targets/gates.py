@@ -49,12 +49,13 @@ def needed_gates(release: str, objects: Iterable[Mapping[str, Any]]) -> tuple[st
 
 
 def _collect(value: Any, into: set[str]) -> None:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         into.update(value)
-        for child in value.values():
-            _collect(child, into)
-    elif isinstance(value, list):
-        for child in value:
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for child in value:
+        if isinstance(child, dict | list):
             _collect(child, into)
 
 
