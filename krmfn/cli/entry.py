@@ -11,9 +11,16 @@ PLAIN = ("validate",)
 
 def main(words: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
+    import gc
+
     from krmfn.krm import guard
 
-    return guard(lambda: _run(words))
+    # What a command reads stays until its end and has no cycles worth a search: that would take a third of the time.
+    gc.disable()
+    try:
+        return guard(lambda: _run(words))
+    finally:
+        gc.enable()
 
 
 def _run(words: Sequence[str]) -> int:

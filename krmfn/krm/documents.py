@@ -11,6 +11,7 @@ from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json, looks_like_json
 from krmfn.krm.line_reading import read_lines
+from krmfn.krm.line_values import read_values
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
@@ -193,6 +194,10 @@ def _read_document(
 ) -> Part | None:
     """Read one YAML document: an object, a list of objects, or something else (None)."""
     text = source.text(begin, end)
+    item = None if "{{" in text else _read_plain_object(source, text, begin, end, index)
+    if item is not None:
+        item.frame.remarks = _find_remarks(source, before, begin)
+        return Part(before, end, [item], None)
     first_line = source.line(begin)
     try:
         root = read_lines(text) or compose(text, None, first_line)
@@ -208,6 +213,21 @@ def _read_document(
     frame = Sharing(source, begin, end).frame(index, json=False)
     frame.remarks = _find_remarks(source, before, begin)
     return _unpack(text, root, begin, (before, end), frame)
+
+
+def _read_plain_object(source: Source, text: str, begin: int, end: int, index: int) -> Item | None:
+    """An object of the plainest kind of YAML, read without a tree; None for everything else."""
+    value = read_values(text)
+    if value is None:
+        return None
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not api_version or not kind or not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    if kind.endswith("List") and "items" in value:
+        return None
+    item = Item(Sharing(source, begin, end).frame(index, json=False), begin, end)
+    item.adopt_value(value, len(text))
+    return item
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:

@@ -250,6 +250,10 @@ class Item:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
+    def adopt_value(self, value: dict[str, Any], size: int) -> None:
+        """Take over the value, which the reader has made of a text of `size` characters."""
+        self._read().adopt_value(value, size)
+
     def parse_text(self, text: str) -> Node | None:
         """Read a text that stands where this object does into nodes. Raises Unreadable."""
         frame = self.frame
@@ -259,14 +263,12 @@ class Item:
             return compose_json(text, 0, self.first_line())[0]
         from krmfn.krm.line_reading import read_lines
 
-        root = read_lines(text)
-        if root is not None:
+        if (root := read_lines(text)) is not None:
             return root
         from krmfn.krm.composing import compose
 
         find_anchor = frame.find_anchor
-        start = self.start
-        return compose(text, (lambda name: find_anchor(name, start)) if find_anchor else None, self.first_line())
+        return compose(text, (lambda name: find_anchor(name, self.start)) if find_anchor else None, self.first_line())
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""

@@ -1,8 +1,9 @@
 """Reads YAML of the plainest kind line by line into nodes; gives None for everything else.
 
 What kustomize, kpt and most people write is of that kind: ASCII, block style, plain keys, scalars on one line, literal
-blocks, `{}` and `[]`. The nodes are those that libyaml's events give (`composing`), several times faster and without
-importing a YAML library. Where a line is not of a form below, the answer is None: no guess is ever made.
+blocks, flow collections of plain words on one line. The nodes are those that libyaml's events give (`composing`),
+several times faster and without importing a YAML library. Where a line is not of a form below, the answer is None: no
+guess is ever made.
 """
 
 from __future__ import annotations
@@ -11,33 +12,47 @@ import re
 
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
-_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|\{{\}}|\[\]|\|[-+]?|{_PLAIN}"""
+_NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
+#: A scalar in a flow collection: its characters mean nothing there.
+_WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
+_FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
+_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|{_FLOW}|\|[-+]?|{_PLAIN}"""
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
-    rf"( *)((?:- +)*)(?:([A-Za-z_][A-Za-z0-9_./-]{{0,1000}}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
+    rf"( *)((?:- +)*)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
     rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?"
 )
+_PAIRS = re.compile(rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])")
 #: What this reader leaves to others: line breaks other than LF, tabs, controls.
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
-_MAX_DEPTH = 150
+MAX_DEPTH = 150
 
 
-class _Unusual(Exception):
+class Unusual(Exception):
     """The text is not of the plainest kind."""
 
 
 def read_lines(text: str) -> Node | None:
     """Read a block mapping; None where the text is not of the plainest kind."""
-    if not text.isascii() or _FOREIGN.search(text):
+    if not is_plain(text):
         return None
     try:
         return _Reader(text).read()
-    except _Unusual:
+    except Unusual:
         return None
+
+
+def is_plain(text: str) -> bool:
+    """Whether the text has no other characters than this reader knows."""
+    return text.isascii() and not _FOREIGN.search(text)
 
 
 #: Column of the line, column behind the dashes, key, value (or value alone), column of the value.
@@ -46,19 +61,30 @@ _Parts = tuple[int, int, str | None, str | None, int]
 _SEEN: dict[str, _Parts] = {}
 
 
-def _take_apart(raw: str) -> _Parts:
+def take_apart(raw: str) -> _Parts:
     """The parts of a line without its line break."""
     line = _LINE.fullmatch(raw)
     if line is None:
-        raise _Unusual
+        raise Unusual
     name, value, alone = line.group(3, 4, 5)
     if name is None and bool(line[2]) != (alone is not None):
-        raise _Unusual  # a dash without a value, or a value without a dash
+        raise Unusual  # a dash without a value, or a value without a dash
     start = line.start(5) if value is None else line.start(4)
     parts = (line.end(1), line.end(2), name, alone if value is None else value, start)
     if len(_SEEN) < 8192:
         _SEEN[raw] = parts
     return parts
+
+
+def split_flow(value: str) -> Iterator[re.Match[str]]:
+    """The pairs or elements of a flow collection: group 1 is the key if any, group 2 the scalar."""
+    return _PAIRS.finditer(value, 1)
+
+
+def _read_word(start: int, word: str) -> Scalar:
+    """A scalar of a flow collection."""
+    style = word[0] if word[0] in "'\"" else ""
+    return Scalar(start, start + len(word), None, None, word[1:-1] if style else word, style)
 
 
 class _Reader:
@@ -83,7 +109,7 @@ class _Reader:
             if stop < 0:
                 stop = size
             raw = text[position:stop]
-            parts = _SEEN.get(raw) or _take_apart(raw)
+            parts = _SEEN.get(raw) or take_apart(raw)
             column, content, name, value, offset = parts
             behind = stop + 1
             if name is None:
@@ -125,7 +151,7 @@ class _Reader:
             top = self.nodes[-1] if self.nodes else None
             if not (first and isinstance(top, Sequence) and self.columns[-1] == column and self.key is None):
                 if first and (not isinstance(top, Mapping) or self.key is None or self.columns[-1] > column):
-                    raise _Unusual
+                    raise Unusual
                 self.push(Sequence(start, start, None, None, False), column)
             first = False
             start += 1
@@ -139,7 +165,7 @@ class _Reader:
         top = self.nodes[-1] if self.nodes else None
         if not (isinstance(top, Mapping) and self.columns[-1] == column):
             if top is not None and (not isinstance(top, Mapping) or self.key is None or self.columns[-1] >= column):
-                raise _Unusual
+                raise Unusual
             self.push(Mapping(start, start, None, None, False), column)
         elif self.key is not None:
             self.put(Scalar(self.after, self.after, None, None, "", ""))
@@ -158,14 +184,14 @@ class _Reader:
                 nodes[-1].end = closed.end
 
     def push(self, node: Mapping | Sequence, column: int) -> None:
-        if len(self.nodes) > _MAX_DEPTH:
-            raise _Unusual
+        if len(self.nodes) > MAX_DEPTH:
+            raise Unusual
         if self.nodes:
             self.put(node)
         elif self.root is None:
             self.root = node
         else:
-            raise _Unusual
+            raise Unusual
         self.nodes.append(node)
         self.columns.append(column)
 
@@ -180,7 +206,7 @@ class _Reader:
             top.pairs.append((self.key, node))
             self.key = None
         else:
-            raise _Unusual
+            raise Unusual
 
     def read_value(self, start: int, value: str, position: int) -> int:
         """Put the value that begins at `start`; gives the offset of the next line."""
@@ -191,9 +217,16 @@ class _Reader:
         elif first == '"':
             self.put(Scalar(start, end, None, None, value[1:-1], '"'))
         elif first == "{":
-            self.put(Mapping(start, end, None, None, True))
+            mapping = Mapping(start, end, None, None, True)
+            for pair in split_flow(value):
+                key = Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], "")
+                mapping.pairs.append((key, _read_word(start + pair.start(2), pair[2])))
+            self.put(mapping)
         elif first == "[":
-            self.put(Sequence(start, end, None, None, True))
+            sequence = Sequence(start, end, None, None, True)
+            for pair in split_flow(value):
+                sequence.items.append(_read_word(start + pair.start(2), pair[2]))
+            self.put(sequence)
         elif first == "|":
             return self.read_literal(start, value[1:], position)
         else:
@@ -209,7 +242,7 @@ class _Reader:
             body += 1
         indent = body - position
         if text[body : body + 1] in ("", "\n") or indent <= (self.columns[-1] if self.columns else 0):
-            raise _Unusual
+            raise Unusual
         margin = " " * indent
         lines: list[str] = []
         last = 0
@@ -219,12 +252,12 @@ class _Reader:
                 lines.append("")
             elif not text.startswith(margin, position):
                 if not text[position : stop if stop >= 0 else size].strip():
-                    raise _Unusual
+                    raise Unusual
                 break
             else:
                 line = text[position + indent : stop if stop >= 0 else size]
                 if stop < 0 or not line.strip():
-                    raise _Unusual
+                    raise Unusual
                 lines.append(line)
                 last = len(lines)
             position = stop + 1
@@ -237,5 +270,5 @@ class _Reader:
     def finish(self) -> Node:
         self.close(-1, dash=False)
         if self.root is None:
-            raise _Unusual
+            raise Unusual
         return self.root

@@ -78,6 +78,13 @@ class Reading:
         self._hold(root)
         self.value()
 
+    def adopt_value(self, value: Any, size: int) -> None:
+        """Take over the value of a text of `size` characters."""
+        self._value = value
+        self._keep(size)
+        if self._passing:
+            self._queue()
+
     def _hold(self, root: Node | None) -> None:
         self._root = root
         self._queue()
@@ -101,11 +108,15 @@ class Reading:
         """The plain value of the text with all edits."""
         if self._value is _NOTHING:
             self.flush()
-            source, size = self._source, _GROWTH * self._read_value()
-            self._passing = source.kept + size > len(source.data) + _ROOM
-            if not self._passing:
-                source.kept += size
+            self._keep(self._read_value())
         return self._value
+
+    def _keep(self, size: int) -> None:
+        """Count what the value of a text of `size` characters takes, or mark it as passing."""
+        source = self._source
+        self._passing = source.kept + _GROWTH * size > len(source.data) + _ROOM
+        if not self._passing:
+            source.kept += _GROWTH * size
 
     def _read_value(self) -> int:
         """Make the value of the text, in parts where the whole will hardly be needed; gives the characters read."""

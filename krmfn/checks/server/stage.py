@@ -121,9 +121,17 @@ class _Judge:
 def may_repeat(text: str, value: Any) -> bool:
     """Whether a mapping in `text`, whose value is known, may have a key twice: False where counting colons proves that
     none has."""
-    if any(mark in text for mark in "*?\t\r") or text.count("{") != text.count("{}"):
-        return True  # aliases, keys without a colon
+    if any(mark in text for mark in "*?\t\r") or text.count("{") not in (text.count("{}"), _count_plain_flows(text)):
+        return True  # aliases, keys without a colon or a blank behind it
     return text.count(": ") + text.count(":\n") + text.endswith(":") != _count_keys(value)
+
+
+def _count_plain_flows(text: str) -> int:
+    """How many `{` begin a flow mapping whose keys are words with `: ` behind them, and nothing is nested in it."""
+    import re  # its memory of patterns makes this cheap from the second time on
+
+    pair = r"[A-Za-z_][A-Za-z0-9_./-]*: [A-Za-z0-9_./-]+"
+    return len(re.findall(rf"\{{(?:{pair}(?:, {pair})*)?\}}", text))
 
 
 def _count_keys(value: Any) -> int:
