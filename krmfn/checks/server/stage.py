@@ -135,9 +135,16 @@ def _count_plain_flows(text: str) -> int:
 
 
 def _count_keys(value: Any) -> int:
+    count = 0
     if isinstance(value, dict):
-        return len(value) + sum(_count_keys(item) for item in value.values() if isinstance(item, (dict, list)))
-    return sum(_count_keys(item) for item in value if isinstance(item, (dict, list))) if isinstance(value, list) else 0
+        count = len(value)
+        value = value.values()
+    elif not isinstance(value, list):
+        return 0
+    for item in value:
+        if isinstance(item, (dict, list)):
+            count += _count_keys(item)
+    return count
 
 
 def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
