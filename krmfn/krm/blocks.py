@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.line_reading import read_lines
-from krmfn.krm.nodes import Mapping, Node, Sequence
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.places import column
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.sharing import walk
 from krmfn.krm.style import Style
 from krmfn.krm.styling import detect_style
 from krmfn.krm.values import to_value
@@ -85,12 +85,16 @@ def style_of(cut: Cut, block: Block, newline: str) -> Style:
 
 
 def _measure(head: Mapping, text: str) -> int:
-    """The columns per level; 0 where lists in the head, or no field with fields, leave it open how the text looks."""
-    nested = any(isinstance(child, Mapping) and not child.flow and child.pairs for _, child in head.pairs)
-    if not nested or any(_is_list(node) for node in walk(head)):
-        return 0
-    return detect_style(text, head, False, "\n").step
-
-
-def _is_list(node: Node) -> bool:
-    return isinstance(node, Sequence) and not node.flow
+    """The columns per level, as `styling` finds them; 0 where lists in the head, or no field with fields, leave it open
+    how the text looks."""
+    step = 0
+    todo: list[Node] = [head]
+    while todo:
+        node = todo.pop()
+        if type(node) is Mapping:
+            if node.pairs and not node.flow and not step and node is not head:
+                step = column(text, node.pairs[0][0].start) - column(text, head.start)
+            todo += [child for _, child in reversed(node.pairs) if type(child) is not Scalar]
+        elif type(node) is Sequence and not node.flow:
+            return 0
+    return step

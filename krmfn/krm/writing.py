@@ -111,9 +111,10 @@ def _check_key(key: Any) -> str:
 
 def is_collection(value: Any) -> bool:
     """Whether a value is a mapping or a list (strings are neither)."""
-    if isinstance(value, str):
-        return False
-    return isinstance(value, dict | list | Mapping | Sequence)  # the plain ones first: they are cheap to tell
+    kind = type(value)
+    if kind is str or kind is dict or kind is list:  # the plain ones first: they are cheap to tell
+        return kind is not str
+    return isinstance(value, dict | list | Mapping | Sequence) and not isinstance(value, str)
 
 
 def write_flow(value: Any, style: Style = DEFAULT) -> str:
@@ -156,7 +157,7 @@ def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
     if not is_collection(value) or not value:
         return write_flow(value, style)
     break_line = style.newline + " " * indent
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return break_line.join(write_entry(key, child, style, indent) for key, child in value.items())
     return break_line.join("- " + write_block(child, style, indent + 2) for child in value)
 
@@ -169,8 +170,10 @@ def write_entry(key: Any, value: Any, style: Style, indent: int) -> str:
 
 def write_after_colon(value: Any, style: Style, indent: int) -> str:
     """Spell what follows the colon of a block mapping: a blank and a scalar, or a line break and a block."""
+    if type(value) is str and not style.json:
+        return " " + _usual_word(value)
     if not value or not is_collection(value):
         return " " + (_usual_word(value) if not style.json and isinstance(value, str) else write_flow(value, style))
-    wide = style.wide or isinstance(value, Mapping)
+    wide = style.wide or isinstance(value, dict | Mapping)
     inner = indent + (style.step if wide else 0)
     return style.newline + " " * inner + write_block(value, style, inner)
