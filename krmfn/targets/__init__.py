@@ -6,7 +6,7 @@ One file per target. To add one:
    `layout.lay_out` gives the tree with all names, `flat.flatten` the list of groups where there are no trees,
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
    note; refuse with a note of severity error that says the way out (`workload.blame` then drops the objects).
-2. Name it in TARGETS below. The key is the release, or the scheduler's name in the configuration.
+2. Name it in _MODULES below. The key is the release, or the scheduler's name in the configuration.
 3. Add its gates to `gates.py`, its rules to `rules.py`, its paths to `krmfn/kustomize_names.py`, the fields that it
    writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets in the table.
@@ -16,10 +16,9 @@ A target knows no source and no check.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from krmfn.targets import kubernetes_1_35, kubernetes_1_36, kubernetes_1_37, volcano
 from krmfn.targets.emission import Emission, Gang, Link, Target
 
 if TYPE_CHECKING:
@@ -27,9 +26,34 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGETS", "Emission", "Gang", "Link", "Target", "choose_target", "emit"]
 
-TARGETS: Final[Mapping[str, Target]] = {
-    module.TARGET.name: module.TARGET for module in (kubernetes_1_35, kubernetes_1_36, kubernetes_1_37, volcano)
+#: Key of the target -> its module here.
+_MODULES: Final = {
+    "1.35": "kubernetes_1_35",
+    "1.36": "kubernetes_1_36",
+    "1.37": "kubernetes_1_37",
+    "Volcano": "volcano",
 }
+
+
+class _Targets(Mapping[str, Target]):
+    """The targets by key, each imported when it is asked for: a run needs one, or none."""
+
+    def __getitem__(self, key: str) -> Target:
+        module = __import__(f"{__name__}.{_MODULES[key]}", fromlist=["TARGET"])
+        target: Target = module.TARGET
+        return target
+
+    def __contains__(self, key: object) -> bool:
+        return key in _MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+TARGETS: Final[Mapping[str, Target]] = _Targets()
 
 
 def choose_target(settings: Settings) -> Target:
