@@ -21,16 +21,16 @@ _PLAIN = (
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
-#: A scalar in a flow collection: its characters mean nothing there.
-_WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
-_FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
-_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|{_FLOW}|\|[-+]?|{_PLAIN}"""
+_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
     rf"( *)((?:- +)*)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
     rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?"
 )
-_PAIRS = re.compile(rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])")
+#: A scalar in a flow collection: its characters mean nothing there.
+_WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
+_FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
+_PAIRS = rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])"
 #: What this reader leaves to others: line breaks other than LF, tabs, controls.
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
 MAX_DEPTH = 150
@@ -67,6 +67,10 @@ def take_apart(raw: str) -> _Parts:
     if line is None:
         raise Unusual
     name, value, alone = line.group(3, 4, 5)
+    some = value or alone or ""
+    # Compiled when it is needed, which costs as much as reading a file.
+    if some[:1] in ("{", "[") and len(some) > 2 and not re.fullmatch(_FLOW, some):
+        raise Unusual
     if name is None and bool(line[2]) != (alone is not None):
         raise Unusual  # a dash without a value, or a value without a dash
     start = line.start(5) if value is None else line.start(4)
@@ -78,7 +82,7 @@ def take_apart(raw: str) -> _Parts:
 
 def split_flow(value: str) -> Iterator[re.Match[str]]:
     """The pairs or elements of a flow collection: group 1 is the key if any, group 2 the scalar."""
-    return _PAIRS.finditer(value, 1)
+    return re.compile(_PAIRS).finditer(value, 1) if len(value) > 2 else iter(())
 
 
 def _read_word(start: int, word: str) -> Scalar:

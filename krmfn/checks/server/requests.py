@@ -17,7 +17,6 @@ from krmfn.checks.server.jobs import fill_job, select_own_pods
 from krmfn.checks.server.kinds import Kind
 from krmfn.checks.server.objectmeta import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
-from krmfn.checks.server.reader import BadJson, read_json
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.strategy import (
     STORED_UID,
@@ -87,6 +86,8 @@ def create(
 
 def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
     """POST of an exact body."""
+    from krmfn.checks.server.reader import BadJson, read_json  # manifests never need it
+
     try:
         value = read_json(body)
     except BadJson as error:
