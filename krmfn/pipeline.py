@@ -18,6 +18,7 @@ from krmfn.krm.results import Result
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.findings import Member
     from krmfn.gangs import Survey
     from krmfn.reconcile import Addition, Wanted
 
@@ -94,14 +95,18 @@ def find_all(
         return
     from krmfn.checks.stages import check_stages
     from krmfn.gangs import survey
-    from krmfn.members import count_members, is_severe
 
     found = survey(items, settings)
-    members, notes = count_members(found.present, settings)
-    asking = {id(item) for asked in found.asked for item in asked.items}
-    for finding in notes:
-        if id(finding.item) not in asking and (id(finding.item), finding.note.path) not in told and is_severe(finding):
-            yield finding
+    members: Sequence[Member] = ()
+    if found.present:
+        from krmfn.members import count_members, is_severe
+
+        members, notes = count_members(found.present, settings)
+        asking = {id(item) for asked in found.asked for item in asked.items}
+        for finding in notes:
+            known = id(finding.item) in asking or (id(finding.item), finding.note.path) in told
+            if not known and is_severe(finding):
+                yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     yield from found.findings if is_complete(items) else _write(found, settings)[1]
     yield from check_stages(

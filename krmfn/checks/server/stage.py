@@ -121,8 +121,11 @@ class _Judge:
 def may_repeat(text: str, value: Any) -> bool:
     """Whether a mapping in `text`, whose value is known, may have a key twice: False where counting colons proves that
     none has."""
-    if any(mark in text for mark in "*?\t\r") or text.count("{") not in (text.count("{}"), _count_plain_flows(text)):
-        return True  # aliases, keys without a colon or a blank behind it
+    if "*" in text or "?" in text or "\t" in text or "\r" in text:
+        return True  # aliases, keys without a colon
+    flows = text.count("{")
+    if flows and flows != text.count("{}") and flows != _count_plain_flows(text):
+        return True  # keys without a colon or a blank behind it
     return text.count(": ") + text.count(":\n") + text.endswith(":") != _count_keys(value)
 
 
