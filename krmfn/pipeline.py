@@ -61,7 +61,9 @@ def complete(items: Sequence[Item], settings: Settings) -> tuple[list[Item], tup
 
 def is_complete(items: Iterable[Item]) -> bool:
     """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
-    return any(item.ref.group in GENERATED_GROUPS and _MARK in item.annotations for item in items)
+    from krmfn.checks.marks import GENERATED_FROM
+
+    return any(item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in items)
 
 
 def validate(
@@ -160,5 +162,4 @@ def _has_generated(items: Iterable[Item]) -> bool:
     return any(item.ref.group in GENERATED_GROUPS for item in items)
 
 
-_MARK = "krmfn.dev/generated-from"
 GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")

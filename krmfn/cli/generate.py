@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.checks.marks import GENERATED_FROM
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
@@ -30,7 +31,6 @@ OPTIONS = (
     Option(("--fail-on-change",), "With --write: exit with 1 when a file was changed, for hooks.", False, flag=True),
     *COMMON,
 )
-_MARK = "krmfn.dev/generated-from"
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -71,6 +71,6 @@ def _list_companions(paths: Iterable[str]) -> list[str]:
 
 def _print_generated(manifests: Manifests, outcome: Outcome) -> None:
     gone = {id(item) for item in outcome.removed}
-    kept = [item.value for item in manifests.items if _MARK in item.annotations and id(item) not in gone]
+    kept = [item.value for item in manifests.items if GENERATED_FROM in item.annotations and id(item) not in gone]
     values = [*kept, *(addition.value for addition in outcome.added)]
     sys.stdout.buffer.write(join([Item.new(value).text.encode() for value in values]))
