@@ -12,13 +12,13 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from krmfn.checks.gates import complete
 from krmfn.config import ConfigError, read_settings
-from krmfn.files import InputMissing, read_paths
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import STAGES
+from krmfn.releases.gates import complete
 from krmfn.reports import order, render
+from krmfn.workspace.files import InputMissing, read_paths
 
 __all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krmfn.findings import Rule
+    from krmfn.model.findings import Rule
 
 
 def _configuration() -> Iterable[Rule]:
@@ -38,7 +38,7 @@ def _reading() -> Iterable[Rule]:
 
 
 def _files() -> Iterable[Rule]:
-    from krmfn.manifests import RULES
+    from krmfn.workspace.manifests import RULES
 
     return RULES
 

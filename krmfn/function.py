@@ -57,7 +57,7 @@ def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
     for item in outcome.removed:
         resources.remove(item)
     if outcome.added:
-        from krmfn.placement import place_in_package
+        from krmfn.reconcile.placement import place_in_package
 
         for item in place_in_package(outcome.added, resources.items):
             resources.append(item)

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from krmfn.findings import Finding, to_result
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Result
+from krmfn.model.findings import Finding, to_result
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.findings import Member
-    from krmfn.gangs import Survey
+    from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
+    from krmfn.survey.gangs import Survey
 
 STAGES = ("server", "scheduler", "operator", "gitops")
 
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out."""
-    from krmfn.gangs import survey
+    from krmfn.survey.gangs import survey
 
     found = survey(items, settings)
     if not found.present and not _has_generated(items):
@@ -61,7 +61,7 @@ def complete(items: Sequence[Item], settings: Settings) -> tuple[list[Item], tup
 
 def is_complete(items: Iterable[Item]) -> bool:
     """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
-    from krmfn.checks.marks import GENERATED_FROM
+    from krmfn.model.marks import GENERATED_FROM
 
     return any(item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in items)
 
@@ -96,12 +96,12 @@ def find_all(
     if not set(stages) - {"server"}:
         return
     from krmfn.checks.stages import check_stages
-    from krmfn.gangs import survey
+    from krmfn.survey.gangs import survey
 
     found = survey(items, settings)
     members: Sequence[Member] = ()
     if found.present:
-        from krmfn.members import count_members, is_severe
+        from krmfn.survey.counting import count_members, is_severe
 
         members, notes = count_members(found.present, settings)
         asking = {id(item) for asked in found.asked for item in asked.items}
@@ -124,7 +124,7 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
 
         result = to_result(finding, RULES[finding.note.rule])
         if edits:
-            from krmfn.fixes import find_edit
+            from krmfn.reconcile.fixes import find_edit
 
             result = result._replace(edit=find_edit(finding))
         results.append(result)
@@ -136,7 +136,7 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     findings = list(found.findings)
     if not found.asked:
         return [], findings
-    from krmfn.origins import check_generated
+    from krmfn.checks.generated import check_generated
     from krmfn.reconcile import Wanted
     from krmfn.targets import choose_target
     from krmfn.targets.gates import note_gates

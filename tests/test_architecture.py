@@ -15,17 +15,31 @@ OURS = [
     p for d in ("krmfn", "tests", "benchmarks", "conformance", "examples", "release") for p in (ROOT / d).rglob("*.py")
 ]
 
-#: Parts of the package, and the parts that each may import besides itself. What is not listed may import every part.
-ARROWS = {
-    "tree": {"krm"},  # for the base of records alone
-    "krm": set[str](),
-    "schemastore": set[str](),
-    "sources": {"tree", "krm", "config", "findings", "schemastore", "names"},
-    "targets": {"tree", "krm", "config", "findings", "schemastore", "names", "quantity"},
-    "checks": {"tree", "krm", "config", "findings", "schemastore", "names", "quantity"},
-    "config": {"krm", "findings", "schemastore"},
-    "reports": {"krm", "catalogue", "findings", "forest", "plan"},
-    "findings": {"krm"},
+#: The rooms, from the ground up, and those that each may import besides itself. Data flows one way: there is no circle.
+ARROWS: dict[str, set[str]] = {
+    "krm": set(),
+    "model": {"krm"},
+    "releases": set(),
+    "config": {"krm", "model", "releases"},
+    "sources": {"krm", "model", "releases", "config"},
+    "survey": {"krm", "model", "config", "sources"},
+    "targets": {"krm", "model", "config"},
+    "reconcile": {"krm", "model", "targets"},
+    "convert": {"krm", "model", "targets", "reconcile"},
+    "checks": {"krm", "model", "releases", "config", "survey", "targets", "reconcile"},
+    "plan": {"krm", "model", "releases", "config", "survey", "checks"},
+    "workspace": {"krm", "model", "reconcile"},
+    "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
+    "reports": {"krm", "model", "survey", "plan"},
+    "pipeline": {"krm", "model", "config", "survey", "targets", "reconcile", "checks", "catalogue"},
+    "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline"},
+    "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},
+    "cli": {
+        *("krm", "model", "releases", "config", "survey", "reconcile", "convert", "plan", "workspace", "catalogue"),
+        *("reports", "pipeline"),
+    },
+    "__init__": {"api"},
+    "__main__": {"function", "cli"},
 }
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools"}
 #: What the function may not load when it has nothing to do: each costs milliseconds on every build.
@@ -55,24 +69,27 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_follow_the_arrows(path: Path) -> None:
     here = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    assert here in ARROWS, f"a new part: say in ARROWS whom {here} may import"
     wrong = []
     for line, module in imports_of(path):
         if module.split(".")[0] == "click" and here != "cli":
             wrong.append(f"line {line}: only the command line imports click")
         target = part_of(module) if module.split(".")[0] == "krmfn" else here
-        if target in {"", here} or target.startswith("__"):
-            continue
-        if here in ARROWS and target not in ARROWS[here]:
+        if target not in {"", here, "__version__"} and target not in ARROWS[here]:
             wrong.append(f"line {line}: {here} may not import {module}")
-        if target == "cli" and here not in {"cli", "__main__"}:
-            wrong.append(f"line {line}: nothing but the entry point imports the command line")
     assert not wrong
+
+
+def test_the_arrows_form_no_circle() -> None:
+    order = list(ARROWS)
+    for part, targets in ARROWS.items():
+        assert {target for target in targets if order.index(target) >= order.index(part)} <= {"api", "function", "cli"}
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_file_has_one_purpose(path: Path) -> None:
     text = path.read_text()
-    assert len(text.splitlines()) < 300
+    assert len(text.splitlines()) <= 500
     inside = path.is_relative_to(PACKAGE)
     assert not inside or not FORBIDDEN_NAMES & set(path.relative_to(PACKAGE).with_suffix("").parts)
     if not path.is_relative_to(ROOT / "examples"):

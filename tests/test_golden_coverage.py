@@ -17,7 +17,7 @@ from krmfn.config import known_annotations
 from krmfn.config.schema import load_schema
 from krmfn.function import process
 from krmfn.krm import run
-from krmfn.targets.marks import REVISION
+from krmfn.model.marks import REVISION
 
 ROOT = Path(__file__).parent.parent
 Document = dict[str, Any]

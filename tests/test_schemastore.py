@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn import schemastore
+from krmfn.releases import schemastore
 
 PATHS = schemastore.list_paths()
 
@@ -53,7 +53,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(schemastore.SchemaMissing, match=r"no schema kubernetes/9\.99/job\.json"):
         schemastore.load("kubernetes/9.99/job.json")
     assert schemastore.list_paths("nowhere") == []
-    monkeypatch.setattr(schemastore, "__file__", str(tmp_path / "krmfn" / "schemastore.py"))
+    monkeypatch.setattr(schemastore, "__file__", str(tmp_path / "krmfn" / "releases" / "schemastore.py"))
     with pytest.raises(schemastore.SchemaMissing, match="reinstall"):
         schemastore.root()
 
@@ -63,7 +63,7 @@ def test_the_schemas_of_a_wheel_come_first(tmp_path: Path, monkeypatch: pytest.M
     inside.mkdir(parents=True)
     (tmp_path / "schemas").mkdir()
     (inside / "a.json").write_text(json.dumps({"title": "inside"}))
-    monkeypatch.setattr(schemastore, "__file__", str(tmp_path / "krmfn" / "schemastore.py"))
+    monkeypatch.setattr(schemastore, "__file__", str(tmp_path / "krmfn" / "releases" / "schemastore.py"))
     monkeypatch.setattr(schemastore, "_READ", {})
     assert schemastore.root() == str(inside)
     assert schemastore.load("a.json") == {"title": "inside"}

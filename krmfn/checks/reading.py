@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 
 def find_problems(census: Census) -> Iterator[Finding]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.findings import Finding, Rule
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Finding, Rule
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
 
 Find = Callable[["Census", "Settings"], Iterable[Finding]]
 

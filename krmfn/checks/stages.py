@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.findings import Finding, Member
     from krmfn.krm.item import Item
+    from krmfn.model.findings import Finding, Member
 
 
 def check_stages(
@@ -21,11 +21,11 @@ def check_stages(
 ) -> Iterator[Finding]:
     """The findings of those of scheduler, operator and gitops that are in `stages`.
 
-    `members` are the pod templates that sources counted (`krmfn.members`), `old` the earlier state if there is one,
+    `members` are the pod templates that sources counted (survey.counting), `old` the earlier state if there is one,
     `asking` the objects that a gang is to be generated for.
     """
     from krmfn.checks import gitops, operator, scheduler
-    from krmfn.checks.census import take_census
+    from krmfn.survey.census import take_census
 
     census = take_census(objects, members, old, settings.cluster, asking)
     for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Template
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Template
 
 
 def count(number: int, noun: str) -> str:

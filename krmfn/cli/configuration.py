@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.gates import complete
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
+from krmfn.releases.gates import complete
 
 if TYPE_CHECKING:
     from krmfn.krm import Item

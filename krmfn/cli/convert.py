@@ -10,9 +10,9 @@ from krmfn.cli.options import COLOR, PATHS, QUIET, RELEASES, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.convert import convert
-from krmfn.files import read_paths
-from krmfn.manifests import load
 from krmfn.pipeline import to_results
+from krmfn.workspace.files import read_paths
+from krmfn.workspace.manifests import load
 
 SUMMARY = "Rewrites groups and links for another Kubernetes release, and says what gets lost on the way."
 ARGUMENTS = PATHS

@@ -9,15 +9,15 @@ from typing import Any
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, report, report_aside
 from krmfn.cli.options import COMMON, FORMATS, UPDATE, Argument, Option
-from krmfn.files import GIT
 from krmfn.krm import Item, Result
-from krmfn.manifests import load
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.results import to_results
-from krmfn.rendering import State, read_state
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
+from krmfn.workspace.files import GIT
+from krmfn.workspace.manifests import load
+from krmfn.workspace.rendering import State, read_state
 
 SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
 ARGUMENTS = Argument("OLD NEW", "Two states, each a path, - for stdin, or git:REV[:PATH].", 2, 2)

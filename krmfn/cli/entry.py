@@ -26,7 +26,7 @@ def main(words: Sequence[str]) -> int:
 def _run(words: Sequence[str]) -> int:
     from krmfn.cli.options import UsageError
     from krmfn.config.problems import ConfigError
-    from krmfn.files import InputMissing
+    from krmfn.workspace.files import InputMissing
 
     try:
         if words and words[0] in PLAIN:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.options import UsageError
-from krmfn.findings import Finding
-from krmfn.fixes import apply_fixes
-from krmfn.manifests import Manifests
-from krmfn.rewriting import plan_changes, spell_diff, write
+from krmfn.model.findings import Finding
+from krmfn.reconcile.fixes import apply_fixes
+from krmfn.workspace.manifests import Manifests
+from krmfn.workspace.writing import plan_changes, spell_diff, write
 
 
 def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str, Any]) -> list[Finding]:

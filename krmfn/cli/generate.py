@@ -7,20 +7,20 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.marks import GENERATED_FROM
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, count_files, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
-from krmfn.files import read_paths
 from krmfn.krm import Item
-from krmfn.manifests import Manifests, join, load
+from krmfn.model.marks import GENERATED_FROM
 from krmfn.pipeline import Outcome, generate
-from krmfn.placement import beside
+from krmfn.reconcile.placement import beside
+from krmfn.workspace.files import read_paths
+from krmfn.workspace.manifests import Manifests, join, load
 
 if TYPE_CHECKING:
-    from krmfn.rewriting import Change
+    from krmfn.workspace.writing import Change
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. Unchanged text stays byte for byte."
 ARGUMENTS = PATHS

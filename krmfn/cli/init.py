@@ -9,8 +9,8 @@ from typing import Any
 
 from krmfn.cli.options import KUBERNETES, QUIET, RELEASES, Argument, Option, UsageError
 from krmfn.krm import Unreadable
-from krmfn.kustomization import NotPossible, plan_init
-from krmfn.rewriting import Change, spell_diff, write
+from krmfn.workspace.kustomization import NotPossible, plan_init
+from krmfn.workspace.writing import Change, spell_diff, write
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
 ARGUMENTS = Argument(

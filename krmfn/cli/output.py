@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
-from krmfn.manifests import Manifests, join
+from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
-    from krmfn.rewriting import Change
+    from krmfn.workspace.writing import Change
 
 WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
 CHECK = Option(
@@ -38,8 +38,8 @@ def rewrite(
     manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Mapping[str, Any]
 ) -> list[Change]:
     """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
-    from krmfn.kustomization import NotPossible
-    from krmfn.rewriting import plan_changes, spell_diff, write
+    from krmfn.workspace.kustomization import NotPossible
+    from krmfn.workspace.writing import plan_changes, spell_diff, write
 
     try:
         changes = plan_changes(manifests.files, added, removed)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn import schemastore
 from krmfn.cli.options import KUBERNETES, RELEASES, Argument, UsageError
+from krmfn.releases import schemastore
 
 SUMMARY = "Prints the JSON Schema of a kind. With --kubernetes, of the objects of that release."
 ARGUMENTS = Argument(

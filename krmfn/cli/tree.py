@@ -10,11 +10,11 @@ from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option
 from krmfn.cli.progress import track
-from krmfn.files import read_paths
-from krmfn.forest import grow, list_loose
-from krmfn.manifests import load
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, render_trees
+from krmfn.survey.forest import grow, list_loose
+from krmfn.workspace.files import read_paths
+from krmfn.workspace.manifests import load
 
 SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
 ARGUMENTS = PATHS

@@ -10,8 +10,8 @@ from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
 from krmfn.cli.progress import track
-from krmfn.files import GIT, read_paths, read_revision
-from krmfn.manifests import Manifests, load
+from krmfn.workspace.files import GIT, read_paths, read_revision
+from krmfn.workspace.manifests import Manifests, load
 
 SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
 ARGUMENTS = PATHS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.findings import Rule
+from krmfn.model.findings import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(

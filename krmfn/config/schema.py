@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn import schemastore
 from krmfn.config.problems import Problem, join_words, suggest
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.krm.paths import Path
+from krmfn.releases import schemastore
 
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 

@@ -13,8 +13,8 @@ from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.selectors import Head
 from krmfn.config.settings import GangOptions, Settings
-from krmfn.findings import Note
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Note
 
 PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"

@@ -11,9 +11,9 @@ from typing import Final
 
 from krmfn.convert import downward, foreign, upward
 from krmfn.convert.board import NATIVE, Board
-from krmfn.findings import Finding
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
 
 __all__ = ["RELEASES", "Conversion", "convert"]

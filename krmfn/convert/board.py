@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.findings import Finding, Note
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.model.findings import Finding, Note
+from krmfn.model.identity import Identity, identify
+from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.reconcile.links import Site, find_sites
-from krmfn.reconcile.marked import Identity, identify
-from krmfn.targets.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 
 NATIVE = "scheduling.k8s.io"
 _GROUPS = frozenset({NATIVE, "scheduling.volcano.sh", "scheduling.x-k8s.io"})

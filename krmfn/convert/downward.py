@@ -11,7 +11,7 @@ from typing import Any, Final
 from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.names import slug
+from krmfn.model.names import slug
 from krmfn.targets.layout import LIST_LIMIT
 
 _LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})
@@ -116,7 +116,7 @@ def to_1_35(board: Board) -> None:
             board.edit(item, _lower_templates, board, used)
     for item, site in board.sites():
         if site.path[-1] == "podGroupName":
-            found = references.get((item.namespace, site.value))
+            found = references.get((item.space, site.value))
             if found is None:
                 board.note(
                     item,
@@ -156,7 +156,7 @@ def _lower_templates(item: Item, board: Board, used: Mapping[tuple[str, str, str
     groups = []
     for path, template, _ in walk_templates(item.get(("spec",))):
         _lose_fields(board, item, template, path, _NOT_IN_1_35)
-        members = used.get((item.namespace, item.name, str(template.get("name"))), [])
+        members = used.get((item.space, item.name, str(template.get("name"))), [])
         groups.append({"name": template.get("name"), "policy": _policy_of(board, item, template, members)})
     item.set(("apiVersion",), f"{NATIVE}/v1alpha1")
     item.set(("spec", "podGroups"), groups)

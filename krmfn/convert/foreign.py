@@ -12,8 +12,8 @@ from krmfn.convert.board import NATIVE, Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.marks import GENERATED_FROM
 from krmfn.reconcile.links import GROUP_NAME, unlink
-from krmfn.targets.marks import GENERATED_FROM
 
 _PLUGINS_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 _PLUGINS_SCHEDULER: Final = "scheduler-plugins-scheduler"
@@ -35,18 +35,18 @@ def to_native(board: Board) -> None:
     converted: dict[str, set[tuple[str, str]]] = {_VOLCANO: set(), _PLUGINS: set()}
     for group, names in converted.items():
         for item in board.of(group, "PodGroup"):
-            if board.find(NATIVE, "PodGroup", item.namespace, item.name):
+            if board.find(NATIVE, "PodGroup", item.space, item.name):
                 board.note(
                     item,
                     "convert-name-taken",
                     f"a native PodGroup {item.name} exists already: {item.ref} stays as it is",
                 )
                 continue
-            names.add((item.namespace, item.name))
+            names.add((item.space, item.name))
             board.edit(item, _convert, board)
     for item, site in board.sites():
         if site.path[-1] == GROUP_NAME:
-            if (item.namespace, site.value) in converted[_VOLCANO]:
+            if (item.space, site.value) in converted[_VOLCANO]:
                 board.edit(item, _join_from_volcano, site.path, site.value)
             else:
                 message = f"the pods name Volcano's PodGroup {site.value}, which is not in the input"
@@ -54,7 +54,7 @@ def to_native(board: Board) -> None:
     if converted[_PLUGINS]:
         for item in list(board.items):
             for member in list(_find_members(item.value)):
-                if (item.namespace, member.value) in converted[_PLUGINS]:
+                if (item.space, member.value) in converted[_PLUGINS]:
                     board.edit(item, _join_from_plugins, member)
 
 

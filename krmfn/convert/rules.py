@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from krmfn.findings import Rule
+from krmfn.model.findings import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(

@@ -11,7 +11,7 @@ from typing import Any, Final
 from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.names import name_group, shorten, slug
+from krmfn.model.names import name_group, shorten, slug
 
 _MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
 
@@ -22,7 +22,7 @@ _MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup"
 def to_1_36(board: Board) -> None:
     """Workload v1alpha1 to v1alpha2: every group that pods use becomes a PodGroup, and the pods name it."""
     workloads = {
-        (item.namespace, item.name): item
+        (item.space, item.name): item
         for item in board.of(NATIVE, "Workload")
         if item.api_version == f"{NATIVE}/v1alpha1"
     }
@@ -30,14 +30,14 @@ def to_1_36(board: Board) -> None:
     for item, site in board.sites():
         if site.path[-2:] == ("workloadRef", "name"):
             reference = item.get(site.whole[0])
-            workload = workloads.get((item.namespace, site.value))
+            workload = workloads.get((item.space, site.value))
             group, key = str(reference.get("podGroup", "")), str(reference.get("podGroupReplicaKey") or "")
             entry = _find_entry(workload, group)
             if workload is None or entry is None:
                 what = f"group {group} of Workload {site.value}" if workload else f"Workload {site.value}"
                 board.note(item, "convert-unresolved", f"the pods name {what}, which is not in the input", site.path)
                 continue
-            place = (item.namespace, site.value, group, key)
+            place = (item.space, site.value, group, key)
             if place not in made:
                 made[place] = _add_group(board, workload, entry, key)
             board.edit(item, _link, site.whole[0], made[place])
@@ -160,7 +160,7 @@ def _split(item: Item, board: Board) -> None:
         name = shorten(f"{item.name}-{slug(value or class_name or 'no-class')}")
         spec = {key: entry for key, entry in item.get(("spec",)).items() if key != "podGroupTemplates"}
         made = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
-        if board.find(NATIVE, "Workload", item.namespace, name):
+        if board.find(NATIVE, "Workload", item.space, name):
             board.note(item, "convert-name-taken", f"Workload {name} exists, and templates of {item.ref} need the name")
             continue
         board.add(made, item)

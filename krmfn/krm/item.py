@@ -99,6 +99,11 @@ class Item:
         return self.ref.namespace
 
     @property
+    def space(self) -> str:
+        """The namespace that an applier uses: `default` where metadata names none."""
+        return self.ref.space
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """metadata.labels; values that are no strings are given as they are spelled."""
         return self._words("labels")

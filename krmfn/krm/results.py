@@ -19,6 +19,8 @@ else:
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
 ABSENT: Final[Any] = object()
 
+#: Where objects without a namespace go, unless the applier is told otherwise.
+DEFAULT_NAMESPACE: Final = "default"
 _RANK: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -34,6 +36,11 @@ class ResourceRef(NamedTuple):
     def group(self) -> str:
         """The API group, empty for the core group."""
         return self.api_version.rpartition("/")[0]
+
+    @property
+    def space(self) -> str:
+        """The namespace that an applier uses: `default` where the manifest names none."""
+        return self.namespace or DEFAULT_NAMESPACE
 
     def __str__(self) -> str:
         """`PodGroup ml/train`, or `PodGroup train` without a namespace."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from krmfn.plan.records import Place
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.krm.item import Item
     from krmfn.plan.records import Change
+    from krmfn.survey.census import Census
 
 API_GROUP: Final = "scheduling.k8s.io"
 _PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
@@ -76,9 +76,9 @@ def explain_removal(item: Item, census: Census) -> Iterator[str]:
     """What it means that `item`, an object of the old state, is gone. `census` is the new state's."""
     if item.ref.group != API_GROUP:
         return
-    key = (item.namespace, item.name)
+    key = (item.space, item.name)
     if item.kind == "PodGroup":
-        users = [t.item for t in census.dangling if t.link and (t.item.namespace, t.link.group) == key]
+        users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == key]
         if users:
             yield f"{users[0].kind} {users[0].name} still links to it: its new pods wait for ever."
         yield f"The finalizer {_PROTECTION} keeps it until no pod that names it runs."
@@ -101,7 +101,7 @@ def list_renames(item: Item, census: Census) -> Iterator[Place]:
             id(group.item): group for group in census.composites.values()
         }
         for child in children.values():
-            if (child.namespace, child.parent) == (item.namespace, item.name):
+            if (child.namespace, child.parent) == (item.space, item.name):
                 yield _place(child.item, ("spec", "parentCompositePodGroupName"))
 
 

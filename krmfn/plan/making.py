@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.census import take_census
-from krmfn.checks.gates import assume_gates
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import gather_facts
+from krmfn.model.identity import Identity, identify
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.immutable import find_immutable
 from krmfn.plan.records import Entry, Plan, Reason
+from krmfn.releases.gates import assume_gates
+from krmfn.survey.census import take_census
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
-
-_Key = tuple[str, str, str, str]
+    from krmfn.survey.census import Census
 
 #: What no applier sends to a cluster.
 _LOCAL: Final = "config.kubernetes.io/local-config"
@@ -79,16 +78,16 @@ class _Judge:
         return Entry("remove", item.ref, item.locate(()), consequences=tuple(explain_removal(item, self.census)))
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
-        return _read(validate_create(item.value, self.release, assume_gates(self.settings, item.text), self.facts))
+        return _read(validate_create(item.value, self.release, self._assume_gates(item), self.facts))
+
+    def _assume_gates(self, item: Item) -> Mapping[str, bool]:
+        return assume_gates(self.settings.feature_gates, self.release, item.text)
 
     def _refuse_update(
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
-        told = _read(
-            validate_update(
-                new.value, old.value, self.release, assume_gates(self.settings, new.text), self.update, self.facts
-            )
-        )
+        gates = self._assume_gates(new)
+        told = _read(validate_update(new.value, old.value, self.release, gates, self.update, self.facts))
         paths = {reason.path for reason in told}
         known = find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
@@ -106,10 +105,10 @@ def _read(verdict: Verdict | None) -> tuple[Reason, ...]:
     return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)
 
 
-def _index(items: Sequence[Item]) -> dict[_Key, Item]:
+def _index(items: Sequence[Item]) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
-    found: dict[_Key, Item] = {}
+    found: dict[Identity, Item] = {}
     for item in items:
         if item.ref.group not in _TOOLS and item.annotations.get(_LOCAL) != "true" and item.name:
-            found.setdefault((item.ref.group, item.kind, item.namespace, item.name), item)
+            found.setdefault(identify(item.ref), item)
     return found

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from krmfn.findings import Finding, Note
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.names import operator_names
+from krmfn.krm.results import ResourceRef
+from krmfn.model.findings import Finding, Note
+from krmfn.model.identity import Identity, identify
+from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.names import operator_names
+from krmfn.model.tree import Gang
 from krmfn.reconcile.ledger import Ledger
 from krmfn.reconcile.links import is_name, may_be_linked, unlink
-from krmfn.reconcile.marked import Identity, Marked, identify
+from krmfn.reconcile.marked import Marked
 from krmfn.reconcile.placing import rename
 from krmfn.reconcile.updates import update
-from krmfn.targets.emission import Emission, Gang, Link
-from krmfn.targets.marks import GENERATED_FROM
+from krmfn.targets.emission import Emission, Link
 from krmfn.targets.remarks import is_error
 
 __all__ = ["Addition", "Reconciliation", "Wanted", "reconcile"]
@@ -103,7 +106,7 @@ class _Run:
         owners = frozenset(identify(owner) for owner in gang.owners)
         objects, links = rename(gang, emission, *self.ledger.find_renaming(owners))
         made = {link.value for link in links if is_name(link.path)}
-        ours = self.ledger.names_in(items[0].namespace) | made
+        ours = self.ledger.names_in(items[0].space) | made
         foreign = [note for link in links if (note := self._find_foreign(items[link.owner], link.path, ours))]
         if foreign:
             self._leave(entry, foreign, sum(is_name(link.path) for link in links))
@@ -188,7 +191,7 @@ class _Run:
             return
         present = [*self.released.values(), *(item for entry in self.wanted for item in entry.items)]
         taken = {
-            Identity(group, kind, item.namespace, name): item
+            Identity(group, kind, item.space, name): item
             for item in present
             for group, kind, name in operator_names(item.kind, item.name, self.manages)
         }
@@ -224,8 +227,7 @@ def _link(item: Item, links: Sequence[Link], ours: set[str]) -> None:
 
 def _identity_of(value: dict[str, Any]) -> Identity:
     metadata = value["metadata"]
-    group = value["apiVersion"].rpartition("/")[0]
-    return Identity(group, value["kind"], metadata.get("namespace", ""), metadata["name"])
+    return identify(ResourceRef(value["apiVersion"], value["kind"], metadata["name"], metadata.get("namespace", "")))
 
 
 def _name(entry: Wanted) -> str:

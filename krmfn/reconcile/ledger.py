@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from krmfn.krm.item import Item
-from krmfn.names import name_gang
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.model.identity import Identity, identify, is_near
+from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.names import name_gang
+from krmfn.model.tree import Gang
 from krmfn.reconcile.links import find_sites
 from krmfn.reconcile.marked import (
     Claim,
-    Identity,
     Marked,
     Owners,
     Renaming,
     claim_all,
-    identify,
     is_generated_kind,
     previous_names,
     read_marks,
 )
-from krmfn.targets.emission import Gang
-from krmfn.targets.marks import GENERATED_FROM
 
 
 class Ledger:
@@ -68,8 +68,8 @@ class Ledger:
         mark = self._by_identity.get(identity) or self._spaceless.get(identity._replace(namespace=""))
         if mark is None or mark.identity == identity:
             return mark
-        is_near = not (mark.identity.namespace and identity.namespace)
-        return mark if is_near and self.claim(mark).owners == owners else None
+        near = is_near(mark.identity.namespace, identity.namespace)
+        return mark if near and self.claim(mark).owners == owners else None
 
     def find_renaming(self, owners: frozenset[Identity]) -> tuple[Renaming | None, str]:
         """The renaming of what was generated for exactly these owners before, with the annotation that goes with it."""
@@ -78,7 +78,7 @@ class Ledger:
 
     def names_in(self, namespace: str) -> set[str]:
         """All names that generated objects of a namespace have or had in this build."""
-        return self._names.get(namespace, set()) | self._names.get("", set())
+        return self._names.get(namespace, set()) | self._names.get(DEFAULT_NAMESPACE, set())
 
     def names_of(self, owner: Identity, item: Item) -> set[str]:
         """The names under which objects were generated for `owner`."""
@@ -90,7 +90,7 @@ class Ledger:
     def is_own_style(self, item: Item, name: str) -> bool:
         """Whether a link can only come from an earlier run, although the object is not in the input."""
         stems = {name_gang(item.kind, own) for own in (item.name, *previous_names(item))}
-        return (item.namespace, name) not in self._taken and any(
+        return (item.space, name) not in self._taken and any(
             name == stem or name.startswith(f"{stem}-") for stem in stems
         )
 

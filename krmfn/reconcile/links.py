@@ -9,7 +9,7 @@ from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.targets.marks import POD_GROUP_LABEL
+from krmfn.model.marks import POD_GROUP_LABEL
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _SCHEDULER: Final = "volcano"

@@ -13,8 +13,9 @@ from typing import Final
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
-from krmfn.names import name_gang
-from krmfn.targets.marks import GENERATED_FROM
+from krmfn.model.identity import Identity, identify, is_near
+from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.names import name_gang
 
 #: (API group, kind) of everything that targets generate.
 GENERATED: Final = frozenset(
@@ -27,15 +28,6 @@ GENERATED: Final = frozenset(
 )
 _KINDS: Final = frozenset(kind for _, kind in GENERATED)
 _PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
-
-
-class Identity(NamedTuple):
-    """What the API server tells objects apart by; the version is not part of it."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
 
 
 class Renaming(NamedTuple):
@@ -76,11 +68,6 @@ class Claim(NamedTuple):
 def is_generated_kind(item: Item) -> bool:
     """Whether targets generate objects of an item's kind."""
     return item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
-
-
-def identify(ref: ResourceRef) -> Identity:
-    """The identity behind a reference."""
-    return Identity(ref.group, ref.kind, ref.namespace, ref.name)
 
 
 def previous_names(item: Item) -> tuple[str, ...]:
@@ -139,7 +126,7 @@ class Owners:
         """The object in `namespace`, or one of which only one side has a namespace (a person has just written it
         into the owner)."""
         every = self._named.get(source, ())
-        near = (owner for owner in every if not (owner.namespace and namespace))
+        near = (owner for owner in every if is_near(owner.namespace, namespace))
         return next((owner for owner in every if owner.namespace == namespace), None) or next(near, None)
 
 

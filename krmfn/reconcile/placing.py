@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.names import slug
+from krmfn.model.marks import GENERATED_FROM, POD_GROUP_LABEL
+from krmfn.model.names import slug
+from krmfn.model.tree import Gang
 from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
-from krmfn.targets.emission import Emission, Gang, Link
-from krmfn.targets.marks import GENERATED_FROM, POD_GROUP_LABEL
+from krmfn.targets.emission import Emission, Link
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
 _OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.targets.marks import GENERATED_FROM, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED: Final = frozenset(

@@ -17,7 +17,7 @@ from krmfn.reports.ordering import count, order, summarize
 from krmfn.reports.report import Report
 
 if TYPE_CHECKING:
-    from krmfn.findings import Rule
+    from krmfn.model.findings import Rule
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize"]
 

@@ -9,7 +9,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 
 if TYPE_CHECKING:
-    from krmfn.findings import Rule
+    from krmfn.model.findings import Rule
 
 #: Where the page of a rule is published; `{id}` is the rule's id.
 RULE_PAGE = "https://krmfn.dev/rules/{id}/"

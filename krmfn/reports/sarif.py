@@ -15,7 +15,7 @@ from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
 
 if TYPE_CHECKING:
-    from krmfn.findings import Rule
+    from krmfn.model.findings import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # 3.27.10: there is no level "info"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from krmfn.forest import Branch
+from krmfn.survey.forest import Branch
 
 FORMATS = ("text", "mermaid", "dot", "json")
 

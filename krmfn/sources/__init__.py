@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from krmfn.config import GangOptions, Settings
     from krmfn.krm.results import ResourceRef
+    from krmfn.model.tree import Group
     from krmfn.sources.manifest import Manifest, Reading
-    from krmfn.tree import Group
 
     Source = Callable[[Manifest], Group | None]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources import SOURCES, find_source
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Composite, Group, Leaf
 
 _COMPONENTS: Path = ("spec", "components")
 

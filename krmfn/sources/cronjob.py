@@ -6,9 +6,9 @@ Source: `batch/v1` and the CronJob controller of Kubernetes 1.35 to 1.37, KEP-55
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.sources.job import is_gang_by_nature, is_job_elsewhere, read_job_leaf
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group
 
 JOB: Path = ("spec", "jobTemplate", "spec")
 _POLICY: Path = ("spec", "concurrencyPolicy")

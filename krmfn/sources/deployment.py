@@ -6,8 +6,8 @@ Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group, Leaf
 
 _REPLICAS: Path = ("spec", "replicas")
 _STRATEGY: Path = ("spec", "strategy", "type")

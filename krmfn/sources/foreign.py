@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.model.tree import Group
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group
 
 #: (group, kind) -> (why nothing is generated, what to do).
 REASONS: Mapping[tuple[str, str], tuple[str, str]] = {

@@ -6,8 +6,8 @@ Source: the Job controller and `batch/v1` validation of Kubernetes 1.35 to 1.37,
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group, Leaf
 
 CONTROLLER = "kubernetes.io/job-controller"
 #: Kueue may admit a Job with fewer pods, down to this annotation (partial admission).

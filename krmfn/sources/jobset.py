@@ -7,9 +7,9 @@ Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `pkg/webho
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.job import count_job_pods
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Composite, Group, Leaf
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 _JOBS: Path = ("spec", "replicatedJobs")

@@ -7,8 +7,8 @@ Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go`, K
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Composite, Group, Leaf, PodTemplate
 
 _SPEC: Path = ("spec", "leaderWorkerTemplate")
 _LEADER: Path = (*_SPEC, "leaderTemplate")

@@ -9,11 +9,11 @@ from typing import Any
 
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import KEEPERS, link_field
-from krmfn.findings import Note
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
-from krmfn.tree import Group, Leaf, PodTemplate
+from krmfn.model.findings import Note
+from krmfn.model.tree import Group, Leaf, PodTemplate
 
 MAX_INT32 = 2**31 - 1
 

@@ -5,8 +5,8 @@ Source: `core/v1` of Kubernetes 1.35 to 1.37.
 
 from __future__ import annotations
 
+from krmfn.model.tree import Group
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group
 
 
 def read_pod(manifest: Manifest) -> Group | None:

@@ -6,11 +6,11 @@ Also reads the RayClusterSpec inside the other Ray kinds. The arithmetic is in `
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.kuberay import check_name, check_pruned_link, is_elsewhere, is_operator_job
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.rayfields import prune
 from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
-from krmfn.tree import Composite, Group, Leaf
 
 SPEC: Path = ("spec",)
 #: The longest name that KubeRay accepts for a RayCluster of its own (utils/validation.go).

@@ -7,11 +7,11 @@ Source: kuberay v1.7.0 `apis/ray/v1/raycronjob_types.go`.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.sources.kuberay import check_name
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.rayfields import prune
 from krmfn.sources.rayjob import read_rayjob_spec
-from krmfn.tree import Group
 
 JOB: Path = ("spec", "jobTemplate")
 #: KubeRay adds a dash and the minutes of Unix time for the RayJob, whose limit is 47.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krmfn import schemastore
 from krmfn.config.problems import find_nearest
 from krmfn.krm.paths import Path, format_path
+from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
 
 Schema = Mapping[str, Any]

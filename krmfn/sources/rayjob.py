@@ -7,11 +7,11 @@ Source: kuberay v1.7.0 `apis/ray/v1/rayjob_types.go`, `controllers/ray/utils/val
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.sources.kuberay import check_name, check_owned_cluster
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raycluster import read_cluster_spec
 from krmfn.sources.rayfields import prune
-from krmfn.tree import Group
 
 #: KubeRay adds a dash and five characters for the RayCluster, whose limit is 53.
 NAME_LIMIT = 47

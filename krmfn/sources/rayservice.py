@@ -6,11 +6,11 @@ Source: kuberay v1.7.0 `apis/ray/v1/rayservice_types.go`, `controllers/ray/rayse
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.sources.kuberay import check_name, check_owned_cluster
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raycluster import read_cluster_spec
 from krmfn.sources.rayfields import prune
-from krmfn.tree import Group
 
 #: The field is not called rayClusterSpec here.
 CLUSTER: Path = ("spec", "rayClusterConfig")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.findings import Rule
 from krmfn.krm.results import Severity
+from krmfn.model.findings import Rule
 from krmfn.sources.rayrules import KUBERAY
 
 _READING = (

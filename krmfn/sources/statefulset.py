@@ -6,9 +6,9 @@ Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6277.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.sources.deployment import read_replicas
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Group
 
 _POLICY: Path = ("spec", "podManagementPolicy")
 

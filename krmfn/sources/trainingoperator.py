@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
-from krmfn.tree import Composite, Group, Leaf
 
 CONTROLLER = "kubeflow.org/training-operator"
 

@@ -7,8 +7,8 @@ One file per target. To add one:
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
    note; refuse with a note of severity error that says the way out (`workload.blame` then drops the objects).
 2. Name it in _MODULES below. The key is the release, or the scheduler's name in the configuration.
-3. Add its gates to `gates.py`, its rules to `rules.py`, its paths to `krmfn/kustomize_names.py`, the fields that it
-   writes to `OWNED` in `krmfn/reconcile/updates.py`.
+3. Add its gates to `gates.py`, its rules to `rules.py`, its paths to `krmfn/workspace/name_references.py`, the fields
+   that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets in the table.
 
 A target knows no source and no check.
@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from krmfn.targets.emission import Emission, Gang, Link, Target
+from krmfn.model.tree import Gang
+from krmfn.targets.emission import Emission, Link, Target
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
 
-__all__ = ["TARGETS", "Emission", "Gang", "Link", "Target", "choose_target", "emit"]
+__all__ = ["TARGETS", "Emission", "Link", "Target", "choose_target", "emit"]
 
 #: Key of the target -> its module here.
 _MODULES: Final = {

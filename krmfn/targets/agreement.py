@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from krmfn.findings import Note
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
-from krmfn.targets.emission import Gang
-from krmfn.tree import PodTemplate, leaves
+from krmfn.model.findings import Note
+from krmfn.model.tree import Gang, PodTemplate, leaves
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _FIELDS: Final[Mapping[str, Path]] = {

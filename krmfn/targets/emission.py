@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from krmfn.findings import Note
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import ResourceRef
-from krmfn.tree import Group
+from krmfn.model.findings import Note
+from krmfn.model.tree import Gang
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
-
-
-class Gang(NamedTuple):
-    """Pods that start together, and the resources they come from.
-
-    `name` is the name of the Workload and of the root group: `names.name_gang(kind, name)`, or the name that the
-    members of a gang across resources share. `owners` are in the order that `PodTemplate.owner` counts. `naming` is
-    "Stable" or "Revisioned". `values` are the owners' manifests, in the same order; only Volcano's target reads them
-    (requests and queues), and revisions of kinds that replace their pods by a second set.
-    """
-
-    name: str
-    namespace: str
-    owners: tuple[ResourceRef, ...]
-    root: Group
-    naming: str = "Stable"
-    values: tuple[Mapping[str, Any], ...] = ()
 
 
 class Link(NamedTuple):

@@ -5,11 +5,10 @@ Knows what gets lost on the way; knows no spelling.
 
 from __future__ import annotations
 
-from krmfn.findings import Note
 from krmfn.krm.records import NamedTuple
-from krmfn.targets.emission import Gang
+from krmfn.model.findings import Note
+from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
 from krmfn.targets.layout import LIST_LIMIT, Node, assign_names, lay_out_flat, prune
-from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves
 
 
 class Flat(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.findings import Note
+from krmfn.model.findings import Note
 
 #: Gate -> fields of `spec`, at any depth, that need it. The first gates of a release are needed by every object.
 _FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {

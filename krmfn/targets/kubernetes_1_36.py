@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.names import shorten
+from krmfn.model.names import shorten
+from krmfn.model.tree import Gang, Leaf
 from krmfn.targets.agreement import Agreement, agree
-from krmfn.targets.emission import Emission, Gang, Link, Target
+from krmfn.targets.describing import Kind, describe
+from krmfn.targets.emission import Emission, Link, Target
 from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates, needed_gates
-from krmfn.targets.marks import Kind, describe
 from krmfn.targets.remarks import blame, check_quorums, note_layout
 from krmfn.targets.revision import revise
 from krmfn.targets.workload import link_pods, refer_to_owner
-from krmfn.tree import Leaf
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.names import shorten
+from krmfn.model.names import shorten
+from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.classes import find_policy
-from krmfn.targets.emission import Emission, Gang, Link, Target
+from krmfn.targets.describing import Kind, describe
+from krmfn.targets.emission import Emission, Link, Target
 from krmfn.targets.gates import check_gates, needed_gates
 from krmfn.targets.layout import LIST_LIMIT, Node, TooLarge, lay_out, lay_out_flat, prune, walk
-from krmfn.targets.marks import Kind, describe
 from krmfn.targets.remarks import blame, check_quorums, note_layout, note_too_large
 from krmfn.targets.revision import revise
 from krmfn.targets.workload import link_pods, refer_to_owner
-from krmfn.tree import Composite, Group, Leaf
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from krmfn.krm.records import NamedTuple
-from krmfn.names import LABEL_LIMIT, digest, name_group, shorten, slug
-from krmfn.tree import Composite, Group, Leaf
+from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
+from krmfn.model.tree import Composite, Group, Leaf
 
 LIST_LIMIT: Final = 8
 _COMPOSITE_LEVELS: Final = 3

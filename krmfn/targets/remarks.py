@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from krmfn.findings import Note
-from krmfn.names import slug
-from krmfn.targets.emission import Emission, Gang
+from krmfn.model.findings import Note
+from krmfn.model.names import slug
+from krmfn.model.tree import Gang, Leaf
+from krmfn.targets.emission import Emission
 from krmfn.targets.layout import Node, walk
-from krmfn.tree import Leaf
 
 
 def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.quantity import format_quantity, parse_quantity
-from krmfn.targets.emission import Gang
-from krmfn.tree import Leaf
+from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.tree import Gang, Leaf
 
 
 def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, str]:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.paths import Path
-from krmfn.names import digest
-from krmfn.targets.emission import Gang
+from krmfn.model.names import digest
+from krmfn.model.tree import Gang, Leaf
 from krmfn.targets.layout import Node
-from krmfn.tree import Leaf
 
 #: Kinds whose controllers build the new pods beside the old ones after a change of the template, so that two
 #: generations would meet in one group.

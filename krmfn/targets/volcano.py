@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.findings import Note
+from krmfn.model.findings import Note
+from krmfn.model.marks import POD_GROUP_LABEL
+from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission, Gang, Link, Target
+from krmfn.targets.describing import Kind, describe
+from krmfn.targets.emission import Emission, Link, Target
 from krmfn.targets.layout import Node, lay_out_flat, prune
-from krmfn.targets.marks import POD_GROUP_LABEL, Kind, describe
 from krmfn.targets.remarks import blame, check_quorums
 from krmfn.targets.requests import sum_requests
-from krmfn.tree import Composite, Leaf
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.targets.emission import Gang, Link
-from krmfn.tree import Leaf
+from krmfn.model.tree import Gang, Leaf
+from krmfn.targets.emission import Link
 
 
 def refer_to_owner(gang: Gang) -> dict[str, Any]:

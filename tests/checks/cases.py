@@ -14,10 +14,10 @@ import yaml
 
 from krmfn.checks.stages import check_stages
 from krmfn.config import Settings, read_settings
-from krmfn.findings import Finding
-from krmfn.gangs import survey
 from krmfn.krm import Item, Stream
-from krmfn.members import count_members
+from krmfn.model.findings import Finding
+from krmfn.survey.counting import count_members
+from krmfn.survey.gangs import survey
 
 FOLDER = Path(__file__).parent / "cases"
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from krmfn.catalogue import RULES, find_duplicates, render_pages, write_pages
-from krmfn.checks.marks import GENERATED_FROM, MANAGED_BY
-from krmfn.targets import marks
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
@@ -56,8 +54,3 @@ def test_a_finding_of_a_source_loads_no_checks() -> None:
         "assert not [name for name in sys.modules if name.startswith('krmfn.checks')]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_checks_and_targets_mean_the_same_marks() -> None:
-    assert MANAGED_BY == (marks.MANAGED_BY, marks.MANAGER)
-    assert GENERATED_FROM == marks.GENERATED_FROM

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krmfn.checks.census import Census, take_census
-from krmfn.checks.members import from_item
+from krmfn.survey.census import Census, take_census
+from krmfn.survey.members import from_item
 from tests.checks.cases import read_items
 
 DEPLOYMENT = """

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.facts import COMMANDS, Facts, read_facts
+from krmfn.survey.facts import COMMANDS, Facts, read_facts
 
 PRINTED: dict[str, Any] = {
     "apiVersion": "v1",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.gates import GATES
 from krmfn.config import read_settings
+from krmfn.releases.gates import GATES
 from tests.checks.cases import FOLDER, Case, find_all, read_items
 
 TREE = (FOLDER / "parent-missing" / "good.yaml").read_text()

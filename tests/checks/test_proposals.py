@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.fixes import apply_fixes
 from krmfn.krm.results import ABSENT
+from krmfn.reconcile.fixes import apply_fixes
 from tests.checks.cases import FOLDER, find_all, read_case
 from tests.checks.test_rules import RULES
 

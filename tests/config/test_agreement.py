@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from krmfn import schemastore
-from krmfn.checks.gates import GATES
 from krmfn.config import ConfigError, GangOptions, KubeRay, Settings, check_feature_gates
 from krmfn.config.reading import snake
 from krmfn.config.schema import descend, load_schema, resolve
+from krmfn.releases import schemastore
+from krmfn.releases.gates import GATES
 from krmfn.targets import TARGETS
 
 SPEC = descend(load_schema(), "spec")

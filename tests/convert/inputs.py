@@ -8,9 +8,9 @@ import yaml
 
 from krmfn.convert import Conversion, convert
 from krmfn.krm.item import Item
+from krmfn.model.tree import Group
 from krmfn.reconcile import Wanted, reconcile
 from krmfn.targets import emit
-from krmfn.tree import Group
 from tests.targets.trees import batch, gang, job, merged, ray, settings, workers
 
 CONTAINERS = {"containers": [{"name": "c", "image": "i"}]}

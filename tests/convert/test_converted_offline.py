@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from krmfn.checks.server import validate_create
 from krmfn.convert import RELEASES
 from krmfn.krm.item import Item
+from krmfn.model.tree import Group
 from krmfn.targets import emit
-from krmfn.tree import Group
 from tests.convert.inputs import rules, run
 from tests.targets.test_accepted_offline import priorities, trees, with_priority
 from tests.targets.trees import gang, settings

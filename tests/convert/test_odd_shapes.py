@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from krmfn.convert import RELEASES, convert
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Group
 from krmfn.reconcile import Wanted, reconcile
 from krmfn.targets import emit
-from krmfn.tree import Group
 from tests.convert.inputs import generated
 from tests.targets.trees import cluster, gang, job, ray, settings, workers
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
-from krmfn.kustomization import list_patches
+from krmfn.workspace.kustomization import list_patches
 
 JOB = """\
 apiVersion: batch/v1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.findings import Rule
 from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.model.findings import Rule
 
 TRAIN = ResourceRef("scheduling.k8s.io/v1beta1", "PodGroup", "train", "ml")
 DEMO = ResourceRef("ray.io/v1", "RayCluster", "demo")

@@ -9,12 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn.findings import Finding, Note
-from krmfn.fixes import apply_fixes, find_edit
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Edit, FileRef, Result
 from krmfn.krm.source import Source
+from krmfn.model.findings import Finding, Note
+from krmfn.reconcile.fixes import apply_fixes, find_edit
 from krmfn.reports import render
 
 TEXT = "# ü\nkind: PodGroup\nspec:\n  gang: {minCount: -1} # all\n  mode: 'a'\n"

@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn.findings import Rule
 from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.model.findings import Rule
 from krmfn.reports import order, render
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text())

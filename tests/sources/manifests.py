@@ -7,9 +7,9 @@ from typing import Any
 
 from krmfn.config import GangOptions, Settings, read_settings
 from krmfn.krm.results import ResourceRef
+from krmfn.model.tree import Group, Leaf, leaves
 from krmfn.sources import read_tree
 from krmfn.sources.manifest import Reading
-from krmfn.tree import Group, Leaf, leaves
 
 Manifest = dict[str, Any]
 TEMPLATE: Manifest = {"spec": {"containers": [{"name": "main", "image": "example"}]}}

@@ -6,8 +6,8 @@ from typing import Any
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ResourceRef
+from krmfn.model.tree import Composite
 from krmfn.sources import count_pods
-from krmfn.tree import Composite
 from tests.sources.manifests import (
     TEMPLATE,
     job,

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn import schemastore
 from krmfn.krm.paths import format_path
+from krmfn.releases import schemastore
 from tests.sources.manifests import cluster_spec, manifest, pods_of, raycluster, read, workers
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.config import KubeRay
 from krmfn.krm.paths import format_path
-from krmfn.tree import Composite, PodTemplate
+from krmfn.model.tree import Composite, PodTemplate
 from tests.sources.manifests import (
     TEMPLATE,
     make_settings,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.krm.paths import format_path
-from krmfn.tree import Composite
+from krmfn.model.tree import Composite
 from tests.sources.manifests import (
     TEMPLATE,
     make_settings,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn.krm.results import ResourceRef
-from krmfn.shape import Member, join, shape
-from krmfn.tree import Composite, Group, Leaf, PodTemplate, leaves
+from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
+from krmfn.survey.shape import Member, join, shape
 from tests.sources.manifests import (
     job,
     make_options,

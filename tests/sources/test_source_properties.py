@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn.krm.results import ResourceRef
-from krmfn.shape import shape
+from krmfn.model.tree import Composite, Group, leaves
 from krmfn.sources import SOURCES, count_pods
 from krmfn.sources.raygroups import WorkerGroup
-from krmfn.tree import Composite, Group, leaves
+from krmfn.survey.shape import shape
 from tests.sources.manifests import TEMPLATE, cluster_spec, make_options, make_settings, manifest, read, workers
 
 COUNTS = st.integers(-(2**31), 2**31 - 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from krmfn.model.tree import Group
 from krmfn.targets import Emission, emit
-from krmfn.tree import Group
 from tests.targets.trees import gang, settings, workers
 
 CPU, GPU = workers(0, "cpu", 3), workers(1, "gpu", 2)

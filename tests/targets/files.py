@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from krmfn.krm.item import Item
+from krmfn.model.tree import Group
 from krmfn.reconcile import Reconciliation, Wanted, reconcile
 from krmfn.targets import emit
-from krmfn.tree import Group
 from tests.targets.trees import cluster, gang, settings, workers
 
 CONTAINERS = {"containers": [{"name": "c", "image": "i"}]}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_create
 from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.targets import TARGETS, Emission, emit
 from krmfn.targets.rules import RULES
-from krmfn.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from tests.targets.trees import RELEASES, gang, ray, settings
 
 names = st.one_of(st.sampled_from(["cpu", "gpu", "head", "cluster", "part-1"]), st.text(min_size=1, max_size=70))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from krmfn.model.tree import Composite, PodTemplate
 from krmfn.targets import TARGETS
-from krmfn.tree import Composite, PodTemplate
 from tests.targets.trees import gang, settings, workers
 
 

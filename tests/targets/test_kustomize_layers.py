@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.kustomize_names import TEXT
+from krmfn.workspace.name_references import TEXT
 from tests.targets.programs import build, write
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.kustomize_names import TEXT, Field, Reference, list_pod_templates, list_references
 from krmfn.sources import SOURCES
+from krmfn.workspace.name_references import TEXT, Field, Reference, list_pod_templates, list_references
 from tests.targets.programs import build, write
 
 LISTS = {

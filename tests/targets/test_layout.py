@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.targets.layout import LIST_LIMIT, Node, TooLarge, lay_out, lay_out_flat, prune, walk
-from krmfn.tree import Composite, Group, Leaf
 from tests.targets.trees import cluster, head, job, workers
 
 

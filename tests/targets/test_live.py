@@ -13,9 +13,8 @@ from conformance.build import find_server
 from conformance.client import Client
 from conformance.server import serve
 from conformance.versions import Profile, read_profiles
+from krmfn.model.tree import Composite, DisruptionMode, Gang
 from krmfn.targets import emit
-from krmfn.targets.emission import Gang
-from krmfn.tree import Composite, DisruptionMode
 from tests.targets.trees import batch, cluster, gang, head, job, merged, ray, settings, workers
 
 PROFILES = read_profiles()

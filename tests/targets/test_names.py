@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krmfn.names import LABEL_LIMIT, NAME_LIMIT, name_gang, name_group, operator_names, shorten, slug
+from krmfn.model.names import LABEL_LIMIT, NAME_LIMIT, name_gang, name_group, operator_names, shorten, slug
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 SUBDOMAIN = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")

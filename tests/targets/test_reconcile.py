@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from krmfn.tree import Group
+from krmfn.model.tree import Group
 from tests.targets.files import TREE, Files, build, link, ray, rules, train
 from tests.targets.trees import RELEASES, cluster, job, merged, workers
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import ResourceRef
+from krmfn.model.tree import Composite
 from krmfn.reconcile import Wanted
 from krmfn.targets import emit
-from krmfn.tree import Composite
 from tests.targets.files import TREE, Files, link, ray, rules, train
 from tests.targets.trees import cluster, gang, job, settings, workers
 

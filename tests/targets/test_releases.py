@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.targets import TARGETS, Emission, emit
 from krmfn.targets.gates import note_gates
 from krmfn.targets.rules import RULES
-from krmfn.tree import Composite, Group, Leaf
 from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
 

@@ -7,7 +7,7 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_update
-from krmfn.tree import Composite, Group
+from krmfn.model.tree import Composite, Group
 from tests.targets.test_accepted_offline import made, trees
 
 

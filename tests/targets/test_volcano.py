@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn import schemastore
 from krmfn.krm.item import Item
+from krmfn.model.tree import Composite, Group
 from krmfn.reconcile import Wanted, reconcile
+from krmfn.releases import schemastore
 from krmfn.targets import Emission, emit
-from krmfn.tree import Composite, Group
 from tests.targets.trees import batch, cluster, gang, head, job, merged, ray, settings, workers
 
 SCHEMA = schemastore.load("volcano/podgroup.json")

@@ -7,9 +7,8 @@ from typing import Any
 
 from krmfn.config import Settings, read_settings
 from krmfn.krm.results import ResourceRef
-from krmfn.names import name_gang
-from krmfn.targets import Gang
-from krmfn.tree import Composite, Group, Leaf, PodTemplate
+from krmfn.model.names import name_gang
+from krmfn.model.tree import Composite, Gang, Group, Leaf, PodTemplate
 
 RELEASES = ("1.35", "1.36", "1.37")
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import Check, run
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
-    from krmfn.findings import Finding
+    from krmfn.model.findings import Finding
+    from krmfn.survey.census import Census
 
 
 def list_checks() -> tuple[Check, ...]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import Check
-from krmfn.findings import Finding, Note, Rule
 from krmfn.krm.results import ABSENT
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.tree import Path
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
-    from krmfn.checks.groups import Group
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
+    from krmfn.survey.groups import Group
 
 WAVE: Final = "argocd.argoproj.io/sync-wave"
 HOOK: Final = "argocd.argoproj.io/hook"

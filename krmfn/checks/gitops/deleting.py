@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.gates import assume_gates
-from krmfn.checks.groups import API_GROUP
 from krmfn.checks.rule import Check
 from krmfn.checks.server import validate_create, validate_update
-from krmfn.checks.values import as_list, as_mapping, dig
-from krmfn.findings import Finding, Note, Rule
 from krmfn.krm.paths import format_path
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.tree import Path
+from krmfn.releases.gates import assume_gates
+from krmfn.survey.groups import API_GROUP
+from krmfn.survey.values import as_list, as_mapping, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
@@ -28,13 +28,13 @@ PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group keeps its name while something that cannot change changes."""
     before = {
-        (item.kind, item.namespace, item.name): item
+        (item.kind, item.space, item.name): item
         for item in census.old or ()
         if item.ref.group == API_GROUP and item.kind in ("PodGroup", "CompositePodGroup")
     }
     for kind in ("PodGroup", "CompositePodGroup"):
         for item in census.kind(API_GROUP, kind):
-            old = before.get((kind, item.namespace, item.name))
+            old = before.get((kind, item.space, item.name))
             path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
             if path:
                 field = format_path(path)
@@ -110,7 +110,7 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
     """The field because of which the server refuses the update, although it would take both objects; () otherwise."""
-    gates = assume_gates(settings, new.text)
+    gates = assume_gates(settings.feature_gates, settings.release, new.text)
     states = [validate_create(item.value, settings.release, gates) for item in (old, new)]
     if not all(verdict is not None and verdict.accepted for verdict in states):
         return ()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.marks import list_sources, name_source
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_list, as_mapping, dig
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.marks import list_sources, name_source
+from krmfn.survey.values import as_list, as_mapping, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 _VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
@@ -25,7 +25,7 @@ def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
         return  # the sources of a build, not its output
     made = {source for item in census.objects for source in list_sources(item)}
     for item in census.asking:
-        if name_source(item) in made or _is_linked(item, census):
+        if name_source(item.ref) in made or _is_linked(item, census):
             continue
         message = "asks for a gang, and no group in the input is for it: the function that makes it did not run"
         hint = (

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_list, as_text
-from krmfn.findings import Finding, Note, Rule
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_list, as_text
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
@@ -28,7 +28,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
             for part in _inner_names(other.name):
                 renamed.setdefault((other.namespace, kind, part), set()).add(other.name)
     for item, path, kind, name in _dangling_references(census):
-        found = renamed.get((item.namespace, kind, name), set())
+        found = renamed.get((item.space, kind, name), set())
         if len(found) == 1:
             now = next(iter(found))
             message = (
@@ -87,11 +87,11 @@ def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
     sources = set()
     for item in census.objects:
-        kind = name_source(item).partition("/")[0]
-        sources |= {(item.namespace, f"{kind}/{name}") for name in (item.name, *_inner_names(item.name))}
+        kind = name_source(item.ref).partition("/")[0]
+        sources |= {(item.space, f"{kind}/{name}") for name in (item.name, *_inner_names(item.name))}
     for item in census.objects:
         named = list_sources(item)
-        gone = [source for source in named if (item.namespace, source) not in sources]
+        gone = [source for source in named if (item.space, source) not in sources]
         if named and len(gone) == len(named):
             message = f"was generated from {', '.join(gone)}, which the input does not hold"
             hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import Check
 from krmfn.checks.selected import is_selected
-from krmfn.checks.values import as_list, as_mapping, as_text, dig
 from krmfn.config.crds import KEEPERS, kuberay_keeps, link_field
-from krmfn.findings import Finding, Note, Rule
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Template
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
 
 
 def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:

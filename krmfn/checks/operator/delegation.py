@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import suggest
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
-    from krmfn.checks.groups import Workload
     from krmfn.config import Settings
     from krmfn.krm.item import Item
-    from krmfn.tree import Path
+    from krmfn.model.tree import Path
+    from krmfn.survey.census import Census
+    from krmfn.survey.groups import Workload
 
 
 def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def _delegated(census: Census) -> Iterator[tuple[Item, Path, str, int]]:
 
 def _workload_of(census: Census, jobset: Item) -> Workload | None:
     wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
-    found = (w for w in census.workloads.values() if w.namespace == jobset.namespace and w.controller == wanted)
+    found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
     return next(found, None)
 
 

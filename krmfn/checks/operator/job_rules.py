@@ -13,7 +13,7 @@ from krmfn.checks.operator.jobs import (
     find_scheduling_unused,
 )
 from krmfn.checks.rule import Check
-from krmfn.findings import Rule
+from krmfn.model.findings import Rule
 
 _ONLY_WITH_GATE = "Reported when `featureGates` says that WorkloadWithJob is on."
 

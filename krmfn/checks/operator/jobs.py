@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.gates import is_on
-from krmfn.checks.values import as_int, as_mapping, as_text, dig
-from krmfn.findings import Finding, Note
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note
+from krmfn.model.tree import Path
+from krmfn.releases.gates import is_on
+from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 _GATE: Final = "WorkloadWithJob"
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
@@ -99,7 +99,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
 
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
     """The controller's PodGroup is refused, because it lacks preemptionPolicy: Never."""
-    if not (settings.feature_gates.get(_GATE) is True and is_on(settings, "PodGroupPreemptionPolicy")):
+    if not (settings.feature_gates.get(_GATE) is True and is_on(settings.feature_gates, "PodGroupPreemptionPolicy")):
         return
     for job in _root_jobs(census):
         template = census.templates_of(job)
@@ -117,7 +117,7 @@ def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
 
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Workload that points at a workload object whose templates do not link to any group."""
-    items = {(i.namespace, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
+    items = {(i.space, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
     for workload in {id(entry.item): entry for entry in census.workloads.values()}.values():
         item = items.get((workload.namespace, *workload.controller))
         templates = census.templates_of(item) if item is not None else ()

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import Check
 from krmfn.checks.selected import is_selected
-from krmfn.checks.values import dig
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
 
 OPT_IN: Final = "ray.io/gang-scheduling-enabled"
 _RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
@@ -77,7 +77,7 @@ def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
         wanted = {("Workload", cluster.name), ("PodGroup", f"{cluster.name}-cluster")}
         for kind, name in sorted(wanted):
             for item in census.kind("scheduling.k8s.io", kind):
-                if (item.namespace, item.name) == (cluster.namespace, name):
+                if (item.space, item.name) == (cluster.space, name):
                     message = (
                         f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this one, "
                         "which it does not own, and makes no pods"
@@ -91,10 +91,10 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
     if settings.kuberay.manages != "Volcano":
         return
     clusters = {
-        (item.namespace, f"ray-{item.name}-pg"): item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)
+        (item.space, f"ray-{item.name}-pg"): item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)
     }
     for item in census.kind("scheduling.volcano.sh", "PodGroup"):
-        owner = clusters.get((item.namespace, item.name))
+        owner = clusters.get((item.space, item.name))
         if owner is not None:
             message = (
                 f"the operator adopts the Volcano PodGroup of this name for {owner.kind} {owner.name} and rewrites "

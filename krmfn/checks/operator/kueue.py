@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_mapping
 from krmfn.checks.wording import name_all
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import as_mapping
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
 
 QUEUE: Final = "kueue.x-k8s.io/queue-name"
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"

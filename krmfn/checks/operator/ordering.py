@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
 from krmfn.checks.selected import is_selected
-from krmfn.checks.values import as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang, Template
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Gang, Template
 
 
 def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:

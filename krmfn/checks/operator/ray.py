@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
-from krmfn.findings import Finding, Note, Rule
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Gang
 
 #: Where each kind keeps its cluster.
 _CLUSTERS: Final[dict[str, Path]] = {

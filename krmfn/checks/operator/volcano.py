@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.facts import read_resources
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_mapping, as_text, dig
 from krmfn.checks.wording import count, suggest
-from krmfn.findings import Finding, Note, Rule
-from krmfn.quantity import format_quantity
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.quantity import format_quantity
+from krmfn.survey.facts import read_resources
+from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
-    from krmfn.checks.facts import Resources
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
+    from krmfn.survey.facts import Resources
 
 _GROUP: Final = "scheduling.volcano.sh"
 LINK: Final = "scheduling.k8s.io/group-name"
@@ -107,11 +107,11 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     for template in census.templates:
         name = as_mapping(template.metadata.get("annotations")).get(LINK)
         if isinstance(name, str):
-            key = (template.item.namespace, name)
+            key = (template.item.space, name)
             known = pods.get(key, 0)
             pods[key] = None if template.pods is None or known is None else known + template.pods
     for item in census.kind(_GROUP, "PodGroup"):
-        wanted, exist = as_int(dig(item.value, "spec", "minMember")), pods.get((item.namespace, item.name))
+        wanted, exist = as_int(dig(item.value, "spec", "minMember")), pods.get((item.space, item.name))
         if wanted is not None and exist is not None and wanted > exist:
             message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: none of them is ever scheduled"
             hint = f"Set minMember to {exist}, or raise the number of pods."

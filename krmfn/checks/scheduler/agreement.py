@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.gates import is_on
 from krmfn.checks.rule import Check
 from krmfn.checks.selected import is_selected
-from krmfn.checks.values import as_int, as_text
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.releases.gates import is_on
+from krmfn.survey.values import as_int, as_text
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang, Template
-    from krmfn.checks.facts import Facts
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.facts import Facts
 
 NEVER = "Never"
 _DEFAULT_POLICY = "PreemptLowerPriority"
@@ -80,7 +80,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
 
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods whose priority is not that of the root group."""
-    if settings.release == "1.36" and not is_on(settings, "WorkloadAwarePreemption"):
+    if settings.release == "1.36" and not is_on(settings.feature_gates, "WorkloadAwarePreemption"):
         return
     for gang in census.gangs:
         root = census.root(gang.group)
@@ -100,7 +100,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
 
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang, or pods and their root group, differ in the preemption policy."""
-    compare = is_on(settings, "PodGroupPreemptionPolicy")
+    compare = is_on(settings.feature_gates, "PodGroupPreemptionPolicy")
     for gang in _list_gangs(census, settings):
         policies = [(template, _policy(census, template)) for template in gang.templates]
         if not policies:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.groups import Group, disruption_mode
 from krmfn.checks.rule import Check
 from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.groups import Group, disruption_mode
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
 
 _TREE = ("1.37",)
 #: Kinds whose templates start in stages, so that several groups are right.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import Check
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
 
 
 def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:

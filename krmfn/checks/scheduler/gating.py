@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.facts import COMMANDS
-from krmfn.checks.gates import GATES
-from krmfn.checks.groups import disruption_mode
-from krmfn.checks.marks import is_generated
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_list
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.marks import is_generated
+from krmfn.releases.gates import GATES
+from krmfn.survey.facts import COMMANDS
+from krmfn.survey.groups import disruption_mode
+from krmfn.survey.values import as_list
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census
-    from krmfn.checks.groups import Group
     from krmfn.config import Settings
+    from krmfn.survey.census import Census
+    from krmfn.survey.groups import Group
 
 
 def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note, Rule
-from krmfn.tree import Path
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Template
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Template
 
 
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.groups import topology_key
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_mapping, dig
 from krmfn.checks.wording import group_names, join, suggest
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.groups import topology_key
+from krmfn.survey.values import as_int, as_mapping, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Template
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
 
 
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
         link = template.link
         if elsewhere or link is None:
             continue
-        known = names.get(template.item.namespace, [])
+        known = names.get(template.item.space, [])
         message = (
             f'links to the group "{link.group}", which the input does not hold{suggest(link.group, known)}: the pods '
             "wait for ever"
@@ -119,11 +119,11 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
 def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
     """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
     spaces: dict[str, list[str]] = {}
-    for namespace, name in census.groups:
-        spaces.setdefault(name, []).append(namespace)
+    for (_, name), group in census.groups.items():
+        spaces.setdefault(name, []).append(group.item.namespace)
     for template in census.dangling:
         link = template.link
-        if link is not None and (template.item.namespace, link.group) not in census.facts.groups:
+        if link is not None and (template.item.space, link.group) not in census.facts.groups:
             yield template, tuple(sorted(spaces.get(link.group, ())))
 
 

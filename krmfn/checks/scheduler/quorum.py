@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_int, as_text, dig
 from krmfn.checks.wording import count, sum_up
 from krmfn.config import options_for
-from krmfn.findings import Finding, Note, Rule
 from krmfn.krm.results import ABSENT
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import as_int, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Gang
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 
@@ -112,14 +112,14 @@ def _is_wanted(gang: Gang, settings: Settings) -> bool:
 
 def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
     """Objects (by identity) that a scaler changes: the scaler and the number of pods it may leave."""
-    targets = {(t.item.namespace, t.item.ref.group, t.item.kind, t.item.name): t for t in census.templates}
+    targets = {(t.item.space, t.item.ref.group, t.item.kind, t.item.name): t for t in census.templates}
     scalers = [(item, "minReplicas", 1) for item in census.kind("autoscaling", "HorizontalPodAutoscaler")]
     scalers += [(item, "minReplicaCount", 0) for item in census.kind("keda.sh", "ScaledObject")]
     for scaler, field, default in scalers:
         target = dig(scaler.value, "spec", "scaleTargetRef")
         group = as_text(dig(target, "apiVersion")).rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")
         kind = as_text(dig(target, "kind")) or "Deployment"
-        template = targets.get((scaler.namespace, group, kind, as_text(dig(target, "name"))))
+        template = targets.get((scaler.space, group, kind, as_text(dig(target, "name"))))
         if template is not None:
             floor = as_int(dig(scaler.value, "spec", field))
             yield id(template.item), (scaler, default if floor is None else floor)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
 from krmfn.checks.selected import is_selected
-from krmfn.checks.values import as_int, dig
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.values import as_int, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang, Template
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Gang, Template
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.facts import read_resources
 from krmfn.checks.rule import Check
-from krmfn.checks.values import as_list, as_mapping, as_text, dig
-from krmfn.findings import Finding, Note, Rule
-from krmfn.quantity import format_quantity
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.quantity import format_quantity
+from krmfn.survey.facts import read_resources
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang
-    from krmfn.checks.facts import Node, Resources
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.facts import Node, Resources
 
 _ONE = 10**9
 
@@ -97,13 +97,13 @@ def find_pod_too_large(census: Census, _: Settings) -> Iterator[Finding]:
 
 def find_volume_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a gang share a claim that only one pod, or one node, can use."""
-    claims = {(item.namespace, item.name): item for item in census.kind("", "PersistentVolumeClaim")}
+    claims = {(item.space, item.name): item for item in census.kind("", "PersistentVolumeClaim")}
     for gang in census.gangs:
         used: dict[str, int] = {}
         for template in gang.templates:
             for index, volume in enumerate(as_list(template.spec.get("volumes"))):
                 name = as_text(dig(volume, "persistentVolumeClaim", "claimName"))
-                claim = claims.get((template.item.namespace, name)) if name else None
+                claim = claims.get((template.item.space, name)) if name else None
                 if claim is None or template.pods is None:
                     continue
                 used[name] = used.get(name, 0) + template.pods

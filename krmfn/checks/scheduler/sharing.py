@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import Check
 from krmfn.checks.wording import count, name_all
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Template
-    from krmfn.checks.groups import Group
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
+    from krmfn.survey.groups import Group
 
 #: Kinds where a template stays out of the gang on purpose: a launcher, a driver, a leader that must be ready first.
 _PARTLY_ON_PURPOSE = (
@@ -70,7 +70,7 @@ def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
     for template in census.templates:
         name = template.item.annotations.get("krmfn.dev/gang-group")
         if name and template.link:
-            declared.setdefault((template.item.namespace, name), []).append(template)
+            declared.setdefault((template.item.space, name), []).append(template)
     for (namespace, name), templates in declared.items():
         roots: dict[object, Template] = {}
         for template in templates:

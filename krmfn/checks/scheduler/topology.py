@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.checks.wording import join
-from krmfn.findings import Finding, Note
+from krmfn.model.findings import Finding, Note
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang, Template
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Gang, Template
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 #: Coarse to fine, where the order is fixed by convention.

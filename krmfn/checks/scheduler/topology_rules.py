@@ -15,7 +15,7 @@ from krmfn.checks.scheduler.topology import (
     find_selectors_apart,
     find_spread_against_domain,
 )
-from krmfn.findings import Rule
+from krmfn.model.findings import Rule
 
 _RELEASES: Final = ("1.36", "1.37")
 _ONE_DOMAIN = (

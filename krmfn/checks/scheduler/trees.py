@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.groups import Group
 from krmfn.checks.rule import Check
 from krmfn.checks.wording import count, group_names, join, suggest
-from krmfn.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note, Rule
+from krmfn.survey.groups import Group
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang
     from krmfn.config import Settings
+    from krmfn.survey.census import Census, Gang
 
 #: Composite levels above a PodGroup that the 1.37.0 scheduler follows (observed; a Workload describes one less).
 MAX_LEVELS = 4

@@ -30,8 +30,8 @@ from krmfn.checks.server.verdict import Verdict, guard
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.findings import Finding
     from krmfn.krm.item import Item
+    from krmfn.model.findings import Finding
 
 Mode = Literal["apply", "server-side-apply", "replace"]
 

@@ -188,7 +188,7 @@ def _time(value: Any) -> Any:
 
 
 def _quantity(value: Any) -> Any:
-    from krmfn.checks.quantity import parse_quantity
+    from krmfn.model.quantity import parse_quantity
 
     found = parse_quantity(value)
     if found is None:

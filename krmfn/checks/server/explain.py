@@ -77,7 +77,7 @@ class Explainer:
         if kind == "any":
             return value
         if kind == "quantity":
-            from krmfn.checks.quantity import parse_quantity
+            from krmfn.model.quantity import parse_quantity
 
             found = parse_quantity(value)
             if found is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn import schemastore
 from krmfn.checks.server.types import Schemas, Type, compile_schemas
+from krmfn.releases import schemastore
 
 
 class Kind:

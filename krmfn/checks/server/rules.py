@@ -5,7 +5,7 @@ A rule id stands for a keyword or a hand-written rule; the texts of findings are
 
 from __future__ import annotations
 
-from krmfn.findings import Rule
+from krmfn.model.findings import Rule
 
 _R = "reference "
 _GROUPS = ("1.36", "1.37")

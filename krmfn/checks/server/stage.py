@@ -11,8 +11,9 @@ from krmfn.checks.server.causes import Cause
 from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create
 from krmfn.checks.server.verdict import Verdict, guard
-from krmfn.findings import Finding, Note
 from krmfn.krm.results import ABSENT
+from krmfn.model.findings import Finding, Note
+from krmfn.model.identity import identify
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -24,15 +25,13 @@ _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 #: On by itself it changes objects that do not mention it, so it is taken as on only where an object does.
 _PREEMPTION_GATE = "PodGroupPreemptionPolicy"
 
-_Key = tuple[str, str, str, str]
-
 
 def check_items(
     items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str
 ) -> Iterator[Finding]:
     """See krmfn.checks.server.check."""
     judge = _Judge(items, settings, update)
-    before = {_key(item): item for item in old} if old else {}
+    before = {identify(item.ref): item for item in old} if old else {}
     for item in items:
         kind = judge.kind(item)
         if kind is None:
@@ -43,12 +42,7 @@ def check_items(
             if kind.group == _GROUP:
                 yield _not_served(item, kind)
             continue
-        yield from judge.findings(kind, item, before.get(_key(item)))
-
-
-def _key(item: Item) -> _Key:
-    ref = item.ref
-    return (ref.group, ref.kind, ref.namespace or "default", ref.name)
+        yield from judge.findings(kind, item, before.get(identify(item.ref)))
 
 
 class _Judge:
@@ -152,7 +146,7 @@ def _count_keys(value: Any) -> int:
 
 def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
     """A gate that the settings do not name is taken as on."""
-    from krmfn.checks.gates import GATES
+    from krmfn.releases.gates import GATES
 
     given = settings.feature_gates
     gates = {gate: given.get(gate, True) for gate in GATES.get(settings.release, ())}
@@ -166,7 +160,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
-        from krmfn.checks.facts import read_facts
+        from krmfn.survey.facts import read_facts
 
         own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == _GROUP]
         found = read_facts(settings.cluster, {(_GROUP, "PriorityClass"): own})
@@ -179,7 +173,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     for item in items:
         if item.ref.group != _GROUP:
             continue
-        place = (item.namespace or "default", item.name)
+        place = (item.space, item.name)
         spec = item.value.get("spec")
         if not isinstance(spec, dict):
             continue

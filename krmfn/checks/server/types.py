@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krmfn import schemastore
+from krmfn.releases import schemastore
 
 #: Go's word for the type of a scalar, by (`type`, `format`) of the schema.
 _SCALARS = {

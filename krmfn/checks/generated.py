@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from krmfn.findings import Finding, Note
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
-from krmfn.tree import PodTemplate, leaves
+from krmfn.model.findings import Finding, Note
+from krmfn.model.tree import PodTemplate, leaves
 
 if TYPE_CHECKING:
     from krmfn.config import Settings

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.krm.records import NamedTuple
-from krmfn.tree import Path
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -90,7 +90,7 @@ def read_groups(item: Item) -> Iterator[Group]:
             quorum_path = (*path, "policy", "gang", "minCount")
             spec = as_mapping(entry)
             full = f"{item.name}/{name}"
-            yield Group(item, item.namespace, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
+            yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
 
 
 def read_composite(item: Item) -> Group | None:
@@ -105,7 +105,7 @@ def _read_object(item: Item, field: str) -> Group:
     policy, quorum = _policy(spec.get("schedulingPolicy"), field)
     return Group(
         item=item,
-        namespace=item.namespace,
+        namespace=item.space,
         name=item.name,
         path=("spec",),
         policy=policy,
@@ -125,7 +125,7 @@ def read_workload(item: Item) -> Workload | None:
         return None
     reference = as_mapping(dig(item.value, "spec", "controllerRef"))
     controller = (as_text(reference.get("apiGroup")), as_text(reference.get("kind")), as_text(reference.get("name")))
-    return Workload(item, item.namespace, item.name, controller, dict(_templates(item.value)))
+    return Workload(item, item.space, item.name, controller, dict(_templates(item.value)))
 
 
 def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, Mapping[str, Any]]]]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.facts import Facts, read_facts
-from krmfn.checks.groups import Group, Workload, read_composite, read_groups, read_workload
-from krmfn.checks.members import from_item
-from krmfn.checks.values import as_mapping, as_text, dig
 from krmfn.krm.records import NamedTuple
-from krmfn.tree import Path
+from krmfn.model.tree import Path
+from krmfn.survey.facts import Facts, read_facts
+from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
+from krmfn.survey.members import from_item
+from krmfn.survey.values import as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.findings import Member
     from krmfn.krm.item import Item
+    from krmfn.model.findings import Member
 
 _NO_FACTS: Mapping[str, Any] = {}
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
@@ -155,10 +155,10 @@ def take_census(
         groups.extend(read_groups(item))
         composite = read_composite(item)
         if composite:
-            composites.setdefault((item.namespace, item.name), composite)
+            composites.setdefault((item.space, item.name), composite)
         workload = read_workload(item)
         if workload:
-            workloads.setdefault((item.namespace, item.name), workload)
+            workloads.setdefault((item.space, item.name), workload)
     templates.extend(_template(member) for member in known.values())
     index: dict[tuple[str, str], Group] = {}
     for group in groups:
@@ -236,7 +236,7 @@ def _muster(
     for template in templates:
         if template.link is None:
             continue
-        group = index.get((template.item.namespace, template.link.group))
+        group = index.get((template.item.space, template.link.group))
         if group is None:
             dangling.append(template)
         else:

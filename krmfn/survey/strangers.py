@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from krmfn.config.problems import find_nearest
 from krmfn.config.selection import OPT_IN
-from krmfn.findings import Finding, Note
 from krmfn.krm.item import Item
+from krmfn.model.findings import Finding, Note
 from krmfn.sources import SOURCES
 
 

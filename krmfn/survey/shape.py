@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from krmfn.config import GangOptions
-from krmfn.findings import Note
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
-from krmfn.tree import Composite, DisruptionMode, Group, Leaf, leaves
+from krmfn.model.findings import Note
+from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
 
 
 class Shaped(NamedTuple):

@@ -10,10 +10,10 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 
-from krmfn.files import InputMissing
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
+from krmfn.workspace.files import InputMissing
 
 #: The names that kustomize looks for, in its order.
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -139,7 +139,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedF
     is made that lists the manifests of the folder. Without `function` only the name references are added: for rendered
     manifests that Flux or an outer kustomization renames. Raises NotPossible, and InputMissing for a missing folder.
     """
-    from krmfn.kustomize_names import TEXT
+    from krmfn.workspace.name_references import TEXT
 
     if not os.path.isdir(folder):
         raise InputMissing(f"{folder}: no such folder")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.values import as_int, as_list, as_mapping, dig
-from krmfn.findings import Member
-from krmfn.tree import Group, Path, leaves
+from krmfn.model.findings import Member
+from krmfn.model.tree import Group, Path, leaves
+from krmfn.survey.values import as_int, as_list, as_mapping, dig
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item

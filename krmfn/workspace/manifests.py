@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from krmfn.files import ManifestFile
-from krmfn.findings import Rule
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Rule
+from krmfn.workspace.files import ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -95,7 +95,7 @@ def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:
     kustomizations = [file for file in files if file.path.rpartition("/")[2] in KUSTOMIZATIONS]
     if not kustomizations:
         return files
-    from krmfn.kustomization import list_patches
+    from krmfn.workspace.kustomization import list_patches
 
     patches = {patch for file in kustomizations for patch in list_patches(file.data, file.path)}
     return [file for file in files if os.path.normpath(file.path) not in patches]

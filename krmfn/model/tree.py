@@ -6,9 +6,13 @@ several pod templates: with one gang over a whole RayCluster, head and workers a
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.krm.records import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.krm.results import ResourceRef
 
 Path = tuple[str | int, ...]
 DisruptionMode = Literal["", "Single", "All"]
@@ -56,6 +60,23 @@ class Composite(NamedTuple):
 
 
 Group = Leaf | Composite
+
+
+class Gang(NamedTuple):
+    """Pods that start together, and the resources they come from.
+
+    `name` is the name of the Workload and of the root group: `names.name_gang(kind, name)`, or the name that the
+    members of a gang across resources share. `owners` are in the order that `PodTemplate.owner` counts. `naming` is
+    "Stable" or "Revisioned". `values` are the owners' manifests, in the same order; only Volcano's target reads them
+    (requests and queues), and revisions of kinds that replace their pods by a second set.
+    """
+
+    name: str
+    namespace: str
+    owners: tuple[ResourceRef, ...]
+    root: Group
+    naming: str = "Stable"
+    values: tuple[Mapping[str, Any], ...] = ()
 
 
 def leaves(group: Group) -> tuple[Leaf, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.krm.records import NamedTuple
-from krmfn.quantity import parse_quantity
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.model.quantity import parse_quantity
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -122,7 +123,9 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         complete_queues=_TOPICS["queues"] in given,
         schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
         kept_fields={_name(value): as_list(value["keeps"]) for value in crds if "keeps" in value},
-        groups=frozenset((_namespace(value), _name(value)) for value in given.get(_TOPICS["podGroups"], ())),
+        groups=frozenset(
+            (_namespace(value) or DEFAULT_NAMESPACE, _name(value)) for value in given.get(_TOPICS["podGroups"], ())
+        ),
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
         gates={component: as_mapping(gates) for component, gates in as_mapping(cluster.get("featureGates")).items()},
     )

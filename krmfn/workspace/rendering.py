@@ -12,9 +12,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 
-from krmfn.files import GIT, InputMissing, ManifestFile, read_paths, read_revision
 from krmfn.krm.records import NamedTuple
-from krmfn.kustomization import find_kustomization
+from krmfn.workspace.files import GIT, InputMissing, ManifestFile, read_paths, read_revision
+from krmfn.workspace.kustomization import find_kustomization
 
 FLAGS = ("--enable-alpha-plugins", "--enable-exec")
 

@@ -1,15 +1,12 @@
 """Feature gates of the scheduling API: where each is needed, on what it depends, and whether a run takes it as on.
 
-A gate that the settings do not name is taken as on when manifests need it; the opt-in gates are not.
+A gate that nobody names is taken as on when manifests need it; the opt-in gates are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
+from typing import Final
 
 APISERVER: Final = "kube-apiserver"
 CONTROLLERS: Final = "kube-controller-manager"
@@ -44,10 +41,9 @@ GATES: Final[Mapping[str, Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]]
 }
 
 
-def is_on(settings: Settings, gate: str) -> bool:
-    """Whether this run takes `gate` as on."""
-    given = settings.feature_gates.get(gate)
-    return gate not in OPT_IN if given is None else given
+def is_on(given: Mapping[str, bool], gate: str) -> bool:
+    """Whether a run that was given these gates takes `gate` as on."""
+    return given.get(gate, gate not in OPT_IN)
 
 
 def complete(given: Mapping[str, bool], release: str) -> dict[str, bool]:
@@ -57,15 +53,15 @@ def complete(given: Mapping[str, bool], release: str) -> dict[str, bool]:
     return {**others, **given}
 
 
-def assume_gates(settings: Settings, text: str) -> Mapping[str, bool]:
+def assume_gates(given: Mapping[str, bool], release: str, text: str) -> Mapping[str, bool]:
     """Every gate for a question to the server about the object `text`.
 
     Gates that nobody named are on; the one that changes objects by itself only where the object speaks of it.
     """
-    gates = {gate: settings.feature_gates.get(gate, True) for gate in GATES[settings.release]}
-    if _PREEMPTION not in settings.feature_gates:
+    gates = {gate: given.get(gate, True) for gate in GATES[release]}
+    if _PREEMPTION not in given:
         gates[_PREEMPTION] = "preemptionPolicy" in text
-    return {**gates, **settings.feature_gates}
+    return {**gates, **given}
 
 
 _PREEMPTION: Final = "PodGroupPreemptionPolicy"

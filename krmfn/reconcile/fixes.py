@@ -8,12 +8,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
-from krmfn.findings import Finding
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Edit
+from krmfn.model.findings import Finding
 
 
 class Fixed(NamedTuple):

@@ -1,27 +1,13 @@
-"""How a generated object is marked, so that the next run finds it again. Knows no kind."""
+"""A generated object, with its marks. Knows no field of a spec."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import ResourceRef
-from krmfn.targets.emission import Gang
-
-MANAGED_BY: Final = "app.kubernetes.io/managed-by"
-MANAGER: Final = "krmfn"
-GENERATED_FROM: Final = "krmfn.dev/generated-from"
-REVISION: Final = "krmfn.dev/revision"
-#: On pods: the group that they are in, where a scheduler knows groups by labels.
-POD_GROUP_LABEL: Final = "krmfn.dev/group"
-SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
-
-#: What makes Argo CD and Flux create an object anew when it cannot be changed in place.
-RECREATE: Final[Mapping[str, str]] = {
-    "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
-    "kustomize.toolkit.fluxcd.io/force": "enabled",
-}
+from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, RECREATE, REVISION, SYNC_WAVE, name_sources
+from krmfn.model.tree import Gang
 
 #: Argo CD creates what has a lower wave first; what the user wrote is in wave 0.
 _WAVES: Final[Mapping[str, str]] = {"Workload": "-3", "CompositePodGroup": "-2", "PodGroup": "-1"}
@@ -32,17 +18,6 @@ class Kind(NamedTuple):
 
     api_version: str
     name: str
-
-
-def name_source(owner: ResourceRef) -> str:
-    """The owner as the annotation spells it: `RayCluster.ray.io/demo`, `Pod/demo` in the core group."""
-    kind = f"{owner.kind}.{owner.group}" if owner.group else owner.kind
-    return f"{kind}/{owner.name}"
-
-
-def name_sources(owners: Iterable[ResourceRef]) -> str:
-    """All owners of a gang, sorted, so that the order of the input does not show."""
-    return ",".join(sorted(name_source(owner) for owner in owners))
 
 
 def describe(kind: Kind, name: str, gang: Gang, spec: dict[str, Any], revision: str = "") -> dict[str, Any]:

@@ -12,10 +12,10 @@ from krmfn.krm.paths import format_path
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
-    from krmfn.checks.census import Census, Gang, Template
-    from krmfn.checks.groups import Group
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.groups import Group
 
 Shape = Literal["workload", "composite", "group", "pods"]
 
@@ -35,9 +35,9 @@ class Branch(NamedTuple):
 
 def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
     """The trees of all groups among `items`: one for every Workload, and one for every root group without."""
-    from krmfn.checks.census import take_census
-    from krmfn.gangs import survey
-    from krmfn.members import count_members
+    from krmfn.survey.census import take_census
+    from krmfn.survey.counting import count_members
+    from krmfn.survey.gangs import survey
 
     members, _ = count_members(survey(items, settings).present, settings)
     census = take_census(items, members)
@@ -57,7 +57,7 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
 
 def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
     """The names of objects with pod templates none of which is in a group, in order."""
-    from krmfn.checks.members import from_item
+    from krmfn.survey.members import from_item
 
     linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
     return [str(item.ref) for item in items if str(item.ref) not in linked and from_item(item)]

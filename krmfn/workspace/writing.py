@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream
 from krmfn.krm.records import NamedTuple
-from krmfn.manifests import Manifest
-from krmfn.placement import beside
+from krmfn.reconcile.placement import beside
+from krmfn.workspace.manifests import Manifest
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
@@ -99,7 +99,7 @@ def _append(streams: dict[str, Manifest], added: Iterable[Addition]) -> dict[str
 def _edit_kustomizations(
     listed: Iterable[str], dropped: Iterable[str], old: dict[str, bytes]
 ) -> dict[str, bytes | None]:
-    from krmfn.kustomization import add_entries, find_kustomization, remove_entries
+    from krmfn.workspace.kustomization import add_entries, find_kustomization, remove_entries
 
     edited: dict[str, bytes | None] = {}
     for edit, paths in ((add_entries, listed), (remove_entries, dropped)):

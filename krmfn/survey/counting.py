@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.checks.members import from_tree
 from krmfn.config import Settings
-from krmfn.findings import Finding, Member
 from krmfn.krm.item import Item
+from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
 from krmfn.sources.rules import SEVERITIES
+from krmfn.survey.members import from_tree
 
 
 def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Member], list[Finding]]:

@@ -19,7 +19,7 @@ def root() -> str:
 
     In a wheel it is `krmfn/schemas`; in a checkout (also an editable install) it is `schemas` beside the package.
     """
-    package = os.path.dirname(os.path.abspath(__file__))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "schemas")
     if os.path.isdir(inside):
         return inside

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import PREFIX, Selection
-from krmfn.findings import Finding
 from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
-from krmfn.names import name_gang
+from krmfn.model.findings import Finding
+from krmfn.model.names import name_gang
+from krmfn.model.tree import Gang, Group
 from krmfn.sources import SOURCES, read_tree
-from krmfn.strangers import find_strangers
-from krmfn.targets.emission import Gang
-from krmfn.tree import Group
+from krmfn.survey.strangers import find_strangers
 
 LOCAL = "config.kubernetes.io/local-config"
 
@@ -74,7 +73,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
             if not name:
                 gangs.append(_ask([wish]))  # at once, while what was read is at hand
                 continue
-            key = (item.namespace, name)
+            key = (item.space, name)
             if key not in joined:
                 joined[key] = []
                 gangs.append(joined[key])
@@ -111,7 +110,7 @@ def _choose(settings: Settings, item: Item) -> Selection:
 
 def _ask(wishes: list[_Wish]) -> Asked:
     """One gang over `wishes`."""
-    from krmfn.shape import Member, join, shape
+    from krmfn.survey.shape import Member, join, shape
 
     wishes = sorted(wishes, key=lambda wish: (wish.item.kind, wish.item.name))
     items = tuple(wish.item for wish in wishes)

@@ -1,0 +1,31 @@
+"""What the API server tells objects apart by. The one notion of it: whoever pairs objects asks here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from krmfn.krm.results import ResourceRef
+
+
+class Identity(NamedTuple):
+    """An object of a cluster. The version is not part of it; `namespace` is never empty (make one with `identify`)."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def identify(ref: ResourceRef) -> Identity:
+    """The identity behind a reference."""
+    return Identity(ref.group, ref.kind, ref.space, ref.name)
+
+
+def is_near(one: str, other: str) -> bool:
+    """Whether an object can have moved between two namespaces: a person has just written one into it, or taken it
+    out."""
+    return one == other or DEFAULT_NAMESPACE in (one, other)

@@ -1,0 +1,45 @@
+"""How a generated object is marked, so that the next run and the checks find it again. Knows no kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+    from krmfn.krm.results import ResourceRef
+
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+MANAGER: Final = "krmfn"
+GENERATED_FROM: Final = "krmfn.dev/generated-from"
+REVISION: Final = "krmfn.dev/revision"
+#: On pods: the group that they are in, where a scheduler knows groups by labels.
+POD_GROUP_LABEL: Final = "krmfn.dev/group"
+SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
+
+#: What makes Argo CD and Flux create an object anew when it cannot be changed in place.
+RECREATE: Final[Mapping[str, str]] = {
+    "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
+    "kustomize.toolkit.fluxcd.io/force": "enabled",
+}
+
+
+def name_source(owner: ResourceRef) -> str:
+    """The owner as the annotation spells it: `RayCluster.ray.io/demo`, `Pod/demo` in the core group."""
+    kind = f"{owner.kind}.{owner.group}" if owner.group else owner.kind
+    return f"{kind}/{owner.name}"
+
+
+def name_sources(owners: Iterable[ResourceRef]) -> str:
+    """All owners of a gang, sorted, so that the order of the input does not show."""
+    return ",".join(sorted(name_source(owner) for owner in owners))
+
+
+def is_generated(item: Item) -> bool:
+    """Whether the object carries the label of generated objects."""
+    return item.labels.get(MANAGED_BY) == MANAGER
+
+
+def list_sources(item: Item) -> list[str]:
+    """What the object was generated from, as `RayCluster.ray.io/demo`; empty without the mark."""
+    return [source for source in item.annotations.get(GENERATED_FROM, "").split(",") if source]
