@@ -8,6 +8,7 @@ RUN python3 -m venv /tools
 COPY pyproject.toml README.md LICENSE ./
 COPY krmfn krmfn
 COPY schemas schemas
+COPY docs/rules docs/rules
 RUN --mount=type=secret,id=pip,target=/run/secrets/pip.conf \
     --mount=type=secret,id=certificates,target=/run/secrets/certificates.pem \
     if [ -s /run/secrets/pip.conf ]; then export PIP_CONFIG_FILE=/run/secrets/pip.conf; fi; \

@@ -1,7 +1,7 @@
 """Writes the reference pages that are made from the code: configuration, annotations, command line.
 
-`python docs/generate.py` writes them, `python docs/generate.py --check` only says which ones are out of date. The pages
-of the rules are made by the rule catalogue itself. Knows the shape of its sources, no fact of its own.
+`python docs/generate.py` writes them, `python docs/generate.py --check` only says which ones are out of date. Of the
+pages of the rules it writes the heads, people the sections. Knows the shape of its sources, no fact of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from krmfn.catalogue import RULES
+from krmfn.reports.pages import SECTIONS, write_head, write_index
 
 DOCS = Path(__file__).parent
 SCHEMA = DOCS.parent / "schemas" / "krmfn" / "v1alpha1" / "gangscheduling.json"
@@ -29,6 +32,10 @@ def main(arguments: list[str]) -> int:
         print(f"{'out of date' if '--check' in arguments else 'written'}: docs/{name}")
         if "--check" not in arguments:
             path.write_text(text)
+    for path in (DOCS / "rules").glob("*.md"):
+        if path.stem not in {*RULES, "index"}:
+            stale += 1
+            print(f"no rule of this name: docs/rules/{path.name}")
     return 1 if stale and "--check" in arguments else 0
 
 
@@ -39,7 +46,18 @@ def render_pages() -> dict[str, str]:
         "reference/configuration.md": render_configuration(schema),
         "reference/annotations.md": render_annotations(schema),
         "reference/cli.md": render_cli(),
+        **render_rules(),
     }
+
+
+def render_rules() -> dict[str, str]:
+    """The index of the rules, and their pages: the head from the row, the sections as they are written."""
+    pages = {"rules/index.md": write_index(RULES.values())}
+    for rule in RULES.values():
+        path = DOCS / "rules" / f"{rule.id}.md"
+        text = path.read_text() if path.exists() else f"## {SECTIONS[0]}\n"
+        pages[f"rules/{rule.id}.md"] = write_head(rule) + text[text.index("## ") :]
+    return pages
 
 
 def render_configuration(schema: Mapping[str, Any]) -> str:

@@ -91,7 +91,7 @@ def find_all(
         from krmfn.checks import server
 
         for finding in server.check(items, old, settings, update):
-            told.add((id(finding.item), finding.note.path))
+            told.add((id(finding.item), finding.path))
             yield finding
     if not set(stages) - {"server"}:
         return
@@ -106,7 +106,7 @@ def find_all(
         members, notes = count_members(found.present, settings)
         asking = {id(item) for asked in found.asked for item in asked.items}
         for finding in notes:
-            known = id(finding.item) in asking or (id(finding.item), finding.note.path) in told
+            known = id(finding.item) in asking or (id(finding.item), finding.path) in told
             if not known and is_severe(finding):
                 yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
@@ -122,7 +122,7 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     for finding in findings:
         from krmfn.catalogue import RULES
 
-        result = to_result(finding, RULES[finding.note.rule])
+        result = to_result(finding, RULES[finding.rule])
         if edits:
             from krmfn.reconcile.fixes import find_edit
 
@@ -148,12 +148,12 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
         findings += shaping
         emission = target.emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))
-        findings += [Finding(items[0], note) for note in emission.notes]
+        findings += [note.on(items[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings)
         gates += target.gates(emission)
     note = note_gates(settings.release, gates, settings.feature_gates)
     if note:
-        findings.append(Finding(found.asked[0].items[0], note))
+        findings.append(note.on(found.asked[0].items[0]))
     return wanted, findings
 
 

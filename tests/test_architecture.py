@@ -30,7 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
     "workspace": {"krm", "model", "reconcile"},
     "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
-    "reports": {"krm", "model", "survey", "plan"},
+    "reports": {"krm", "model", "releases", "survey", "plan"},
     "pipeline": {"krm", "model", "config", "survey", "targets", "reconcile", "checks", "catalogue"},
     "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline"},
     "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},

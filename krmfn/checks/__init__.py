@@ -7,12 +7,12 @@
 | `operator` | will KubeRay, the Job controller, Volcano, Kueue act as meant? |
 | `gitops` | order of apply, names, finalizers, pruning, functions that did not run |
 
-**How to add a rule** to one of the last three: open the topic's file (or add one, under 300 lines, and name it in the
-package's `list_checks`); write a function `(census, settings) -> Iterator[Finding]` that yields nothing when all is
-well; append a `Check(Rule(...), function)` row to `CHECKS` in that file; put the smallest manifest that triggers it
-into `tests/checks/cases/<rule id>/bad.yaml` and the nearest one that does not into `good.yaml`; run
-`python -m krmfn.catalogue docs/rules` for the page. A message gives the value, the bound and the way out; the hint is
-one sentence that says what to do. Ids are permanent.
+**How to add a rule** to one of the last three: open the topic's file (or add one and name it in the package's TOPICS);
+write a function `(census, settings) -> Iterator[Finding]` that yields nothing when all is well; put the row above it,
+`@rule("my-id", "error", "What is wrong in one sentence.")`; run `python docs/generate.py` and write the page that it
+has begun, `docs/rules/my-id.md`: what goes wrong in the cluster, the smallest manifest that is found (`bad.yaml`), the
+nearest one that is not (`good.yaml`), how to fix it, sources. The examples on the page are the rule's tests. A message
+gives the value, the bound and the way out; the hint is one sentence that says what to do. Ids are permanent.
 
 Checks import neither sources nor targets: how many pods a manifest makes comes in as `findings.Member`.
 """

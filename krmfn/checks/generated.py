@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding
 from krmfn.model.tree import PodTemplate, leaves
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
             if (id(item), path, cause.message) not in seen:
                 seen.add((id(item), path, cause.message))
-                yield Finding(item, Note(cause.rule, path, message, type=cause.type))
+                yield Finding(item, path, message, type=cause.type, rule=cause.rule)
     if shape and not seen:
         if len(_accepted) >= _KEPT:
             _accepted.clear()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Rule
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -25,7 +25,7 @@ def find_problems(census: Census) -> Iterator[Finding]:
         # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one.
         for problem in item.problems if _SUSPICIOUS.search(item.text) else ():
             if problem.code in _CODES:
-                yield Finding(item, Note(problem.code, problem.path, problem.message, hint=_CODES[problem.code]))
+                yield Finding(item, problem.path, problem.message, hint=_CODES[problem.code], rule=problem.code)
 
 
 #: Beginnings of plain scalars that readers could disagree on, merges, and escaped slashes. Finds too much, never too
@@ -45,46 +45,16 @@ _CODES: Final = {
     "ambiguous-scalar": "Put the value into quotes when it is a string, or write the number plainly.",
 }
 
-RULES: Final = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "merged-key-set-twice",
         "gitops",
         "warning",
         "A key is set by hand and by a merge (<<) behind it, and readers disagree which one counts.",
-        "The YAML reader of kubectl lets a merge that stands behind the key win, kustomize lets the key win.",
-        "Put the merge first, or write the value once.",
-        (),
-        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
     ),
+    Rule("non-string-key", "gitops", "warning", "A key is a number, a boolean or null in YAML."),
     Rule(
-        "non-string-key",
-        "gitops",
-        "warning",
-        "A key is a number, a boolean or null in YAML.",
-        "kubectl turns the key into a string, kustomize refuses it.",
-        "Put the key into quotes.",
-        (),
-        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
+        "refused-escape", "gitops", "error", "A string holds the escape \\/, which YAML readers of Kubernetes refuse."
     ),
-    Rule(
-        "refused-escape",
-        "gitops",
-        "error",
-        "A string holds the escape \\/, which YAML readers of Kubernetes refuse.",
-        "JSON and YAML 1.2 have it, the reader of kubectl and kustomize does not.",
-        "Write the slash without a backslash.",
-        (),
-        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
-    ),
-    Rule(
-        "ambiguous-scalar",
-        "gitops",
-        "warning",
-        "A value without quotes is read differently by different tools.",
-        "YAML 1.1 and 1.2 disagree about words such as yes and no, about octal and base-60 numbers, and about "
-        "exponents. kubectl, kustomize and this tool's reader would not see the same value.",
-        "Put it into quotes when it is a string, or write the number plainly.",
-        (),
-        ("YAML 1.1, sigs.k8s.io/yaml, kyaml",),
-    ),
+    Rule("ambiguous-scalar", "gitops", "warning", "A value without quotes is read differently by different tools."),
 )

@@ -1,15 +1,17 @@
-"""A rule as a row with its function, and how a stage runs its rows. Knows no rule."""
+"""A rule is one row above the function that finds it. Here: the row, and how a stage runs its rules. Knows no rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from krmfn.krm.records import NamedTuple
-from krmfn.model.findings import Finding, Rule
+from krmfn.model.findings import Finding, Rule, Stage
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.krm.results import Severity
     from krmfn.survey.census import Census
 
 Find = Callable[["Census", "Settings"], Iterable[Finding]]
@@ -22,8 +24,31 @@ class Check(NamedTuple):
     find: Find
 
 
-def run(checks: Iterable[Check], census: Census, settings: Settings) -> Iterator[Finding]:
-    """The findings of every rule that holds for the settings' release."""
-    for rule, find in checks:
-        if not rule.releases or settings.release in rule.releases:
-            yield from find(census, settings)
+def rule(id: str, severity: Severity, sentence: str, *, since: str = "", until: str = "") -> Callable[[Find], Check]:
+    """Makes a rule of a function; its stage is the package that the function stands in.
+
+    `id` is permanent, `sentence` says what is wrong, `since` and `until` are the first and the last release of
+    Kubernetes that it holds for (inclusive, empty: without end). What else there is to say is on its page,
+    `docs/rules/<id>.md`. The function yields findings without id.
+    """
+
+    def make(find: Find) -> Check:
+        stage = cast(Stage, find.__module__.split(".")[2])
+        return Check(Rule(id, stage, severity, sentence, since, until), find)
+
+    return make
+
+
+def list_checks(stage: str) -> tuple[Check, ...]:
+    """Every rule of a stage: those in the modules that its package lists in TOPICS, in the order of the text."""
+    package = f"krmfn.checks.{stage}"
+    topics = (import_module(f"{package}.{topic}") for topic in import_module(package).TOPICS)
+    return tuple(value for topic in topics for value in vars(topic).values() if isinstance(value, Check))
+
+
+def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
+    """The findings of every rule of a stage that holds for the settings' release."""
+    for row, find in list_checks(stage):
+        if row.holds(settings.release):
+            for finding in find(census, settings):
+                yield finding if finding.rule else finding._replace(rule=row.id)

@@ -24,10 +24,17 @@ def check_stages(
     `members` are the pod templates that sources counted (survey.counting), `old` the earlier state if there is one,
     `asking` the objects that a gang is to be generated for.
     """
-    from krmfn.checks import gitops, operator, scheduler
+    from krmfn.checks.rule import run
     from krmfn.survey.census import take_census
 
     census = take_census(objects, members, old, settings.cluster, asking)
-    for name, stage in (("scheduler", scheduler), ("operator", operator), ("gitops", gitops)):
-        if name in stages:
-            yield from stage.find_all(census, settings)
+    if "scheduler" in stages:
+        yield from run("scheduler", census, settings)
+    # Operators act on what makes pods: groups alone give them nothing to do.
+    if "operator" in stages and any(group != "scheduling.k8s.io" for group, _ in census.by_kind):
+        yield from run("operator", census, settings)
+    if "gitops" in stages:
+        from krmfn.checks.reading import find_problems
+
+        yield from run("gitops", census, settings)
+        yield from find_problems(census)

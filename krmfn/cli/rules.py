@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn.catalogue import RULES, render_page
+from krmfn.catalogue import RULES
 from krmfn.cli.options import STAGES, Argument, Option, UsageError
+from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."
 ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
@@ -25,7 +26,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             near = get_close_matches(words[0], RULES, 3)
             hint = f": did you mean {', '.join(near)}?" if near else ": krmfn rules lists them"
             raise UsageError(f"no rule {words[0]!r}{hint}")
-        sys.stdout.write(render_page(rule))
+        sys.stdout.write(read_page(rule.id).text)
         return 0
     stages = options["stage"].split(",") if options["stage"] else STAGES
     rows = [rule for rule in RULES.values() if rule.stage in stages]

@@ -11,7 +11,7 @@ from typing import Any
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.reconcile.links import Site, find_sites
@@ -57,7 +57,7 @@ class Board:
         owner = self.owners.get(id(item))
         if owner:
             path, message = (), f"{item.ref}: {message}"
-        self.findings.append(Finding(owner or item, Note(rule, path, message, hint=hint)))
+        self.findings.append(Finding(owner or item, path, message, hint=hint, rule=rule))
 
     def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
         """Run `change(item, *arguments)`; where the text cannot be edited, say so."""

@@ -1,7 +1,7 @@
 """What rules are and what they find, before it becomes a result of the function.
 
-Sources and targets leave *notes* (a rule id, a path, a message); checks yield *findings* (a note on an item).
-The pipeline turns both into results with the severity and stage of the rule's row. Knows no rule.
+Sources and targets, which see one manifest, leave *notes*; a note on an item is a *finding*, and that is what checks
+yield. The pipeline turns findings into results with the severity and stage of the rule's row. Knows no rule.
 """
 
 from __future__ import annotations
@@ -17,24 +17,34 @@ Stage = Literal["server", "scheduler", "operator", "gitops"]
 
 
 class Rule(NamedTuple):
-    """A row of the catalogue. `id` is permanent; `releases` empty means all.
+    """A row of the catalogue. `id` is permanent, `sentence` says in one line what is wrong.
 
-    `sentence` says in one line what is wrong; `why` and `fix` are the paragraphs of the rule's page;
-    `sources` name what the rule rests on (rule ids of the API reference, KEPs).
+    `since` and `until` are the first and the last release of Kubernetes that the rule holds for, inclusive; empty:
+    without end. Everything else about a rule is on its page, `docs/rules/<id>.md`.
     """
 
     id: str
     stage: Stage
     severity: Severity
     sentence: str
-    why: str = ""
-    fix: str = ""
-    releases: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+
+    def holds(self, release: str) -> bool:
+        """Whether the rule holds for a release, such as "1.37"."""
+        this = _parse_release(release)
+        return (not self.since or this >= _parse_release(self.since)) and (
+            not self.until or this <= _parse_release(self.until)
+        )
+
+
+def _parse_release(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
 
 
 class Note(NamedTuple):
-    """A finding without its object: `path` is in the manifest that the user wrote, `hint` says what to do."""
+    """A finding whose object is not known yet: `path` is in the manifest that the user wrote, `hint` says what to
+    do."""
 
     rule: str
     path: Path
@@ -43,6 +53,11 @@ class Note(NamedTuple):
     proposed: Any = ABSENT
     hint: str = ""
     type: str = ""
+
+    def on(self, item: Item, severity: Severity | None = None) -> Finding:
+        """The finding on an item; `severity` overrides the rule's where facts decide."""
+        rule, path, message, current, proposed, hint, type = self
+        return Finding(item, path, message, current, proposed, hint, type, rule, severity)
 
 
 class Member(NamedTuple):
@@ -59,29 +74,34 @@ class Member(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A note on an item. `severity` overrides the rule's where facts decide."""
+    """What a rule found in an item. The engine fills in `rule`; `severity` overrides the rule's where facts decide."""
 
     item: Item
-    note: Note
+    path: Path
+    message: str
+    current: Any = ABSENT
+    proposed: Any = ABSENT
+    hint: str = ""
+    type: str = ""
+    rule: str = ""
     severity: Severity | None = None
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:
     """The finding as a result of the function, with its rule's severity and stage and its place in the file."""
-    item, note, severity = finding
     tags = {"rule": rule.id, "stage": rule.stage}
-    if note.type:
-        tags["type"] = note.type
-    if note.hint:
-        tags["hint"] = note.hint
-    file = item.locate(note.path)
+    if finding.type:
+        tags["type"] = finding.type
+    if finding.hint:
+        tags["hint"] = finding.hint
+    file = finding.item.locate(finding.path)
     return Result(
-        note.message,
-        severity or rule.severity,
-        item.ref,
-        format_path(note.path),
-        note.current,
-        note.proposed,
+        finding.message,
+        finding.severity or rule.severity,
+        finding.item.ref,
+        format_path(finding.path),
+        finding.current,
+        finding.proposed,
         file if file.path else None,
         tags,
     )

@@ -154,7 +154,7 @@ class _Run:
         partly = len(foreign) < links
         for note in foreign:
             rule = "link-partly-foreign" if partly else note.rule
-            self.findings.append(Finding(entry.items[0], note._replace(rule=rule)))
+            self.findings.append(note._replace(rule=rule).on(entry.items[0]))
         if not partly:
             self._release(entry)
 
@@ -182,7 +182,7 @@ class _Run:
             why = f"{', '.join(self.ledger.missing(mark))}, which is not in the input"
         message = f"{mark.item.ref} was generated for {why}: it stays as it is"
         path = ("metadata", "annotations", GENERATED_FROM)
-        self.findings.append(Finding(mark.item, Note(rule, path, message, hint=hint)))
+        self.findings.append(Finding(mark.item, path, message, hint=hint, rule=rule))
 
     # --- names of operators ----------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class _Run:
     # --- findings --------------------------------------------------------------------------------------------------
 
     def _find(self, item: Item, rule: str, message: str, *path: str | int) -> None:
-        self.findings.append(Finding(item, Note(rule, path, message)))
+        self.findings.append(Finding(item, path, message, rule=rule))
 
     def _try(self, item: Item, edit: Callable[..., None], *arguments: Any) -> None:
         try:

@@ -32,8 +32,8 @@ def apply_fixes(findings: Iterable[Finding]) -> Fixed:
     left: list[Finding] = []
     done: set[tuple[int, Path]] = set()
     for finding in findings:
-        place = (id(finding.item), finding.note.path)
-        if finding.note.proposed is ABSENT or place in done or not _set(finding):
+        place = (id(finding.item), finding.path)
+        if finding.proposed is ABSENT or place in done or not _set(finding):
             left.append(finding)
         else:
             done.add(place)
@@ -43,7 +43,7 @@ def apply_fixes(findings: Iterable[Finding]) -> Fixed:
 
 def _set(finding: Finding) -> bool:
     try:
-        finding.item.set(finding.note.path, finding.note.proposed)
+        finding.item.set(finding.path, finding.proposed)
     except EditRefused:
         return False
     return True
@@ -55,7 +55,7 @@ def find_edit(finding: Finding) -> Edit | None:
     None without a proposal, for items whose text is not that of a file (stdin, new objects, items already edited), and
     where the edit is refused.
     """
-    item, proposed = finding.item, finding.note.proposed
+    item, proposed = finding.item, finding.proposed
     if proposed is ABSENT or not item.source.path or item.is_new or item.touched:
         return None
     trial = copy.copy(item)

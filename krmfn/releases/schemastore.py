@@ -15,18 +15,20 @@ class SchemaMissing(LookupError):
 
 
 def root() -> str:
-    """The folder that holds `kubernetes/`, `krmfn/`, `kuberay/` and `volcano/`, as an absolute path.
+    """The folder that holds `kubernetes/`, `krmfn/`, `kuberay/` and `volcano/`, as an absolute path."""
+    return find_folder("schemas", "schemas")
 
-    In a wheel it is `krmfn/schemas`; in a checkout (also an editable install) it is `schemas` beside the package.
-    """
+
+def find_folder(inside: str, beside: str) -> str:
+    """A folder of data: `krmfn/<inside>` in a wheel, `<beside>` next to the package in a checkout (also an editable
+    install). Raises SchemaMissing."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    inside = os.path.join(package, "schemas")
-    if os.path.isdir(inside):
-        return inside
-    beside = os.path.join(os.path.dirname(package), "schemas")
-    if os.path.isdir(beside):
-        return beside
-    raise SchemaMissing(f"krmfn is installed without its schemas (neither {inside} nor {beside} exists): reinstall it")
+    places = (os.path.join(package, inside), os.path.join(os.path.dirname(package), *beside.split("/")))
+    for place in places:
+        if os.path.isdir(place):
+            return place
+    missing = " nor ".join(places)
+    raise SchemaMissing(f"krmfn is installed without its {inside} (neither {missing} exists): reinstall it")
 
 
 def load(path: str) -> dict[str, Any]:
@@ -56,3 +58,9 @@ def list_paths(folder: str = "") -> list[str]:
         prefix = "" if relative == "." else relative + "/"
         found += [prefix + name for name in names if name.endswith(".json")]
     return sorted(found)
+
+
+def list_releases() -> list[str]:
+    """The releases of Kubernetes that there are schemas for, oldest first: `1.35`."""
+    names = (name for name in os.listdir(os.path.join(root(), "kubernetes")) if name[:1].isdigit())
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])

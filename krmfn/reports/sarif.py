@@ -11,7 +11,9 @@ from urllib.parse import quote
 
 from krmfn import __version__
 from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
+from krmfn.releases.schemastore import list_releases
 from krmfn.reports.fingerprints import fingerprint
+from krmfn.reports.pages import read_page
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
 
 if TYPE_CHECKING:
@@ -48,12 +50,14 @@ def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
     if rule is None:
         return described
     described["shortDescription"] = {"text": rule.sentence}
-    if rule.why:
-        described["fullDescription"] = {"text": rule.why}
-    help_ = "\n\n".join(part for part in (rule.sentence, rule.why, rule.fix) if part)
+    sections = read_page(id_).sections
+    why, fix = sections["What goes wrong"], sections.get("How to fix it")
+    described["fullDescription"] = {"text": why}
+    help_ = "\n\n".join(part for part in (rule.sentence, why, fix) if part)
     described["help"] = {"text": help_, "markdown": help_}
     described["defaultConfiguration"] = {"level": _LEVELS[rule.severity]}
-    described["properties"] = {"tags": [rule.stage, *(f"kubernetes-{release}" for release in rule.releases)]}
+    releases = [release for release in list_releases() if rule.holds(release)] if rule.since or rule.until else ()
+    described["properties"] = {"tags": [rule.stage, *(f"kubernetes-{release}" for release in releases)]}
     return described
 
 

@@ -21,7 +21,7 @@ def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Membe
     findings: list[Finding] = []
     for item in items:
         reading = count_pods(item.value, item.ref, settings)
-        findings += [Finding(item, note) for note in reading.notes]
+        findings += [note.on(item) for note in reading.notes]
         if reading.group is not None:
             members += from_tree((item,), reading.group)
     return members, findings
@@ -30,4 +30,4 @@ def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Membe
 def is_severe(finding: Finding) -> bool:
     """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
     is told by the checks of the server, in its own words."""
-    return SEVERITIES[finding.note.rule] == "error" and finding.item.ref.group != "batch"
+    return SEVERITIES[finding.rule] == "error" and finding.item.ref.group != "batch"

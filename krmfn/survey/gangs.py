@@ -60,13 +60,13 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     joined: dict[tuple[str, str], list[_Wish]] = {}
     for item in present:
         chosen = _choose(settings, item)
-        findings += [Finding(item, note) for note in chosen.notes]
+        findings += [note.on(item) for note in chosen.notes]
         if chosen.options is None:
             if chosen.why == "not selected" and settings.select.mode == "Explicit":
                 undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings)
-        findings += [Finding(item, note) for note in reading.notes]
+        findings += [note.on(item) for note in reading.notes]
         if reading.group is not None:
             name = chosen.options.gang_group
             wish = _Wish(item, chosen.options, reading.group)
@@ -118,7 +118,7 @@ def _ask(wishes: list[_Wish]) -> Asked:
     findings: list[Finding] = []
     for wish in wishes:
         shaped = shape(wish.group, wish.options)
-        findings += [Finding(wish.item, note) for note in shaped.notes]
+        findings += [note.on(wish.item) for note in shaped.notes]
         groups.append(shaped.group)
     name = wishes[0].options.gang_group
     if not name:
@@ -127,7 +127,7 @@ def _ask(wishes: list[_Wish]) -> Asked:
         return Asked(gang, items, tuple(findings))
     members = [Member(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
     joined = join(name, members)
-    findings += [Finding(items[index], note) for index, note in joined.notes]
+    findings += [note.on(items[index]) for index, note in joined.notes]
     return Asked(_gang(name, items, joined.group, joined.naming), items, tuple(findings))
 
 

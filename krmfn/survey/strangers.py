@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from krmfn.config.problems import find_nearest
 from krmfn.config.selection import OPT_IN
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding
 from krmfn.sources import SOURCES
 
 
@@ -23,7 +23,7 @@ def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
         if item.annotations.get(OPT_IN) == "true":
             message = f"{item.api_version} {item.kind} is no kind that can become a gang: nothing is generated"
             path = ("metadata", "annotations", OPT_IN)
-            yield Finding(item, Note("kind-not-supported", path, message, "true", hint=_suggest(item)))
+            yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
 
 
 def _suggest(item: Item) -> str:

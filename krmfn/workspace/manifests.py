@@ -19,22 +19,8 @@ STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "unreadable",
-        "server",
-        "error",
-        "A file is neither YAML nor JSON.",
-        "Nothing in it can be checked or generated, and an apply would fail. The other files are still looked at.",
-        "Correct the text at the place that the message names.",
-    ),
-    Rule(
-        "skipped",
-        "gitops",
-        "info",
-        "A document was not read, because it is a template.",
-        "Text with {{ in it becomes a manifest only after a tool such as Helm has rendered it.",
-        "Give the rendered manifests to this tool: `helm template … | krmfn validate -`.",
-    ),
+    Rule("unreadable", "server", "error", "A file is neither YAML nor JSON."),
+    Rule("skipped", "gitops", "info", "A document was not read, because it is a template."),
 )
 
 

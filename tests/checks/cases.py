@@ -1,4 +1,4 @@
-"""Reading a case: manifests in `cases/<rule>/{bad,good}.yaml`, what they are told, and what the checks find in them.
+"""Reading a case: the examples on a rule's page, what they are told, and what the checks find in them.
 
 `# settings: {…}` in the first line is the `spec` of the configuration; `# file: NAME` starts another file. The earlier
 state of an update is in `{bad,good}.old.yaml`.
@@ -7,19 +7,23 @@ state of an update is in `{bad,good}.old.yaml`.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from krmfn.checks import reading
+from krmfn.checks.rule import list_checks
 from krmfn.checks.stages import check_stages
 from krmfn.config import Settings, read_settings
 from krmfn.krm import Item, Stream
 from krmfn.model.findings import Finding
+from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import survey
 
-FOLDER = Path(__file__).parent / "cases"
+#: Rules whose examples are read by the three stages; those of the others come with `krmfn validate` and `generate`.
+CHECKED = tuple(sorted(check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)))
+PROBLEMS = tuple(sorted(rule.id for rule in reading.RULES))
 
 
 class Case(NamedTuple):
@@ -32,13 +36,14 @@ class Case(NamedTuple):
 
 def read_case(rule: str, name: str) -> Case:
     """The case `name` (bad or good) of a rule."""
-    text = (FOLDER / rule / f"{name}.yaml").read_text()
+    examples = read_page(rule).examples
+    text = examples[f"{name}.yaml"]
     first = re.match(r"# settings: (.*)\n", text)
     spec: dict[str, Any] = yaml.safe_load(first[1]) if first else {}
-    old = FOLDER / rule / f"{name}.old.yaml"
+    old = examples.get(f"{name}.old.yaml")
     return Case(
         read_items(text),
-        read_items(old.read_text()) if old.exists() else None,
+        None if old is None else read_items(old),
         read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}),
     )
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from krmfn.config import read_settings
-from tests.checks.cases import FOLDER, Case, find_all, read_items
+from krmfn.reports.pages import read_page
+from tests.checks.cases import Case, find_all, read_items
 
-RESOURCE = (FOLDER / "crd-drops-link" / "bad.yaml").read_text().partition("\n")[2]
+RESOURCE = read_page("crd-drops-link").examples["bad.yaml"].partition("\n")[2]
 CRD = """
 ---
 apiVersion: apiextensions.k8s.io/v1
@@ -37,7 +38,7 @@ OPEN = "{x-kubernetes-preserve-unknown-fields: true}"
 def severities(text: str, **spec: Any) -> list[str | None]:
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
     found = find_all(Case(read_items(text), None, settings))
-    return [one.severity for one in found if one.note.rule == "crd-drops-link"]
+    return [one.severity for one in found if one.rule == "crd-drops-link"]
 
 
 @pytest.mark.parametrize(("schema", "expected"), [(KEEPS, []), (OPEN, []), (DROPS, ["error"])])
@@ -53,7 +54,7 @@ def test_facts_decide_before_the_version() -> None:
 
 
 def test_other_kinds_are_unsure_without_their_crd() -> None:
-    text = (FOLDER / "jobset-ordered" / "good.yaml").read_text()
+    text = read_page("jobset-ordered").examples["good.yaml"]
     assert severities(text) == [None]
     keeps = {"customResourceDefinitions": {"jobsets.jobset.x-k8s.io": ["schedulingGroup"]}}
     assert severities(text, cluster=keeps) == []

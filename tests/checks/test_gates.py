@@ -8,15 +8,16 @@ import pytest
 
 from krmfn.config import read_settings
 from krmfn.releases.gates import GATES
-from tests.checks.cases import FOLDER, Case, find_all, read_items
+from krmfn.reports.pages import read_page
+from tests.checks.cases import Case, find_all, read_items
 
-TREE = (FOLDER / "parent-missing" / "good.yaml").read_text()
-FLAT = (FOLDER / "group-missing" / "good.yaml").read_text()
+TREE = read_page("parent-missing").examples["good.yaml"]
+FLAT = read_page("group-missing").examples["good.yaml"]
 
 
 def messages(text: str, rule: str, **spec: Any) -> list[str]:
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
-    return [one.note.message for one in find_all(Case(read_items(text), None, settings)) if one.note.rule == rule]
+    return [one.message for one in find_all(Case(read_items(text), None, settings)) if one.rule == rule]
 
 
 def test_a_gate_that_is_off_on_the_scheduler_alone_is_told() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from krmfn.catalogue import RULES
 from krmfn.krm.results import ABSENT
 from krmfn.reconcile.fixes import apply_fixes
-from tests.checks.cases import FOLDER, find_all, read_case
-from tests.checks.test_rules import RULES
+from tests.checks.cases import CHECKED, PROBLEMS, find_all, read_case
 
 PROPOSING = {
     "min-count-above-pods",
@@ -19,23 +19,21 @@ PROPOSING = {
 }
 
 
-@pytest.mark.parametrize("rule", sorted(folder.name for folder in FOLDER.iterdir()))
+@pytest.mark.parametrize("rule", [*CHECKED, *PROBLEMS])
 def test_only_values_that_are_certain_are_proposed(rule: str) -> None:
-    proposing = {
-        finding.note.rule for finding in find_all(read_case(rule, "bad")) if finding.note.proposed is not ABSENT
-    }
+    proposing = {finding.rule for finding in find_all(read_case(rule, "bad")) if finding.proposed is not ABSENT}
     assert proposing <= PROPOSING
 
 
 @pytest.mark.parametrize("rule", sorted(PROPOSING))
 def test_a_fix_ends_the_finding(rule: str) -> None:
     case = read_case(rule, "bad")
-    errors = {finding.note.rule for finding in find_all(case) if is_error(finding.severity, finding.note.rule)}
-    fixed = apply_fixes(finding for finding in find_all(case) if finding.note.rule == rule)
+    errors = {finding.rule for finding in find_all(case) if is_error(finding.severity, finding.rule)}
+    fixed = apply_fixes(finding for finding in find_all(case) if finding.rule == rule)
     assert fixed.made
     after = find_all(case)
-    assert rule not in {finding.note.rule for finding in after}
-    assert {finding.note.rule for finding in after if is_error(finding.severity, finding.note.rule)} <= errors
+    assert rule not in {finding.rule for finding in after}
+    assert {finding.rule for finding in after if is_error(finding.severity, finding.rule)} <= errors
 
 
 def is_error(severity: str | None, rule: str) -> bool:

@@ -6,7 +6,8 @@ import pytest
 
 from krmfn.checks import reading
 from krmfn.krm import Item, Stream, Unreadable
-from tests.checks.cases import FOLDER, read_items
+from krmfn.reports.pages import read_page
+from tests.checks.cases import CHECKED, read_items
 
 SCALARS = [
     "yes",
@@ -60,8 +61,8 @@ def test_no_ambiguous_scalar_is_overlooked(scalar: str) -> None:
 
 
 def test_no_case_is_overlooked() -> None:
-    for path in FOLDER.rglob("*.yaml"):
-        assert not any(map(is_overlooked, read_items(path.read_text()))), path
+    for text in (text for rule in CHECKED for text in read_page(rule).examples.values()):
+        assert not any(map(is_overlooked, read_items(text))), text
 
 
 def is_overlooked(item: Item) -> bool:
@@ -71,5 +72,5 @@ def is_overlooked(item: Item) -> bool:
 
 
 def test_ordinary_manifests_are_not_suspicious() -> None:
-    text = (FOLDER / "group-missing" / "good.yaml").read_text()
+    text = read_page("group-missing").examples["good.yaml"]
     assert not reading._SUSPICIOUS.search(text)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from krmfn.catalogue import RULES
 from krmfn.config import read_settings
-from tests.checks.cases import FOLDER, Case, find_all, read_case, read_items
-from tests.checks.test_rules import RULES
+from krmfn.reports.pages import read_page
+from tests.checks.cases import Case, find_all, read_case, read_items
 
 NODE = {"name": "n1", "labels": {}, "allocatable": {"cpu": "64", "memory": "1Ti"}}
 TWO_CLASSES = {"priorityClasses": {"high": 1000, "low": 1000}}
@@ -55,30 +56,30 @@ TABLE: list[tuple[str, list[tuple[str, str]], dict[str, Any], str | None]] = [
 
 @pytest.mark.parametrize(("rule", "edits", "cluster", "severity"), TABLE)
 def test_severity(rule: str, edits: list[tuple[str, str]], cluster: dict[str, Any], severity: str | None) -> None:
-    text = (FOLDER / rule / "bad.yaml").read_text()
+    text = read_page(rule).examples["bad.yaml"]
     for old, new in edits:
         assert old in text
         text = text.replace(old, new, 1)
     settings = read_settings(
         {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": {"cluster": cluster}}
     )
-    found = [one for one in find_all(Case(read_items(text), None, settings)) if one.note.rule == rule]
+    found = [one for one in find_all(Case(read_items(text), None, settings)) if one.rule == rule]
     assert {one.severity or RULES[rule].severity for one in found} == ({severity} if severity else set())
 
 
 def test_a_ray_cluster_does_not_hold_the_next_wave_back() -> None:
-    text = (FOLDER / "ray-cleanup-joins-gang" / "good.yaml").read_text()
+    text = read_page("ray-cleanup-joins-gang").examples["good.yaml"]
     text = text.replace(
         "{name: demo, namespace: ml}\nspec:\n  schedulingPolicy",
         '{name: demo, namespace: ml, annotations: {argocd.argoproj.io/sync-wave: "2"}}\nspec:\n  schedulingPolicy',
     )
     case = read_case("wave-after-pods", "good")
-    found = [one for one in find_all(case._replace(items=read_items(text))) if one.note.rule == "wave-after-pods"]
+    found = [one for one in find_all(case._replace(items=read_items(text))) if one.rule == "wave-after-pods"]
     assert [one.severity for one in found] == ["warning"]
 
 
 def test_a_gang_without_pods_hurts_nobody_yet() -> None:
-    text = (FOLDER / "min-count-above-pods" / "bad.yaml").read_text().partition("---\n")[2]
+    text = read_page("min-count-above-pods").examples["bad.yaml"].partition("---\n")[2]
     controller = """
 ---
 apiVersion: v1
@@ -88,4 +89,4 @@ spec: {replicas: 0, template: {spec: {schedulingGroup: {podGroupName: train}}}}
 """
     case = read_case("min-count-above-pods", "good")
     found = find_all(case._replace(items=read_items(text + controller)))
-    assert [one.severity for one in found if one.note.rule == "min-count-above-pods"] == ["warning"]
+    assert [one.severity for one in found if one.rule == "min-count-above-pods"] == ["warning"]

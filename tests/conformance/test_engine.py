@@ -47,7 +47,7 @@ def items(*values: dict[str, Any]) -> list[Item]:
 
 
 def findings(new: list[Item], old: list[Item] | None = None, **given: Any) -> list[tuple[str, tuple[str | int, ...]]]:
-    return [(finding.note.rule, finding.note.path) for finding in check(new, old, configure(**given))]
+    return [(finding.rule, finding.path) for finding in check(new, old, configure(**given))]
 
 
 def configure(**given: Any) -> Settings:
@@ -60,10 +60,8 @@ def test_accepted_without_findings() -> None:
 
 def test_wrong_field_is_hinted() -> None:
     found = list(check(items(changed(GROUP, "spec.scheduling_policy", {})), None, configure()))
-    assert [(finding.note.rule, finding.note.path) for finding in found] == [
-        ("unknown-field", ("spec", "scheduling_policy"))
-    ]
-    assert "schedulingPolicy" in found[0].note.hint
+    assert [(finding.rule, finding.path) for finding in found] == [("unknown-field", ("spec", "scheduling_policy"))]
+    assert "schedulingPolicy" in found[0].hint
 
 
 def test_versions_of_a_kind_pair() -> None:

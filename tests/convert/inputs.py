@@ -63,7 +63,7 @@ def plain(items: list[Item]) -> list[Any]:
 
 
 def rules(done: Conversion) -> list[str]:
-    return [finding.note.rule for finding in done.findings]
+    return [finding.rule for finding in done.findings]
 
 
 def read(text: str) -> list[Item]:

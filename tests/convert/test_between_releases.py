@@ -44,7 +44,7 @@ def test_a_tree_is_lost_on_the_way_down() -> None:
     root = cluster(CPU, workers(1, "gpu", 2))._replace(topology_key="zone")
     items, done = run(generated(root, "1.37"), "1.36")
     assert [item.kind for item in done.removed] == ["CompositePodGroup"]
-    said = [finding.note.message.partition("for ")[2] for finding in done.findings]
+    said = [finding.message.partition("for ")[2] for finding in done.findings]
     assert said == [
         "schedulingConstraints",
         "that 3 groups of template cluster start together",
@@ -72,5 +72,5 @@ def test_modes_are_spelled_anew() -> None:
 def test_what_1_35_has_no_word_for() -> None:
     root = job(2, priority_class="high")._replace(topology_key="zone", disruption_mode="All")
     _, done = run(generated(root, "1.37"), "1.35")
-    lost = {finding.note.path[-1] for finding in done.findings if finding.note.rule == "convert-lost"}
+    lost = {finding.path[-1] for finding in done.findings if finding.rule == "convert-lost"}
     assert lost == {"disruptionMode", "priorityClassName", "schedulingConstraints"}

@@ -134,7 +134,7 @@ spec:
     assert member.get(("spec", "template")) == {
         "spec": {"containers": [{"name": "c"}], "schedulingGroup": {"podGroupName": "g"}}
     }
-    assert [finding.note.path for finding in done.findings][:2] == [("spec", "minResources"), ("spec", "queue")]
+    assert [finding.path for finding in done.findings][:2] == [("spec", "minResources"), ("spec", "queue")]
     assert rules(done) == ["convert-lost", "convert-lost", "convert-recreate"]
 
 

@@ -38,6 +38,7 @@ def test_the_wheel_holds_the_schemas_and_nothing_of_the_tests(wheel: Path) -> No
     names = zipfile.ZipFile(wheel).namelist()
     assert "krmfn/schemas/krmfn/v1alpha1/gangscheduling.json" in names
     assert "krmfn/schemas/kubernetes/1.37/podgroup.json" in names
+    assert "krmfn/pages/minimum.md" in names
     assert "krmfn/py.typed" in names
     assert {name.split("/")[0] for name in names} == {"krmfn", f"krmfn-{wheel.name.split('-')[1]}.dist-info"}
 

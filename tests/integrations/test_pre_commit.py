@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "pre-commit"
 PRE_COMMIT = shutil.which("pre-commit", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 #: What the package is built from.
-SHIPPED = ("krmfn", "schemas", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+SHIPPED = ("krmfn", "schemas", "docs/rules", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 
 class Clone(NamedTuple):

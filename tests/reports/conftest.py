@@ -28,7 +28,7 @@ def minimum() -> Result:
 
 @pytest.fixture
 def results(minimum: Result) -> list[Result]:
-    tags = {"rule": "no-such-class", "stage": "scheduler"}
+    tags = {"rule": "priority-class-unknown", "stage": "scheduler"}
     return [
         Result("The facts name no classes", "info", tags={"rule": "facts", "stage": "scheduler"}),
         Result("ü 100%: a, b\nsecond line <&\"'> \x1b[31m \U0001f600 \x00", "warning", DEMO, "spec.a[10].b", tags=tags),
@@ -48,10 +48,8 @@ def results(minimum: Result) -> list[Result]:
 @pytest.fixture
 def rules() -> dict[str, Rule]:
     return {
-        "minimum": Rule(
-            "minimum", "server", "error", "A number is below its bound.", "The API server refuses it.", "Raise it."
-        ),
-        "no-such-class": Rule(
-            "no-such-class", "scheduler", "warning", "The class is unknown.", releases=("1.36", "1.37")
+        "minimum": Rule("minimum", "server", "error", "A number is below its bound."),
+        "priority-class-unknown": Rule(
+            "priority-class-unknown", "scheduler", "warning", "The class is unknown.", since="1.36"
         ),
     }

@@ -13,7 +13,7 @@ from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Edit, FileRef, Result
 from krmfn.krm.source import Source
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes, find_edit
 from krmfn.reports import render
 
@@ -27,7 +27,7 @@ def read(text: str, path: str = "a.yaml", start: int = 0) -> Item:
 
 
 def propose(item: Item, path: tuple[str | int, ...], value: Any = ABSENT) -> Finding:
-    return Finding(item, Note("r", path, "m", proposed=value))
+    return Finding(item, path, "m", proposed=value, rule="r")
 
 
 def apply(edit: Edit, text: str) -> str:

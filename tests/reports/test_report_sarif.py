@@ -35,7 +35,7 @@ def test_schema_refuses_the_level_info() -> None:
 def test_every_result_is_valid_and_points_at_its_rule(results: list[Result], rules: dict[str, Rule]) -> None:
     run = read(results, rules)
     described = run["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in described] == ["facts", "minimum", "no-such-class"]
+    assert [rule["id"] for rule in described] == ["facts", "minimum", "priority-class-unknown"]
     assert len(run["results"]) == len(order(results))
     for result in run["results"]:
         if "ruleId" in result:
@@ -49,10 +49,10 @@ def test_rule_carries_help(results: list[Result], rules: dict[str, Rule]) -> Non
         "id": "minimum",
         "helpUri": "https://krmfn.dev/rules/minimum/",
         "shortDescription": {"text": "A number is below its bound."},
-        "fullDescription": {"text": "The API server refuses it."},
+        "fullDescription": {"text": "The bound is part of the API."},
         "help": {
-            "text": "A number is below its bound.\n\nThe API server refuses it.\n\nRaise it.",
-            "markdown": "A number is below its bound.\n\nThe API server refuses it.\n\nRaise it.",
+            "text": "A number is below its bound.\n\nThe bound is part of the API.\n\nRaise the number.",
+            "markdown": "A number is below its bound.\n\nThe bound is part of the API.\n\nRaise the number.",
         },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["server"]},

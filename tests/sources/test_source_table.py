@@ -57,10 +57,3 @@ def _noted_rules() -> set[str]:
 def test_rules_are_those_that_are_noted() -> None:
     assert {rule.id for rule in RULES} == _noted_rules()
     assert len({rule.id for rule in RULES}) == len(RULES)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_rules_explain_themselves(rule: Any) -> None:
-    assert rule.sentence.endswith(".")
-    assert rule.why.endswith(".")
-    assert rule.fix or rule.severity == "info"

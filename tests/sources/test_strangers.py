@@ -28,9 +28,9 @@ metadata:
 def test_kind_that_cannot_be_a_gang(api_version: str, kind: str, hint: str) -> None:
     items = Stream.parse(OBJECT.format(api_version, kind, "true").encode()).items
     (finding,) = find_strangers(items)
-    assert (finding.item, finding.note.rule) == (items[0], "kind-not-supported")
-    assert kind in finding.note.message
-    assert hint in finding.note.hint
+    assert (finding.item, finding.rule) == (items[0], "kind-not-supported")
+    assert kind in finding.message
+    assert hint in finding.hint
 
 
 @pytest.mark.parametrize(

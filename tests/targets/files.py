@@ -62,7 +62,7 @@ class Files:
 
 
 def rules(done: Reconciliation) -> list[str]:
-    return [finding.note.rule for finding in done.findings]
+    return [finding.rule for finding in done.findings]
 
 
 def link(item: Item, index: int = 0) -> Any:

@@ -135,8 +135,8 @@ def test_foreign_object_of_that_name() -> None:
     files = Files(owner, foreign)
     done = files.run(files.want(job(2), owner))
     assert rules(done) == ["name-taken"]
-    assert "PodGroup ml/job-train is not generated" in done.findings[0].note.message
-    assert "Job ml/train" in done.findings[0].note.message
+    assert "PodGroup ml/job-train is not generated" in done.findings[0].message
+    assert "Job ml/train" in done.findings[0].message
     assert foreign.text == before
 
 
@@ -146,7 +146,7 @@ def test_names_that_meet() -> None:
     files = Files(first, second)
     done = files.run(files.want(TREE, first), files.want(merged(workers(0, "cpu", 2)), second))
     assert rules(done) == ["generated-names-meet"]
-    assert "RayCluster ml/demo-gpu and RayCluster ml/demo" in done.findings[0].note.message
+    assert "RayCluster ml/demo-gpu and RayCluster ml/demo" in done.findings[0].message
 
 
 def test_names_of_the_operator() -> None:

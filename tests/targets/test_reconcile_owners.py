@@ -32,7 +32,7 @@ def test_foreign_link_to_some_pods() -> None:
     files = Files(owner)
     done = files.run(files.want(TREE, owner))
     assert rules(done) == ["link-partly-foreign"]
-    assert done.findings[0].note.path[:3] == ("spec", "workerGroupSpecs", 0)
+    assert done.findings[0].path[:3] == ("spec", "workerGroupSpecs", 0)
     assert link(owner) == "mine"
 
 

@@ -9,7 +9,6 @@ import pytest
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.targets import TARGETS, Emission, emit
 from krmfn.targets.gates import note_gates
-from krmfn.targets.rules import RULES
 from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
 
@@ -194,8 +193,3 @@ def test_what_keeps_its_name_is_made_anew(release: str) -> None:
         assert ("argocd.argoproj.io/sync-options" in annotations) == (value["kind"] != "PodGroup")
     stable = emit(gang(cluster(CPU)), settings(release))
     assert all(len(value["metadata"]["annotations"]) == 2 for value in stable.objects)
-
-
-def test_rules_are_complete() -> None:
-    assert len({rule.id for rule in RULES}) == len(RULES)
-    assert all(rule.sentence and rule.why and rule.fix for rule in RULES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note
 from krmfn.model.tree import Path
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _PHASES: Final = ("PreSync", "Sync", "PostSync")
 _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
+@rule("wave-after-pods", "error", "A group is in a later Argo CD sync wave than the pods that wait for it.")
 def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """A group in a later sync wave than the pods that wait for it."""
     for group, owner in _pairs(census):
@@ -38,9 +39,10 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
             note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
             if WAVE not in group.item.annotations:
                 note = note._replace(current=ABSENT, proposed=ABSENT)
-            yield Finding(group.item, note, None if blocks else "warning")
+            yield note.on(group.item, None if blocks else "warning")
 
 
+@rule("hook-before-group", "error", "An Argo CD hook needs a group of a later phase.")
 def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
     """A hook whose pods need a group of a later phase."""
     for group, owner in _pairs(census):
@@ -51,9 +53,16 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
                 "it for ever"
             )
             hint = f"Give the group (and its Workload and parents) {HOOK}: {mine}, or make this no hook."
-            yield Finding(owner, Note("hook-before-group", ("metadata", "annotations", HOOK), message, mine, hint=hint))
+            yield Finding(owner, ("metadata", "annotations", HOOK), message, mine, hint=hint)
 
 
+@rule(
+    "workload-after-group",
+    "warning",
+    "Nothing makes sure that the Workload is applied before its PodGroup.",
+    since="1.36",
+    until="1.36",
+)
 def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36: the Workload must exist before the PodGroup is applied."""
     for gang in census.gangs:
@@ -73,9 +82,16 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
                 "use dependsOn."
             )
             path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
-            yield Finding(group.item, Note("workload-after-group", path, message, str(own), hint=hint))
+            yield Finding(group.item, path, message, str(own), hint=hint)
 
 
+@rule(
+    "flux-dry-run",
+    "warning",
+    "Flux cannot apply Workload and PodGroup in one Kustomization on 1.36.",
+    since="1.36",
+    until="1.36",
+)
 def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36 with Flux: all objects are dry-run before any is applied."""
     for gang in census.gangs:
@@ -89,7 +105,7 @@ def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
                 f"as long as Workload {workload.name} does not exist: nothing is applied"
             )
             hint = "Put Workloads into a Kustomization of their own, and let the one of the PodGroups depend on it."
-            yield Finding(group.item, Note("flux-dry-run", ("metadata",), message, hint=hint))
+            yield Finding(group.item, ("metadata",), message, hint=hint)
 
 
 _FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
@@ -112,64 +128,3 @@ def _phase(item: Item) -> str:
     """The phase in which Argo CD applies the object; "" for hooks of other kinds (Skip, SyncFail)."""
     hook = item.annotations.get(HOOK, "Sync").partition(",")[0]
     return hook if hook in _PHASES else ""
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "wave-after-pods",
-            "gitops",
-            "error",
-            "A group is in a later Argo CD sync wave than the pods that wait for it.",
-            "Argo CD starts a wave when the objects of the one before are healthy. A Job or Deployment whose pods wait "
-            "for their group is not, so the wave with the group never comes. Kinds without a health check (RayCluster) "
-            "only start late: a warning.",
-            "Give groups lower waves than what uses them.",
-            (),
-            ("Argo CD gitops-engine",),
-        ),
-        find_wave_after_pods,
-    ),
-    Check(
-        Rule(
-            "hook-before-group",
-            "gitops",
-            "error",
-            "An Argo CD hook needs a group of a later phase.",
-            "Hooks run to completion before the next phase begins. A PreSync Job whose PodGroup is an ordinary object "
-            "waits for it for ever.",
-            "Make the group a hook of the same phase with a lower wave.",
-            (),
-            ("Argo CD",),
-        ),
-        find_hook_before_group,
-    ),
-    Check(
-        Rule(
-            "workload-after-group",
-            "gitops",
-            "warning",
-            "Nothing makes sure that the Workload is applied before its PodGroup.",
-            "Kubernetes 1.36 refuses a PodGroup that refers to a Workload which does not exist (admission plugin "
-            "PodGroupWorkloadExists). A retry repairs it with kubectl and Argo CD; 1.37 does not look.",
-            "Use sync waves, or separate applies.",
-            ("1.36",),
-            ("Argo CD gitops-engine, Flux ssa",),
-        ),
-        find_workload_after_group,
-    ),
-    Check(
-        Rule(
-            "flux-dry-run",
-            "gitops",
-            "warning",
-            "Flux cannot apply Workload and PodGroup in one Kustomization on 1.36.",
-            "Flux dry-runs all objects of a stage first. The dry run of a PodGroup fails as long as its Workload does "
-            "not exist, and then nothing is applied.",
-            "Use two Kustomizations with dependsOn, or 1.37.",
-            ("1.36",),
-            ("fluxcd/pkg ssa",),
-        ),
-        find_flux_dry_run,
-    ),
-)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.server import validate_create, validate_update
 from krmfn.krm.paths import format_path
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.releases.gates import assume_gates
 from krmfn.survey.groups import API_GROUP
@@ -25,6 +25,9 @@ _FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
 PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 
 
+@rule(
+    "group-name-reused", "warning", "A group keeps its name although a field changes that cannot be changed in place."
+)
 def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group keeps its name while something that cannot change changes."""
     before = {
@@ -46,9 +49,10 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                 hint = (
                     "Give the group a new name and change the pods' link in the same commit (naming: Revisioned does)."
                 )
-                yield Finding(item, Note("group-name-reused", path, message, hint=hint))
+                yield Finding(item, path, message, hint=hint)
 
 
+@rule("force-replace-group", "warning", "The applier is told to recreate a PodGroup when it cannot be changed.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
     """The applier is told to delete and recreate a PodGroup."""
     for item in census.kind(API_GROUP, "PodGroup"):
@@ -63,9 +67,10 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Remove it, and give a changed group a new name."
             path: Path = ("metadata", "annotations", key)
-            yield Finding(item, Note("force-replace-group", path, message, item.annotations[key], hint=hint))
+            yield Finding(item, path, message, item.annotations[key], hint=hint)
 
 
+@rule("pruned-apart", "warning", "A group is pruned while the object whose pods need it stays.")
 def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
     for gang in census.gangs:
@@ -76,9 +81,10 @@ def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
                     "then wait for ever"
                 )
                 hint = "Keep the group, too, or prune both."
-                yield Finding(gang.group.item, Note("pruned-apart", ("metadata",), message, hint=hint))
+                yield Finding(gang.group.item, ("metadata",), message, hint=hint)
 
 
+@rule("finalizer-in-git", "warning", "A manifest carries the finalizer that the API server adds by itself.")
 def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest with the finalizer that the server adds by itself."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
@@ -90,9 +96,10 @@ def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
                     "back while the group is deleted"
                 )
                 hint = "Remove metadata.finalizers."
-                yield Finding(item, Note("finalizer-in-git", ("metadata", "finalizers"), message, hint=hint))
+                yield Finding(item, ("metadata", "finalizers"), message, hint=hint)
 
 
+@rule("owner-in-git", "warning", "A group in Git carries an ownerReference.")
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest that names an owner by its UID."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
@@ -105,7 +112,7 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
                     "the garbage collector then deletes this object"
                 )
                 hint = "Remove metadata.ownerReferences; the applier prunes what left Git."
-                yield Finding(item, Note("owner-in-git", ("metadata", "ownerReferences"), message, hint=hint))
+                yield Finding(item, ("metadata", "ownerReferences"), message, hint=hint)
 
 
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
@@ -121,75 +128,3 @@ def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
 def _is_kept(item: Item) -> bool:
     options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
     return bool({"Prune=false", "Delete=false"} & options) or item.annotations.get(_FLUX_PRUNE) == "disabled"
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "group-name-reused",
-            "gitops",
-            "warning",
-            "A group keeps its name although a field changes that cannot be changed in place.",
-            "The update is refused, so the group would have to be deleted first. The finalizer podgroup-protection "
-            "holds a PodGroup until none of its pods runs, and creating it anew meanwhile is a conflict (409).",
-            "Use a new name. `krmfn diff` shows what each object needs.",
-            (),
-            ("kubernetes plugin/pkg/admission/scheduling/podgroupprotection", "observed on Kubernetes 1.37.0"),
-        ),
-        find_name_reused,
-    ),
-    Check(
-        Rule(
-            "force-replace-group",
-            "gitops",
-            "warning",
-            "The applier is told to recreate a PodGroup when it cannot be changed.",
-            "Force and Replace delete first. A PodGroup with running pods does not go, so the sync hangs or fails with "
-            "a conflict.",
-            "Rename the group instead.",
-            (),
-            ("Argo CD, Flux",),
-        ),
-        find_force_replace,
-    ),
-    Check(
-        Rule(
-            "pruned-apart",
-            "gitops",
-            "warning",
-            "A group is pruned while the object whose pods need it stays.",
-            "A pod that is made after its group is gone waits without a condition.",
-            "Give both the same prune options.",
-            (),
-            ("kubernetes plugin/pkg/admission/scheduling/podgroupprotection",),
-        ),
-        find_pruned_apart,
-    ),
-    Check(
-        Rule(
-            "finalizer-in-git",
-            "gitops",
-            "warning",
-            "A manifest carries the finalizer that the API server adds by itself.",
-            "Exported objects contain it. An applier that restores it on a group under deletion keeps the group alive.",
-            "Remove it from the manifest.",
-            (),
-            ("kubernetes plugin/pkg/admission/scheduling/podgroupprotection",),
-        ),
-        find_finalizer_in_git,
-    ),
-    Check(
-        Rule(
-            "owner-in-git",
-            "gitops",
-            "warning",
-            "A group in Git carries an ownerReference.",
-            "An owner is named by its UID, which nobody knows before it exists. A reference to a UID that is gone "
-            "makes the garbage collector delete the group.",
-            "Remove it from the manifest.",
-            (),
-            ("kubernetes plugin/pkg/admission/scheduling/podgroupprotection",),
-        ),
-        find_owner_in_git,
-    ),
-)

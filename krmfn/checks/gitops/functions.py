@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.survey.values import as_list, as_mapping, dig
 
@@ -19,6 +19,7 @@ _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 _VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
 
 
+@rule("function-skipped", "error", "A resource asks for a gang, and nothing was generated for it.")
 def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
     """A resource asks for a gang and has no group: the sign that the function did not run."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
@@ -33,19 +34,20 @@ def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
             "use kustomize build --enable-alpha-plugins --enable-exec, or krmfn generate."
         )
         rendered = item.file.path in ("", "-")
-        note = Note("function-skipped", ("metadata",), message, hint=hint)
-        yield Finding(item, note, None if rendered else "warning")
+        yield Finding(item, ("metadata",), message, hint=hint, severity=None if rendered else "warning")
 
 
+@rule("listed-as-generator", "error", "krmfn is listed under generators.")
 def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
     """Our function under `generators:`."""
     for item, field, index, _config in _listings(census):
         if field == "generators":
             message = "kustomize gives a generator no resources, so krmfn sees none and fails"
             hint = "List it under transformers: of the outermost kustomization."
-            yield Finding(item, Note("listed-as-generator", (field, index), message, hint=hint))
+            yield Finding(item, (field, index), message, hint=hint)
 
 
+@rule("validator-returns-items", "error", "krmfn is listed under validators in a mode that returns items.")
 def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Finding]:
     """Our function under `validators:` in a mode that returns items."""
     for item, field, index, config in _listings(census):
@@ -53,7 +55,7 @@ def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Findin
         if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):
             message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
             hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."
-            yield Finding(item, Note("validator-returns-items", (field, index), message, hint=hint))
+            yield Finding(item, (field, index), message, hint=hint)
 
 
 def _is_linked(item: Item, census: Census) -> bool:
@@ -74,49 +76,3 @@ def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
                 config = configs.get(path.replace("/./", "/"))
                 if config is not None:
                     yield item, field, index, config
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "function-skipped",
-            "gitops",
-            "error",
-            "A resource asks for a gang, and nothing was generated for it.",
-            "`kustomize build --enable-alpha-plugins` without `--enable-exec` skips exec functions and exits with 0; "
-            "`kubectl kustomize` has no such flag at all. The output looks right and its pods are scheduled one by "
-            "one. A warning where manifests are read from files, which may be sources.",
-            "Build with both flags, or pipe the output through `krmfn generate -`.",
-            (),
-            ("kustomize 5.8 api/internal/plugins", "kubernetes-sigs/kustomize#4399"),
-        ),
-        find_function_skipped,
-    ),
-    Check(
-        Rule(
-            "listed-as-generator",
-            "gitops",
-            "error",
-            "krmfn is listed under generators.",
-            "A generator sees its own configuration only, never the resources.",
-            "List it under `transformers:`.",
-            (),
-            ("kustomize 5.8 api/internal/plugins", "kubernetes-sigs/kustomize#5502"),
-        ),
-        find_listed_as_generator,
-    ),
-    Check(
-        Rule(
-            "validator-returns-items",
-            "gitops",
-            "error",
-            "krmfn is listed under validators in a mode that returns items.",
-            "kustomize compares what a validator returns with what it sent and counts its own tracking annotations as "
-            "a change: `validator shouldn't modify the resource map`.",
-            "Set `mode: Validate` and `emitItems: None`.",
-            (),
-            ("kustomize 5.8 api/internal/plugins", "kubernetes-sigs/kustomize#5036"),
-        ),
-        find_validator_returns_items,
-    ),
-)

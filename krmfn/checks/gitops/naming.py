@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import Check
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_text
@@ -20,6 +20,11 @@ KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 
 
+@rule(
+    "renamed-reference",
+    "warning",
+    "A reference still has the name that an object had before a kustomize prefix or suffix.",
+)
 def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     """A reference to the name that an object had before a prefix or suffix was put on."""
     renamed: dict[tuple[str, str, str], set[str]] = {}
@@ -36,9 +41,10 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
                 "a kustomize prefix or suffix renamed it and not this reference"
             )
             hint = "List krmfn's nameReference file under configurations: of the kustomization (krmfn init writes it)."
-            yield Finding(item, Note("renamed-reference", path, message, name, now, hint))
+            yield Finding(item, path, message, name, now, hint)
 
 
+@rule("affix-unconfigured", "warning", "A kustomization renames groups and does not know the references to them.")
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
     """A kustomization that renames objects and has no configuration for these kinds."""
     for item in _kustomizations(census):
@@ -49,9 +55,10 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
                 "keep the old name, and wait"
             )
             hint = "Add krmfn's nameReference file under configurations: (krmfn init does)."
-            yield Finding(item, Note("affix-unconfigured", (affix,), message, item.value[affix], hint=hint))
+            yield Finding(item, (affix,), message, item.value[affix], hint=hint)
 
 
+@rule("generator-annotation", "warning", "A group carries an annotation that kustomize obeys on generators only.")
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that kustomize obeys on a generator's output only."""
     for kind in _SCHEDULING_KINDS:
@@ -65,9 +72,10 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
                     )
                     hint = "Remove it. For a name that changes with the content use naming: Revisioned."
                     path: Path = ("metadata", "annotations", full)
-                    yield Finding(item, Note("generator-annotation", path, message, hint=hint))
+                    yield Finding(item, path, message, hint=hint)
 
 
+@rule("substitution-in-group", "warning", "A group contains ${…}, which Flux replaces and others do not.")
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
     for kind in _SCHEDULING_KINDS:
@@ -79,10 +87,11 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
                         "by everything else"
                     )
                     hint = "Write the value itself, or substitute before krmfn runs."
-                    yield Finding(item, Note("substitution-in-group", path, message, text, hint=hint))
+                    yield Finding(item, path, message, text, hint=hint)
                     break
 
 
+@rule("generated-orphan", "info", "A generated object is left whose source is not in the input.")
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
     sources = set()
@@ -96,7 +105,7 @@ def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"was generated from {', '.join(gone)}, which the input does not hold"
             hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."
             path: Path = ("metadata", "annotations", GENERATED_FROM)
-            yield Finding(item, Note("generated-orphan", path, message, ",".join(named), hint=hint))
+            yield Finding(item, path, message, ",".join(named), hint=hint)
 
 
 def _inner_names(name: str) -> Iterator[str]:
@@ -147,76 +156,3 @@ def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     elif isinstance(value, list):
         for index, child in enumerate(value):
             yield from _strings(child, (*path, index))
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "renamed-reference",
-            "gitops",
-            "warning",
-            "A reference still has the name that an object had before a kustomize prefix or suffix.",
-            "kustomize renames objects of kinds that it does not know, and leaves references to them alone. The "
-            "objects are valid, nobody finds them.",
-            "List the nameReference file under `configurations:`; it works in the base, too.",
-            (),
-            ("kustomize 5.8 nameReference",),
-        ),
-        find_renamed_reference,
-    ),
-    Check(
-        Rule(
-            "affix-unconfigured",
-            "gitops",
-            "warning",
-            "A kustomization renames groups and does not know the references to them.",
-            "namePrefix and nameSuffix reach names of all objects, but references only where kustomize is told about "
-            "them.",
-            "List the nameReference file under `configurations:`.",
-            (),
-            ("kustomize 5.8 nameReference", "kubernetes-sigs/kustomize#1727"),
-        ),
-        find_affix_unconfigured,
-    ),
-    Check(
-        Rule(
-            "generator-annotation",
-            "gitops",
-            "warning",
-            "A group carries an annotation that kustomize obeys on generators only.",
-            "needs-hash and behavior in the output of a transformer, or in a resource, are left in place and do "
-            "nothing.",
-            "Remove the annotation.",
-            (),
-            ("kustomize 5.8 nameReference",),
-        ),
-        find_generator_annotation,
-    ),
-    Check(
-        Rule(
-            "substitution-in-group",
-            "gitops",
-            "warning",
-            "A group contains ${…}, which Flux replaces and others do not.",
-            "postBuild.substitute works on the text after every check. The result can have another type, or be empty.",
-            "Write the value.",
-            (),
-            ("Flux postBuild",),
-        ),
-        find_substitution,
-    ),
-    Check(
-        Rule(
-            "generated-orphan",
-            "gitops",
-            "info",
-            "A generated object is left whose source is not in the input.",
-            "krmfn never removes an object because its source is absent: the input may be a part of the whole. A "
-            "resource that was deleted or renamed by hand leaves its groups behind.",
-            "Delete the object, or give the whole input.",
-            (),
-            ("KRM Functions Specification",),
-        ),
-        find_generated_orphan,
-    ),
-)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config.crds import KEEPERS, kuberay_keeps, link_field
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
+@rule("crd-drops-link", "warning", "The CRD of a resource may not keep the link to the group.")
 def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
     """A link inside a custom resource whose CRD does not keep it, or may not."""
     reported: set[tuple[int, str]] = set()
@@ -36,9 +37,10 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
         )
         hint = "Install a CRD that keeps the field, then look for it in a live pod."
         path = (*template.spec_path, field)
-        yield Finding(item, Note("crd-drops-link", path, message, hint=hint), "error" if verdict is False else None)
+        yield Finding(item, path, message, hint=hint, severity="error" if verdict is False else None)
 
 
+@rule("link-of-other-release", "error", "A pod template links to its group by the field of another Kubernetes release.")
 def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = link_field(settings.release)
@@ -49,7 +51,7 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
         message = f"{field} does not exist in Kubernetes {settings.release}: the pods belong to no group"
         hint = f"Use {wanted}; krmfn convert --to {settings.release} rewrites groups and links."
         path = (*template.spec_path, field)
-        yield Finding(template.item, Note("link-of-other-release", path, message, hint=hint))
+        yield Finding(template.item, path, message, hint=hint)
 
 
 #: Groups whose kinds the API server itself knows; AppWrapper keeps everything.
@@ -95,37 +97,3 @@ def _keeps(crd: Mapping[str, Any], version: str, path: Path) -> bool:
         if not node:
             return False
     return True
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "crd-drops-link",
-            "operator",
-            "warning",
-            "The CRD of a resource may not keep the link to the group.",
-            "Pod templates inside a CRD are pruned by its schema. A CRD generated from an older API loses "
-            "schedulingGroup silently: groups exist, pods never name them and are scheduled one by one. An error when "
-            "the CRD itself, the facts or the configured version say so.",
-            "Install a newer CRD (Helm does not upgrade CRDs by itself), or put the CRD into the input or the facts, "
-            "so that it can be read.",
-            (),
-            ("the projects' CRDs", "observed on Kubernetes 1.37.0"),
-        ),
-        find_link_dropped,
-    ),
-    Check(
-        Rule(
-            "link-of-other-release",
-            "operator",
-            "error",
-            "A pod template links to its group by the field of another Kubernetes release.",
-            "1.35 has spec.workloadRef, 1.36 and later have spec.schedulingGroup; neither release knows the other's. "
-            "In built-in kinds a strict client refuses it, in custom resources it is dropped.",
-            "Rewrite the link for the release of the cluster.",
-            (),
-            ("the projects' CRDs",),
-        ),
-        find_link_of_other_release,
-    ),
-)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from krmfn.survey.groups import Workload
 
 
+@rule(
+    "delegated-template-unknown",
+    "error",
+    "The annotation group-template-name names a template that no Workload of the parent has.",
+    since="1.37",
+)
 def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
     """The annotation names a template that the parent's Workload does not have."""
     for jobset, path, name, _replicas in _delegated(census):
@@ -41,9 +47,10 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
             hint = f"Use one of: {', '.join(sorted(top)) or 'none'}."
         else:
             continue
-        yield Finding(jobset, Note("delegated-template-unknown", path, message, name, hint=hint))
+        yield Finding(jobset, path, message, name, hint=hint)
 
 
+@rule("delegated-template-shared", "error", "Several Jobs are to get a group from one template.", since="1.37")
 def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several Jobs would get a PodGroup of the same name."""
     for jobset, path, name, replicas in _delegated(census):
@@ -53,9 +60,12 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
                 "only: the second Job fails with AlreadyExists and makes no pods"
             )
             hint = "Unroll the replicated job into entries with replicas: 1 and a template each."
-            yield Finding(jobset, Note("delegated-template-shared", path, message, name, hint=hint))
+            yield Finding(jobset, path, message, name, hint=hint)
 
 
+@rule(
+    "delegated-suspended", "warning", "Jobs that are created suspended never get their delegated group.", since="1.37"
+)
 def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
     """Jobs that are created suspended never get their group."""
     for jobset, path, name, _replicas in _delegated(census):
@@ -65,7 +75,7 @@ def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
                 "and the pods are scheduled one by one"
             )
             hint = "Link the pod templates to groups in Git instead."
-            yield Finding(jobset, Note("delegated-suspended", path, message, name, hint=hint))
+            yield Finding(jobset, path, message, name, hint=hint)
 
 
 def _delegated(census: Census) -> Iterator[tuple[Item, Path, str, int]]:
@@ -82,50 +92,3 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
     wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
     found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
     return next(found, None)
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "delegated-template-unknown",
-            "operator",
-            "error",
-            "The annotation group-template-name names a template that no Workload of the parent has.",
-            "The 1.37 Job controller looks for a Workload whose controllerRef is the Job's parent, and in it for a "
-            "top-level template of that name. Without it the pods are made without a group, and later syncs do not "
-            "repair that.",
-            "Add the Workload before the JobSet, or correct the name.",
-            ("1.37",),
-            ("kubernetes pkg/controller/job", "kubernetes/kubernetes#141380"),
-        ),
-        find_template_unknown,
-    ),
-    Check(
-        Rule(
-            "delegated-template-shared",
-            "operator",
-            "error",
-            "Several Jobs are to get a group from one template.",
-            "The name of a delegated PodGroup is a function of Workload and template. Two Jobs with one template "
-            "collide.",
-            "Use replicas: 1 and a template for each entry.",
-            ("1.37",),
-            ("kubernetes pkg/controller/job",),
-        ),
-        find_template_shared,
-    ),
-    Check(
-        Rule(
-            "delegated-suspended",
-            "operator",
-            "warning",
-            "Jobs that are created suspended never get their delegated group.",
-            "A Job that ever had the condition Suspended counts as started. A JobSet that is suspended, or queued by "
-            "Kueue, creates its Jobs suspended.",
-            "Link the pod templates to groups in Git.",
-            ("1.37",),
-            ("kubernetes pkg/controller/job",),
-        ),
-        find_delegated_suspended,
-    ),
-)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.model.findings import Finding, Note
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.releases.gates import is_on
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
@@ -20,6 +21,7 @@ _GATE: Final = "WorkloadWithJob"
 LONGEST_NAME: Final = 57
 
 
+@rule("job-scheduling-unused", "warning", "A Job has spec.scheduling and a link to a group.", since="1.37")
 def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """Both spec.scheduling and a link in the template."""
     for job in census.kind("batch", "Job"):
@@ -31,9 +33,12 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
                 "aside"
             )
             hint = "Remove spec.scheduling, or the link. A later release is to refuse both together."
-            yield Finding(job, Note("job-scheduling-unused", ("spec", "scheduling"), message, hint=hint))
+            yield Finding(job, ("spec", "scheduling"), message, hint=hint)
 
 
+@rule(
+    "job-scheduling-ignored", "warning", "scheduling in a Job template of a CronJob or JobSet is ignored.", since="1.37"
+)
 def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
     """spec.scheduling in the template of a Job that has a controller."""
     for cron in census.kind("batch", "CronJob"):
@@ -44,7 +49,7 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Link the pod template to a group (krmfn generate), with concurrencyPolicy: Forbid."
             path = ("spec", "jobTemplate", "spec", "scheduling")
-            yield Finding(cron, Note("job-scheduling-ignored", path, message, hint=hint))
+            yield Finding(cron, path, message, hint=hint)
     for jobset in census.kind("jobset.x-k8s.io", "JobSet"):
         for index, entry in enumerate(dig(jobset.value, "spec", "replicatedJobs") or ()):
             annotations = as_mapping(dig(entry, "template", "metadata", "annotations"))
@@ -55,12 +60,13 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Link the pod template to a group, or set the annotation and a Workload for the JobSet."
                 place: Path = ("spec", "replicatedJobs", index, "template", "spec", "scheduling")
-                yield Finding(jobset, Note("job-scheduling-ignored", place, message, hint=hint))
+                yield Finding(jobset, place, message, hint=hint)
 
 
 TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
 
 
+@rule("job-gang-lost", "warning", "A Job that was a gang on 1.36 starts pod by pod on 1.37.", since="1.37")
 def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job that 1.36 made a gang of by itself, and 1.37 does not."""
     if settings.feature_gates.get(_GATE) is not True:
@@ -75,9 +81,15 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
                 "pods start one by one"
             )
             hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
-            yield Finding(job, Note("job-gang-lost", ("spec",), message, hint=hint))
+            yield Finding(job, ("spec",), message, hint=hint)
 
 
+@rule(
+    "job-name-too-long",
+    "error",
+    "The Job controller cannot build a Workload from this Job's name, and makes no pods.",
+    since="1.36",
+)
 def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job whose name the controller cannot put into a template's name."""
     if settings.feature_gates.get(_GATE) is not True:
@@ -94,9 +106,15 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
                 "Workload and no pods"
             )
             hint = f"Use a name of at most {LONGEST_NAME} characters without dots, or link the pod template to a group."
-            yield Finding(job, Note("job-name-too-long", ("metadata", "name"), message, job.name, hint=hint))
+            yield Finding(job, ("metadata", "name"), message, job.name, hint=hint)
 
 
+@rule(
+    "job-class-never",
+    "error",
+    "The PodGroup that the Job controller makes is refused, because its priority class never preempts.",
+    since="1.37",
+)
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
     """The controller's PodGroup is refused, because it lacks preemptionPolicy: Never."""
     if not (settings.feature_gates.get(_GATE) is True and is_on(settings.feature_gates, "PodGroupPreemptionPolicy")):
@@ -112,9 +130,10 @@ def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
             )
             hint = "Use another class, or link the pod template to a group that says preemptionPolicy: Never."
             path = (*template[0].spec_path, "priorityClassName")
-            yield Finding(job, Note("job-class-never", path, message, name, hint=hint))
+            yield Finding(job, path, message, name, hint=hint)
 
 
+@rule("controller-unlinked", "warning", "A Workload names a controller whose pods link to no group.")
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Workload that points at a workload object whose templates do not link to any group."""
     items = {(i.space, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
@@ -135,9 +154,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
             )
         message = f"controllerRef names {item.kind} {item.name}, whose pods link to no group: {effect}"
         hint = "Set schedulingGroup.podGroupName in the pod template; krmfn generate does."
-        yield Finding(
-            workload.item, Note("controller-unlinked", ("spec", "controllerRef"), message, item.name, hint=hint)
-        )
+        yield Finding(workload.item, ("spec", "controllerRef"), message, item.name, hint=hint)
 
 
 def _root_jobs(census: Census) -> Iterator[Item]:

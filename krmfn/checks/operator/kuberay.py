@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.survey.values import dig
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _SCHEDULERS: Final = {
 }
 
 
+@rule("operator-replaces-link", "error", "KubeRay replaces the link of a resource that it manages itself.")
 def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     """KubeRay's own gang replaces the link of a resource that opted in."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -44,9 +45,14 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
             f"{OPT_IN}: the group {link.group} gets no pods"
         )
         hint = "Remove the label, or the groups and links from Git."
-        yield Finding(item, Note("operator-replaces-link", link.path, message, link.group, hint=hint))
+        yield Finding(item, link.path, message, link.group, hint=hint)
 
 
+@rule(
+    "operator-replaces-scheduler",
+    "error",
+    "KubeRay gives the pods to a scheduler that does not read the group they link to.",
+)
 def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     """The operator sends all Ray pods to another scheduler."""
     name = _SCHEDULERS.get(settings.kuberay.manages)
@@ -64,9 +70,10 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
                 f"not read the group {link.group}"
             )
             hint = "Remove groups and links of Ray resources from Git, or switch the operator's batch scheduler off."
-            yield Finding(item, Note("operator-replaces-scheduler", link.path, message, link.group, hint=hint))
+            yield Finding(item, link.path, message, link.group, hint=hint)
 
 
+@rule("operator-name-taken", "error", "An object in Git has the name of one that KubeRay creates.")
 def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
     """An object in Git has the name of one that the operator wants to create."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -83,9 +90,10 @@ def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
                         "which it does not own, and makes no pods"
                     )
                     hint = "Choose another name, or remove the object from Git."
-                    yield Finding(item, Note("operator-name-taken", ("metadata", "name"), message, name, hint=hint))
+                    yield Finding(item, ("metadata", "name"), message, name, hint=hint)
 
 
+@rule("operator-adopts-group", "warning", "KubeRay adopts a Volcano PodGroup from Git.")
 def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Volcano PodGroup in Git that the operator rewrites."""
     if settings.kuberay.manages != "Volcano":
@@ -101,9 +109,10 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
                 "minMember and minResources: Git and operator undo each other's work"
             )
             hint = "Remove it from Git; the operator makes one of its own."
-            yield Finding(item, Note("operator-adopts-group", ("metadata", "name"), message, item.name, hint=hint))
+            yield Finding(item, ("metadata", "name"), message, item.name, hint=hint)
 
 
+@rule("operator-release", "error", "This KubeRay cannot manage gangs on this Kubernetes release.")
 def find_operator_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """KubernetesWAS of KubeRay 1.7 runs with Kubernetes 1.36 only."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -121,10 +130,11 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
     for kind in _RAY_KINDS:
         for item in census.kind("ray.io", kind):
             hint = "Set kuberay.manages to what the operator really does, or use a matching pair of versions."
-            yield Finding(item, Note("operator-release", ("apiVersion",), message, hint=hint))
+            yield Finding(item, ("apiVersion",), message, hint=hint)
             return
 
 
+@rule("operator-skips-autoscaling", "warning", "KubeRay makes no gang for a cluster that autoscales.")
 def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
     """An opted-in cluster that the operator skips because it autoscales."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -141,7 +151,7 @@ def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[F
                     "Switch enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
                     "without the label)."
                 )
-                yield Finding(item, Note("operator-skips-autoscaling", path, message, True, hint=hint))
+                yield Finding(item, path, message, True, hint=hint)
 
 
 def _has_label(item: Item) -> bool:
@@ -154,90 +164,3 @@ def _is_managed(item: Item) -> bool:
         return False
     fields = {"RayJob": ("rayClusterSpec",), "RayService": ("rayClusterConfig",)}.get(item.kind, ())
     return dig(item.value, "spec", *fields, "enableInTreeAutoscaling") is not True
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "operator-replaces-link",
-            "operator",
-            "error",
-            "KubeRay replaces the link of a resource that it manages itself.",
-            "With the gate KubernetesWAS the operator sets schedulingGroup and schedulerName of every pod of a "
-            "labelled cluster, over what the template says.",
-            "Keep one owner of the gang: the operator (label) or Git (no label).",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_link_replaced,
-    ),
-    Check(
-        Rule(
-            "operator-replaces-scheduler",
-            "operator",
-            "error",
-            "KubeRay gives the pods to a scheduler that does not read the group they link to.",
-            "The operator's batch scheduler is a setting for all of its clusters and overwrites schedulerName in every "
-            "Ray pod.",
-            "Use that scheduler's gangs, or run the operator without the setting.",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_scheduler_replaced,
-    ),
-    Check(
-        Rule(
-            "operator-name-taken",
-            "operator",
-            "error",
-            "An object in Git has the name of one that KubeRay creates.",
-            "KubeRay creates Workload `<cluster>` and PodGroup `<cluster>-cluster`. When it finds objects of these "
-            "names that it does not own, every reconcile ends with an error before any pod is made.",
-            "Rename the object. Names that krmfn generates stay clear of the operator's.",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_name_taken,
-    ),
-    Check(
-        Rule(
-            "operator-adopts-group",
-            "operator",
-            "warning",
-            "KubeRay adopts a Volcano PodGroup from Git.",
-            "It looks the group up by name and does not check who owns it.",
-            "Remove the PodGroup from Git.",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_group_adopted,
-    ),
-    Check(
-        Rule(
-            "operator-release",
-            "operator",
-            "error",
-            "This KubeRay cannot manage gangs on this Kubernetes release.",
-            "The integration of KubeRay 1.7 is written for scheduling.k8s.io/v1alpha2, which only Kubernetes 1.36 "
-            "serves. The operator looks for it at start and exits without it.",
-            "Let krmfn generate the gangs and leave the operator's gate off, or use a matching pair of versions.",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_operator_release,
-    ),
-    Check(
-        Rule(
-            "operator-skips-autoscaling",
-            "operator",
-            "warning",
-            "KubeRay makes no gang for a cluster that autoscales.",
-            "The label is accepted, the log says `autoscaling is not yet supported`, and objects made earlier are "
-            "removed.",
-            "Switch autoscaling off, or generate a gang over minReplicas in Git.",
-            (),
-            ("kuberay controllers/ray/batchscheduler",),
-        ),
-        find_autoscaling_unmanaged,
-    ),
-)

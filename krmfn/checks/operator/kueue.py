@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.survey.values import as_mapping
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 _TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
 
 
+@rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
 def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue may lower parallelism, minCount stays."""
     for gang in census.gangs:
@@ -33,9 +34,10 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = f"Set minCount to at most {least}, or remove the annotation."
                 path = ("metadata", "annotations", _PARTIAL)
-                yield Finding(owner, Note("kueue-partial-admission", path, message, least, hint=hint))
+                yield Finding(owner, path, message, least, hint=hint)
 
 
+@rule("kueue-several-workloads", "warning", "One gang consists of several Kueue workloads.")
 def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
     """One gang over objects that Kueue admits one by one."""
     for gang in census.gangs:
@@ -47,9 +49,10 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
                 "gang waits for all pods: what is admitted holds its quota and does not run"
             )
             hint = "Use one Kueue workload for one gang."
-            yield Finding(gang.group.item, Note("kueue-several-workloads", gang.group.quorum_path, message, hint=hint))
+            yield Finding(gang.group.item, gang.group.quorum_path, message, hint=hint)
 
 
+@rule("kueue-topology-differs", "info", "Kueue and the group constrain the topology by different keys.")
 def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue's topology annotation and the group's topology key differ."""
     for gang in census.gangs:
@@ -65,49 +68,4 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
                     )
                     hint = "Use one label key in both places, or only one of them."
                     path = (*template.path, "metadata", "annotations", name)
-                    yield Finding(template.item, Note("kueue-topology-differs", path, message, other, hint=hint))
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "kueue-partial-admission",
-            "operator",
-            "warning",
-            "Kueue may admit fewer pods than minCount.",
-            "With job-min-parallelism Kueue lowers parallelism when the queue has less room. A group in Git does not "
-            "follow.",
-            "Keep minCount at or below the annotation.",
-            (),
-            ("Kueue v0.19",),
-        ),
-        find_partial_admission,
-    ),
-    Check(
-        Rule(
-            "kueue-several-workloads",
-            "operator",
-            "warning",
-            "One gang consists of several Kueue workloads.",
-            "Kueue admits its workloads one by one; a gang waits for all of its pods. Two half-admitted gangs can wait "
-            "for each other's quota for ever.",
-            "Make one object of it, or leave admission to the gang.",
-            (),
-            ("Kueue v0.19",),
-        ),
-        find_several_workloads,
-    ),
-    Check(
-        Rule(
-            "kueue-topology-differs",
-            "operator",
-            "info",
-            "Kueue and the group constrain the topology by different keys.",
-            "Kueue decides first, by node selectors; the group's constraint applies within that choice.",
-            "Use the same key, or only one of them.",
-            (),
-            ("Kueue v0.19",),
-        ),
-        find_two_topologies,
-    ),
-)
+                    yield Finding(template.item, path, message, other, hint=hint)

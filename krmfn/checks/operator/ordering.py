@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Gang, Template
 
 
+@rule("statefulset-ordered", "error", "A gang over a StatefulSet that makes its pods one after another.")
 def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
@@ -29,9 +30,10 @@ def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Fin
             )
             hint = "Set podManagementPolicy: Parallel (it cannot be changed later), or use the policy basic."
             path = ("spec", "podManagementPolicy")
-            yield Finding(item, Note("statefulset-ordered", path, message, "OrderedReady", hint=hint))
+            yield Finding(item, path, message, "OrderedReady", hint=hint)
 
 
+@rule("jobset-ordered", "error", "One gang over replicated jobs that start one after another.")
 def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """One group over replicated jobs that start one after another."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
@@ -55,9 +57,14 @@ def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]
             "them: none ever starts"
         )
         hint = "Use one PodGroup for each replicated job, or startupPolicyOrder: AnyOrder."
-        yield Finding(item, Note("jobset-ordered", path, message, hint=hint))
+        yield Finding(item, path, message, hint=hint)
 
 
+@rule(
+    "leader-ready-gang",
+    "error",
+    "A gang over leader and workers of a LeaderWorkerSet that starts workers when the leader is ready.",
+)
 def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
     """A LeaderWorkerSet whose workers come when the leader is ready."""
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
@@ -71,12 +78,12 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
                 f"{gang.group.name}: none ever starts"
             )
             hint = "Set startupPolicy: LeaderCreated, or give the leader a leaderTemplate of its own without the link."
-            yield Finding(
-                item,
-                Note("leader-ready-gang", ("spec", "startupPolicy"), message, "LeaderReady", hint=hint),
-            )
+            yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
 
 
+@rule(
+    "mpi-launcher-waits", "error", "A gang over launcher and workers of an MPIJob whose launcher waits for the workers."
+)
 def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
     """An MPI launcher that is made when the workers are ready."""
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
@@ -91,9 +98,10 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
             path = ("spec", "launcherCreationPolicy")
-            yield Finding(item, Note("mpi-launcher-waits", path, message, "WaitForWorkersReady", hint=hint))
+            yield Finding(item, path, message, "WaitForWorkersReady", hint=hint)
 
 
+@rule("driver-in-gang", "error", "A Spark driver in the gang of the executors that it makes.")
 def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     """A Spark driver in the gang of the executors that it creates."""
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
@@ -104,9 +112,10 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{gang.group.name}: none ever starts"
             )
             hint = "Link the executors only; the driver starts by itself."
-            yield Finding(item, Note("driver-in-gang", driver.link.path, message, driver.link.group, hint=hint))
+            yield Finding(item, driver.link.path, message, driver.link.group, hint=hint)
 
 
+@rule("initializers-in-gang", "error", "A training gang counts steps that must finish before others start.")
 def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     """A training runtime whose gang counts steps that others wait for."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
@@ -128,7 +137,7 @@ def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Leave podGroupPolicy out and link only the trainer step to a group."
                 path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
-                yield Finding(item, Note("initializers-in-gang", path, message, hint=hint))
+                yield Finding(item, path, message, hint=hint)
 
 
 def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item, list[Template]]]:
@@ -141,85 +150,4 @@ def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item,
 _DEADLOCK = (
     "A gang waits until its pods exist; a controller that makes pods in steps waits until the first ones are ready. "
     "Neither moves, and nothing in the cluster says why."
-)
-
-CHECKS = (
-    Check(
-        Rule(
-            "statefulset-ordered",
-            "operator",
-            "error",
-            "A gang over a StatefulSet that makes its pods one after another.",
-            _DEADLOCK,
-            "Set podManagementPolicy: Parallel.",
-            (),
-            ("the controllers' order of creation",),
-        ),
-        find_statefulset_ordered,
-    ),
-    Check(
-        Rule(
-            "jobset-ordered",
-            "operator",
-            "error",
-            "One gang over replicated jobs that start one after another.",
-            _DEADLOCK,
-            "Use one PodGroup for each replicated job.",
-            (),
-            ("the controllers' order of creation",),
-        ),
-        find_jobset_ordered,
-    ),
-    Check(
-        Rule(
-            "leader-ready-gang",
-            "operator",
-            "error",
-            "A gang over leader and workers of a LeaderWorkerSet that starts workers when the leader is ready.",
-            _DEADLOCK,
-            "Use LeaderCreated, or leave the leader out of the gang.",
-            (),
-            ("the controllers' order of creation",),
-        ),
-        find_leader_ready,
-    ),
-    Check(
-        Rule(
-            "mpi-launcher-waits",
-            "operator",
-            "error",
-            "A gang over launcher and workers of an MPIJob whose launcher waits for the workers.",
-            _DEADLOCK,
-            "Use AtStartup, or leave the launcher out of the gang.",
-            (),
-            ("the controllers' order of creation",),
-        ),
-        find_launcher_waits,
-    ),
-    Check(
-        Rule(
-            "driver-in-gang",
-            "operator",
-            "error",
-            "A Spark driver in the gang of the executors that it makes.",
-            _DEADLOCK,
-            "Link the executors only.",
-            (),
-            ("the controllers' order of creation",),
-        ),
-        find_driver_in_gang,
-    ),
-    Check(
-        Rule(
-            "initializers-in-gang",
-            "operator",
-            "error",
-            "A training gang counts steps that must finish before others start.",
-            _DEADLOCK + " Trainer's own coscheduling and Volcano policies count all steps, initializers included.",
-            "Link the trainer step only.",
-            (),
-            ("Kubeflow Trainer pkg/runtime",),
-        ),
-        find_initializers_in_gang,
-    ),
 )

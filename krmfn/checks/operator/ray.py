@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import Check
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
@@ -24,6 +24,7 @@ _CLUSTERS: Final[dict[str, Path]] = {
 }
 
 
+@rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster that it waits for.")
 def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
     """The submitter of a RayJob links to the gang of its cluster."""
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
@@ -37,9 +38,10 @@ def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
                     "cluster is ready, and must not be counted in its gang"
                 )
                 hint = "Remove schedulingGroup from submitterPodTemplate."
-                yield Finding(item, Note("ray-submitter-linked", path, message, name, hint=hint))
+                yield Finding(item, path, message, name, hint=hint)
 
 
+@rule("ray-cleanup-joins-gang", "warning", "The Redis clean-up pod of a Ray cluster joins its gang.")
 def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
     """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
     for item, cluster, base in _clusters(census):
@@ -54,9 +56,10 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
                 "alone it never reaches minCount, so the deletion of the cluster waits for its deadline"
             )
             hint = "Set ENABLE_GCS_FT_REDIS_CLEANUP=false on the operator, or accept the delay."
-            yield Finding(item, Note("ray-cleanup-joins-gang", template.link.path, message, hint=hint))
+            yield Finding(item, template.link.path, message, hint=hint)
 
 
+@rule("ray-autoscaler-below-gang", "warning", "The Ray autoscaler may leave fewer pods than minCount.")
 def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
     """The Ray autoscaler may leave fewer pods than minCount."""
     for gang in census.gangs:
@@ -68,10 +71,10 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{lowest} pods: a pod that is replaced then waits for ever"
             )
             hint = f"Set minCount to {lowest} (min-count: MinReplicas), or raise minReplicas."
-            note = Note("ray-autoscaler-below-gang", gang.group.quorum_path, message, gang.group.quorum, hint=hint)
-            yield Finding(gang.group.item, note)
+            yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 
+@rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds are not held together by the gang.")
 def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
     """The Ray autoscaler adds pods that the gang does not protect."""
     for item, cluster, base in _clusters(census):
@@ -90,10 +93,11 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
                     "Nothing to do when single workers are of use; otherwise fix the size (minReplicas equal to "
                     "maxReplicas)."
                 )
-                yield Finding(item, Note("ray-autoscaler-beyond-gang", path, message, most, hint=hint))
+                yield Finding(item, path, message, most, hint=hint)
                 break
 
 
+@rule("ray-retry-shares-group", "info", "Retries of a RayJob use one group.")
 def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
     for gang in census.gangs:
@@ -105,7 +109,7 @@ def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
                     "terminate count as members, so the new ones may start in parts"
                 )
                 hint = "Set backoffLimit: 0 and start a new RayJob, or accept it."
-                yield Finding(item, Note("ray-retry-shares-group", ("spec", "backoffLimit"), message, limit, hint=hint))
+                yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)
 
 
 def _clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
@@ -132,75 +136,3 @@ def _lowest(census: Census, gang: Gang) -> int | None:
         hosts = as_int(group.get("numOfHosts"))
         total += max(as_int(group.get("minReplicas")) or 0, 0) * (1 if hosts is None else hosts)
     return total
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "ray-submitter-linked",
-            "operator",
-            "error",
-            "The submitter of a RayJob is in the gang of the cluster that it waits for.",
-            "KubeRay makes the submitter's pod when the cluster is ready. A gang that counts it can never be complete.",
-            "Leave schedulingGroup out of submitterPodTemplate.",
-            (),
-            ("kuberay controllers/ray", "observed on Kubernetes 1.37.0"),
-        ),
-        find_submitter_linked,
-    ),
-    Check(
-        Rule(
-            "ray-cleanup-joins-gang",
-            "operator",
-            "warning",
-            "The Redis clean-up pod of a Ray cluster joins its gang.",
-            "With fault tolerance on Redis, deleting the cluster runs a Job whose pod is made from the head's "
-            "template. It inherits the link and waits for a quorum that is gone; after 300 s the Job gives up.",
-            "Switch the clean-up off on the operator, or accept the delay.",
-            (),
-            ("kuberay controllers/ray", "ray-project/kuberay#4773"),
-        ),
-        find_cleanup_joins,
-    ),
-    Check(
-        Rule(
-            "ray-autoscaler-below-gang",
-            "operator",
-            "warning",
-            "The Ray autoscaler may leave fewer pods than minCount.",
-            "minCount stays what Git says. After a scale-down every new pod of the group waits for pods that nobody "
-            "makes.",
-            "Use `minCount: MinReplicas`: the head and minReplicas of every group.",
-            (),
-            ("kuberay controllers/ray",),
-        ),
-        find_autoscaler_below,
-    ),
-    Check(
-        Rule(
-            "ray-autoscaler-beyond-gang",
-            "operator",
-            "info",
-            "Pods that the Ray autoscaler adds are not held together by the gang.",
-            "A gang is all-or-nothing for minCount pods. Later pods of the group are scheduled one by one.",
-            "Fix the size of groups that are of use only as a whole.",
-            (),
-            ("kuberay controllers/ray", "ray-project/kuberay#5002"),
-        ),
-        find_autoscaler_beyond,
-    ),
-    Check(
-        Rule(
-            "ray-retry-shares-group",
-            "operator",
-            "info",
-            "Retries of a RayJob use one group.",
-            "A retry makes a new RayCluster with the same template, hence the same group. Terminating pods of the old "
-            "cluster are members until they are gone.",
-            "Use backoffLimit: 0 where that matters.",
-            (),
-            ("kuberay controllers/ray",),
-        ),
-        find_retry_shares_group,
-    ),
-)

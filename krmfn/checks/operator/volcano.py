@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, suggest
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
@@ -21,6 +21,7 @@ _GROUP: Final = "scheduling.volcano.sh"
 LINK: Final = "scheduling.k8s.io/group-name"
 
 
+@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that is not known.")
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is not among those that are known."""
     queues = census.facts.queues
@@ -32,10 +33,17 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
             f'there is no queue "{name}"{suggest(name, queues)}: Volcano refuses the PodGroup, or leaves it Pending'
         )
         hint = "Add the Queue, or give those of the cluster under cluster.queues."
-        note = Note("volcano-queue-missing", ("spec", "queue"), message, name, hint=hint)
-        yield Finding(item, note, "error" if census.facts.complete_queues else None)
+        yield Finding(
+            item,
+            ("spec", "queue"),
+            message,
+            name,
+            hint=hint,
+            severity="error" if census.facts.complete_queues else None,
+        )
 
 
+@rule("volcano-queue-closed", "error", "A Volcano PodGroup names a queue that is closed.")
 def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue takes no work."""
     for item in census.kind(_GROUP, "PodGroup"):
@@ -44,9 +52,10 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
         if state in ("Closed", "Closing"):
             message = f"the queue {name} is {state}: the PodGroup stays Pending"
             hint = "Open the queue, or use another one."
-            yield Finding(item, Note("volcano-queue-closed", ("spec", "queue"), message, name, hint=hint))
+            yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
+@rule("volcano-resources-above-queue", "error", "minResources of a Volcano PodGroup is more than its queue can give.")
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
@@ -61,9 +70,10 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
                 )
                 hint = "Raise the queue's capability, or make the gang smaller."
                 path = ("spec", "minResources", resource)
-                yield Finding(item, Note("volcano-resources-above-queue", path, message, hint=hint))
+                yield Finding(item, path, message, hint=hint)
 
 
+@rule("volcano-queue-has-children", "warning", "A Volcano PodGroup names a queue that has children.")
 def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is the parent of another one."""
     queues = census.facts.queues or {}
@@ -77,9 +87,10 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
                 f"the queue {name} has the child {children[name]}: with hierarchical queues it takes no work itself"
             )
             hint = "Use a queue without children."
-            yield Finding(item, Note("volcano-queue-has-children", ("spec", "queue"), message, name, hint=hint))
+            yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
+@rule("volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup is more than the nodes have.")
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the nodes have, with Volcano's overcommit factor."""
     if census.facts.nodes is None:
@@ -98,9 +109,10 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
                 )
                 hint = "Add nodes, or make the gang smaller."
                 path = ("spec", "minResources", resource)
-                yield Finding(item, Note("volcano-resources-above-cluster", path, message, hint=hint))
+                yield Finding(item, path, message, hint=hint)
 
 
+@rule("volcano-members-above-pods", "error", "minMember of a Volcano PodGroup is greater than the number of its pods.")
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """minMember is greater than the number of pods that name the group."""
     pods: dict[tuple[str, str], int | None] = {}
@@ -115,10 +127,10 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         if wanted is not None and exist is not None and wanted > exist:
             message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: none of them is ever scheduled"
             hint = f"Set minMember to {exist}, or raise the number of pods."
-            note = Note("volcano-members-above-pods", ("spec", "minMember"), message, wanted, exist, hint)
-            yield Finding(item, note)
+            yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
 
 
+@rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
 def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
     """A Volcano Job with a native link: Volcano makes its own group."""
     for item in census.kind("batch.volcano.sh", "Job"):
@@ -128,7 +140,7 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
                 f"Volcano schedules this Job as a gang by itself and does not read the group {template.link.group}"
             )
             hint = "Remove the link and the group."
-            yield Finding(item, Note("volcano-job-linked", template.link.path, message, template.link.group, hint=hint))
+            yield Finding(item, template.link.path, message, template.link.group, hint=hint)
 
 
 def _capability(census: Census, name: str) -> tuple[str, Resources]:
@@ -143,100 +155,3 @@ def _capability(census: Census, name: str) -> tuple[str, Resources]:
             return above, capability
         above = as_text(dig(queues[above], "spec", "parent"))
     return name, {}
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "volcano-queue-missing",
-            "operator",
-            "warning",
-            "A Volcano PodGroup names a queue that is not known.",
-            "Volcano's webhook refuses the group, and without the webhook it stays Pending. An error when the facts "
-            "list the queues.",
-            "Create the queue first, or correct the name.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_queue_missing,
-    ),
-    Check(
-        Rule(
-            "volcano-queue-closed",
-            "operator",
-            "error",
-            "A Volcano PodGroup names a queue that is closed.",
-            "A queue that is not Open admits no group.",
-            "Open the queue, or use another one.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_queue_closed,
-    ),
-    Check(
-        Rule(
-            "volcano-resources-above-queue",
-            "operator",
-            "error",
-            "minResources of a Volcano PodGroup is more than its queue can give.",
-            "A group becomes Inqueue only when its minResources fit into the queue's capability. CPU and memory "
-            "without a positive capability are unlimited.",
-            "Raise the capability, or make the gang smaller.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_resources_above_queue,
-    ),
-    Check(
-        Rule(
-            "volcano-queue-has-children",
-            "operator",
-            "warning",
-            "A Volcano PodGroup names a queue that has children.",
-            "With hierarchical queues (capacity plugin) only leaves of the tree of queues take work.",
-            "Use a leaf queue.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_queue_has_children,
-    ),
-    Check(
-        Rule(
-            "volcano-resources-above-cluster",
-            "operator",
-            "error",
-            "minResources of a Volcano PodGroup is more than the nodes have.",
-            "The overcommit plugin admits at most 1.2 times of what the nodes can give.",
-            "Add nodes, or make the gang smaller.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_resources_above_cluster,
-    ),
-    Check(
-        Rule(
-            "volcano-members-above-pods",
-            "operator",
-            "error",
-            "minMember of a Volcano PodGroup is greater than the number of its pods.",
-            "The gang plugin waits for minMember pods (NotEnoughPods).",
-            "Keep minMember equal to the pods.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_members_above_pods,
-    ),
-    Check(
-        Rule(
-            "volcano-job-linked",
-            "operator",
-            "warning",
-            "A Volcano Job links to a native group.",
-            "Volcano makes a group of its own for every Volcano Job, and the kube-scheduler never sees the pods.",
-            "Remove the link.",
-            (),
-            ("Volcano v1.15 pkg/scheduler/plugins",),
-        ),
-        find_native_link,
-    ),
-)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.releases.gates import is_on
 from krmfn.survey.values import as_int, as_text
 
@@ -21,6 +21,7 @@ NEVER = "Never"
 _DEFAULT_POLICY = "PreemptLowerPriority"
 
 
+@rule("scheduler-differs", "error", "Pods of one gang name different schedulers.")
 def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang name different schedulers."""
     for gang in _list_gangs(census, settings):
@@ -33,11 +34,11 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
                 )
                 hint = f"Use schedulerName: {first.scheduler} in all templates of the group."
                 path = (*template.spec_path, "schedulerName")
-                note = Note("scheduler-differs", path, message, template.scheduler, hint=hint)
-                yield Finding(template.item, note)
+                yield Finding(template.item, path, message, template.scheduler, hint=hint)
                 break
 
 
+@rule("scheduler-foreign", "warning", "Linked pods go to a scheduler that may not read the groups of Kubernetes.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     """A linked pod goes to a scheduler that may not read native groups."""
     for template in _linked(census):
@@ -54,10 +55,17 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         else:
             message = f"whether a kube-scheduler of this release serves the name {name} cannot be seen in Git"
             hint = "List the profiles of the cluster under cluster.schedulers."
-        note = Note("scheduler-foreign", path, message, name, hint=hint)
-        yield Finding(template.item, note, "error" if known is not None and name not in _OTHER_SCHEDULERS else None)
+        yield Finding(
+            template.item,
+            path,
+            message,
+            name,
+            hint=hint,
+            severity="error" if known is not None and name not in _OTHER_SCHEDULERS else None,
+        )
 
 
+@rule("priority-differs", "error", "Pods of one gang have different priorities.", since="1.36")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang have different priorities."""
     for gang in _list_gangs(census, settings):
@@ -73,11 +81,13 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
             )
             hint = "Give all templates of the group one priorityClassName."
             path = (*template.spec_path, "priorityClassName")
-            note = Note("priority-differs", path, message, template.priority_class, hint=hint)
-            yield Finding(template.item, note, "warning" if unsure else None)
+            yield Finding(
+                template.item, path, message, template.priority_class, hint=hint, severity="warning" if unsure else None
+            )
             break
 
 
+@rule("priority-not-groups", "error", "The priority class of the (root) group is not that of its pods.", since="1.36")
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods whose priority is not that of the root group."""
     if settings.release == "1.36" and not is_on(settings.feature_gates, "WorkloadAwarePreemption"):
@@ -94,10 +104,17 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         if not wrong[0].priority_class:
             hint = f"Set priorityClassName: {root.priority_class} in the pod templates, as in the group."
         path = (*root.path, "priorityClassName")
-        note = Note("priority-not-groups", path, message, root.priority_class, hint=hint)
-        yield Finding(root.item, note, None if settings.release == "1.37" else "warning")
+        yield Finding(
+            root.item,
+            path,
+            message,
+            root.priority_class,
+            hint=hint,
+            severity=None if settings.release == "1.37" else "warning",
+        )
 
 
+@rule("preemption-policy-differs", "error", "Pods of one gang differ in their preemption policy.", since="1.37")
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang, or pods and their root group, differ in the preemption policy."""
     compare = is_on(settings.feature_gates, "PodGroupPreemptionPolicy")
@@ -116,10 +133,11 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
                 )
                 hint = "Use one preemption policy for the group and all of its pods."
                 path = (*template.spec_path, "preemptionPolicy")
-                yield Finding(template.item, Note("preemption-policy-differs", path, message, policy, hint=hint))
+                yield Finding(template.item, path, message, policy, hint=hint)
                 break
 
 
+@rule("priority-by-hand", "error", "A group or template sets the value of its priority.", since="1.36")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
     """A priority value in a group or template."""
     if settings.release == "1.35":
@@ -137,7 +155,7 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
             continue  # then the server stage gives the server's own answer
         message = f"priority is {value}, but admission computes it from the priority class and refuses another value"
         hint = "Remove priority; name a priorityClassName."
-        yield Finding(item, Note("priority-by-hand", (*path, "priority"), message, value, hint=hint))
+        yield Finding(item, (*path, "priority"), message, value, hint=hint)
 
 
 #: Schedulers that have groups of their own and ignore those of scheduling.k8s.io.
@@ -173,93 +191,3 @@ def _policy(census: Census, template: Template) -> str:
         return own or _DEFAULT_POLICY
     found = census.facts.priority_classes.get(template.priority_class)
     return found.preemption_policy if found else ""
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "scheduler-differs",
-            "scheduler",
-            "error",
-            "Pods of one gang name different schedulers.",
-            "A scheduler counts and places only the pods that name it. With two profiles of one scheduler the whole "
-            "group is refused; with a scheduler that is not served here, its pods are missing from the quorum.",
-            "Use one schedulerName in all templates that link to the group.",
-            (),
-            ("kubernetes pkg/scheduler", "observed on Kubernetes 1.37.0"),
-        ),
-        find_scheduler_differs,
-    ),
-    Check(
-        Rule(
-            "scheduler-foreign",
-            "scheduler",
-            "warning",
-            "Linked pods go to a scheduler that may not read the groups of Kubernetes.",
-            "Volcano, KAI and YuniKorn have groups of their own and ignore PodGroups of scheduling.k8s.io. Other names "
-            "must be a profile of a kube-scheduler of this release.",
-            "Leave schedulerName out, or list the cluster's profiles under `cluster.schedulers`.",
-            (),
-            ("Volcano, KAI, YuniKorn",),
-        ),
-        find_scheduler_foreign,
-    ),
-    Check(
-        Rule(
-            "priority-differs",
-            "scheduler",
-            "error",
-            "Pods of one gang have different priorities.",
-            "The scheduler compares every pod of a gang and refuses all of them when one deviates (condition "
-            "SchedulerError). A class and no class are the same only when the class is the global default, which the "
-            "facts tell.",
-            "Give all templates of the group one priorityClassName.",
-            ("1.36", "1.37"),
-            ("kubernetes pkg/scheduler",),
-        ),
-        find_priority_differs,
-    ),
-    Check(
-        Rule(
-            "priority-not-groups",
-            "scheduler",
-            "error",
-            "The priority class of the (root) group is not that of its pods.",
-            "On 1.37 every pod is compared with the root group; `all pods in a single pod group should have the same "
-            "priority as the pod group's priority` blocks the whole gang. On 1.36 the group's priority is used.",
-            "Name the pods' priorityClassName in the group, in its root and in the Workload's templates.",
-            ("1.36", "1.37"),
-            ("KEP-6012", "observed on Kubernetes 1.37.0"),
-        ),
-        find_priority_not_groups,
-    ),
-    Check(
-        Rule(
-            "preemption-policy-differs",
-            "scheduler",
-            "error",
-            "Pods of one gang differ in their preemption policy.",
-            "The scheduler refuses a gang whose pods differ, and with the gate PodGroupPreemptionPolicy on also one "
-            "whose pods differ from the root group. A pod's policy comes from its priority class when it names none.",
-            "Use priority classes with one policy, and write `preemptionPolicy: Never` in the group when the class "
-            "says so.",
-            ("1.37",),
-            ("kubernetes plugin/pkg/admission/priority",),
-        ),
-        find_preemption_policy_differs,
-    ),
-    Check(
-        Rule(
-            "priority-by-hand",
-            "scheduler",
-            "error",
-            "A group or template sets the value of its priority.",
-            "Admission fills priority in from the class and answers 403 when a group says another value. In Workload "
-            "templates it makes templates differ that must agree.",
-            "Remove priority from the manifest. Exported objects carry it: clean them before they go into Git.",
-            ("1.36", "1.37"),
-            ("kubernetes plugin/pkg/admission/priority",),
-        ),
-        find_priority_by_hand,
-    ),
-)

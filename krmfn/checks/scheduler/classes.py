@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 
 
+@rule("priority-class-missing", "error", "Pods of a gang name a priority class that the cluster does not have.")
 def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a gang name a priority class that the cluster does not have."""
     if not census.facts.complete_classes:
@@ -30,9 +31,10 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = f"Create the PriorityClass, or use one of: {', '.join(sorted(known))}."
                 path = (*template.spec_path, "priorityClassName")
-                yield Finding(template.item, Note("priority-class-missing", path, message, name, hint=hint))
+                yield Finding(template.item, path, message, name, hint=hint)
 
 
+@rule("tree-priorities-differ", "warning", "A group of a tree has another priority class than its root.", since="1.37")
 def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding]:
     """A child group with another priority class than its root."""
     for group in list_groups(census):
@@ -46,37 +48,4 @@ def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding
         )
         hint = "Name one priorityClassName in all groups of the tree and in their pods."
         path = (*group.path, "priorityClassName")
-        note = Note("tree-priorities-differ", path, message, group.priority_class, hint=hint)
-        yield Finding(group.item, note)
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "priority-class-missing",
-            "scheduler",
-            "error",
-            "Pods of a gang name a priority class that the cluster does not have.",
-            "The Job or RayCluster is accepted, and the API server refuses each of its pods: `no PriorityClass with "
-            "name x was found`. The gang has no members. Decided when `cluster.priorityClasses` lists the classes.",
-            "Create the class, or correct its name.",
-            (),
-            ("kubernetes plugin/pkg/admission/priority",),
-        ),
-        find_class_missing,
-    ),
-    Check(
-        Rule(
-            "tree-priorities-differ",
-            "scheduler",
-            "warning",
-            "A group of a tree has another priority class than its root.",
-            "The 1.37.0 scheduler compares every pod with the root and ignores what children say. The proposal wants "
-            "one priority for the whole tree.",
-            "Name one class in all groups of the tree.",
-            ("1.37",),
-            ("KEP-6012", "observed on Kubernetes 1.37.0"),
-        ),
-        find_tree_priorities_differ,
-    ),
-)
+        yield Finding(group.item, path, message, group.priority_class, hint=hint)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import join
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.releases.gates import GATES
-from krmfn.survey.facts import COMMANDS
 from krmfn.survey.groups import disruption_mode
 from krmfn.survey.values import as_list
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from krmfn.survey.groups import Group
 
 
+@rule("cluster-gates", "info", "The feature gates and API versions that the input needs.")
 def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
     """Once: the gates that hand-written groups need, and where. Generated ones have a note of their own."""
     groups = [group for group in _list_groups(census) if not is_generated(group.item)]
@@ -33,9 +33,10 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
         f"{join(versions)}"
     )
     hint = "Alpha and new beta versions are served with --runtime-config only."
-    yield Finding(groups[0].item, Note("cluster-gates", ("apiVersion",), message, hint=hint))
+    yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
+@rule("cluster-gate-off", "warning", "A feature gate that the objects need is off.")
 def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     """A needed gate that settings or facts say is off."""
     groups = _list_groups(census)
@@ -49,9 +50,10 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
                 "nothing reports it"
             )
             hint = f"Switch {gate} on for {', '.join(GATES[settings.release][gate][1])}, or do without what needs it."
-            yield Finding(groups[0].item, Note("cluster-gate-off", ("apiVersion",), message, hint=hint))
+            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
+@rule("gate-dependency", "error", "A feature gate is on while one that it depends on is off.")
 def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding]:
     """A gate that is on while one it depends on is off: the component does not start."""
     groups = _list_groups(census)
@@ -62,9 +64,10 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
             if gates.get(gate) is True and missing:
                 message = f"{place} has {gate} on and {join(missing)} off: a component with these gates does not start"
                 hint = f"Switch {join(missing)} on as well."
-                yield Finding(groups[0].item, Note("gate-dependency", ("apiVersion",), message, hint=hint))
+                yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
+@rule("facts-missing", "info", "Something could not be checked without facts about the cluster.")
 def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Once: what could not be checked, because nobody gave facts about the cluster."""
     groups = _list_groups(census)
@@ -85,9 +88,16 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
             "Put what kubectl get nodes,priorityclasses,resourcequotas -A -o yaml prints under cluster: of the "
             "configuration."
         )
-        yield Finding(groups[0].item, Note("facts-missing", ("apiVersion",), message, hint=hint))
+        yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
+@rule(
+    "constraint-without-preemption",
+    "info",
+    "On 1.36 a group with a topology key does not preempt.",
+    since="1.36",
+    until="1.36",
+)
 def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36: groups with a topology key never preempt others."""
     for gang in census.gangs:
@@ -98,7 +108,7 @@ def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[
             )
             hint = "Leave the topology key out where the gang must be able to preempt."
             path = (*gang.group.path, "schedulingConstraints")
-            yield Finding(gang.group.item, Note("constraint-without-preemption", path, message, hint=hint))
+            yield Finding(gang.group.item, path, message, hint=hint)
 
 
 def _list_groups(census: Census) -> list[Group]:
@@ -133,77 +143,3 @@ _EFFECTS = {
     "WorkloadAwarePreemption": "disruptionMode and priorityClassName of groups are dropped",
     "PodGroupPreemptionPolicy": "preemptionPolicy of groups is dropped",
 }
-
-CHECKS = (
-    Check(
-        Rule(
-            "cluster-gates",
-            "scheduler",
-            "info",
-            "The feature gates and API versions that the input needs.",
-            "All of scheduling.k8s.io beyond PriorityClass is off by default in 1.35 to 1.37. A checker of manifests "
-            "cannot see gates; this says once which ones must be on, and where.",
-            "Compare with the flags of the components. `cluster.featureGates` lets the next rule decide.",
-            (),
-            ("kubernetes pkg/features",),
-        ),
-        find_gates_needed,
-    ),
-    Check(
-        Rule(
-            "cluster-gate-off",
-            "scheduler",
-            "warning",
-            "A feature gate that the objects need is off.",
-            "An API server without the gate drops the fields, a scheduler without it ignores them; neither says so. "
-            "With CompositePodGroup off on the scheduler alone a tree becomes a set of independent groups.",
-            "Switch the gate on for every component that the message names.",
-            (),
-            ("kubernetes pkg/features", "observed on Kubernetes 1.37.0"),
-        ),
-        find_gate_off,
-    ),
-    Check(
-        Rule(
-            "gate-dependency",
-            "scheduler",
-            "error",
-            "A feature gate is on while one that it depends on is off.",
-            "Components check the dependencies of their gates at start and exit: `CompositePodGroup is enabled, but "
-            "depends on features that are disabled`.",
-            "Switch on what it depends on.",
-            (),
-            ("kubernetes pkg/features", "observed on Kubernetes 1.37.0"),
-        ),
-        find_gate_dependency,
-    ),
-    Check(
-        Rule(
-            "facts-missing",
-            "scheduler",
-            "info",
-            "Something could not be checked without facts about the cluster.",
-            "Room on nodes, labels of nodes, priority classes and quotas are not in Git. The configuration's `cluster` "
-            "can hold them; nothing is ever asked of a cluster.",
-            "Put the output of these commands below `cluster` in the configuration, or write the short spelling "
-            "(`priorityClasses: {high: 1000}`):\n\n```sh\n" + "\n".join(COMMANDS) + "\n```",
-            (),
-            (),
-        ),
-        find_facts_missing,
-    ),
-    Check(
-        Rule(
-            "constraint-without-preemption",
-            "scheduler",
-            "info",
-            "On 1.36 a group with a topology key does not preempt.",
-            "The scheduler answers `workload aware preemption is not supported for pod groups with scheduling "
-            "constraints`. A group of high priority then waits behind running pods of low priority.",
-            "Leave the key out, or use 1.37.",
-            ("1.36",),
-            ("KEP-5732",),
-        ),
-        find_constraint_without_preemption,
-    ),
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import join
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
+@rule("gated-member", "warning", "Some pods of a gang carry a scheduling gate.")
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
     """Scheduling gates on pods of a gang."""
     for gang in census.gangs:
@@ -32,10 +33,10 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
                 message += ", and the pods without a gate wait with them"
             hint = "Remove the gate, or make sure that something removes it from all pods of the gang."
             path = (*template.spec_path, "schedulingGates")
-            note = Note("gated-member", path, message, hint=hint)
-            yield Finding(template.item, note, "info" if all_gated else None)
+            yield Finding(template.item, path, message, hint=hint, severity="info" if all_gated else None)
 
 
+@rule("node-name", "warning", "A pod of a gang is bound in its manifest.")
 def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
     """A pod that is bound in its manifest."""
     for gang in census.gangs:
@@ -47,11 +48,10 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
                     f"{gang.group.name} never starts"
                 )
                 hint = "Use a nodeSelector or node affinity instead."
-                yield Finding(
-                    template.item, Note("node-name", (*template.spec_path, "nodeName"), message, name, hint=hint)
-                )
+                yield Finding(template.item, (*template.spec_path, "nodeName"), message, name, hint=hint)
 
 
+@rule("second-gang-system", "warning", "The pods of a gang belong to a group of another scheduler, too.")
 def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
     """The pods belong to a group of another scheduler, too."""
     for gang in census.gangs:
@@ -66,7 +66,7 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
                         )
                         hint = f"Remove the key, or the link when {system} schedules these pods."
                         path = (*template.path, "metadata", field, key)
-                        yield Finding(template.item, Note("second-gang-system", path, message, held[key], hint=hint))
+                        yield Finding(template.item, path, message, held[key], hint=hint)
         for owner in gang.owners:
             for path, system in _list_rival_fields(owner):
                 message = (
@@ -74,7 +74,7 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
                     f"{gang.group.name}: one scheduler cannot obey both"
                 )
                 hint = "Remove the field, or the link."
-                yield Finding(owner, Note("second-gang-system", path, message, hint=hint))
+                yield Finding(owner, path, message, hint=hint)
 
 
 def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
@@ -84,6 +84,7 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
             yield path, system
 
 
+@rule("claim-not-in-pods", "error", "A resource claim of a group has no identical entry in the pods.", since="1.36")
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """A resource claim of the group that a pod template does not name in the same words."""
     for gang in census.gangs:
@@ -99,10 +100,11 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
                     )
                     hint = "Repeat the entry (name and source alike) in the pod template's resourceClaims."
                     path = (*gang.group.path, "resourceClaims", index)
-                    yield Finding(gang.group.item, Note("claim-not-in-pods", path, message, hint=hint))
+                    yield Finding(gang.group.item, path, message, hint=hint)
                     break
 
 
+@rule("deadline-counts-waiting", "warning", "A short deadline runs while the gang waits.")
 def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Finding]:
     """A short deadline that runs while the gang waits."""
     seen: set[int] = set()
@@ -118,9 +120,10 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
                     "be over before it starts"
                 )
                 hint = "Allow for the time in the queue, or leave the deadline out."
-                yield Finding(template.item, Note("deadline-counts-waiting", path, message, seconds, hint=hint))
+                yield Finding(template.item, path, message, seconds, hint=hint)
 
 
+@rule("requests-missing", "warning", "Pods of a gang have no CPU or memory requests.")
 def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Containers without CPU or memory requests; one finding for an object."""
     seen: set[int] = set()
@@ -136,7 +139,7 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Set resources.requests in every container of the gang's pods."
                 path = (*template.spec_path, "containers")
-                yield Finding(template.item, Note("requests-missing", path, message, hint=hint))
+                yield Finding(template.item, path, message, hint=hint)
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.
@@ -185,92 +188,3 @@ def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
             if name not in as_mapping(resources.get("requests")) and name not in as_mapping(resources.get("limits")):
                 missing.add(name)
     return missing
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "gated-member",
-            "scheduler",
-            "warning",
-            "Some pods of a gang carry a scheduling gate.",
-            "A gated pod does not count as ready for the gang. With minCount for all pods, the pods without a gate "
-            "wait for the gated ones without a condition. Info when all templates are gated: that is how queueing "
-            "controllers hold work back.",
-            "Gate all pods of a gang or none.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_gated_member,
-    ),
-    Check(
-        Rule(
-            "node-name",
-            "scheduler",
-            "warning",
-            "A pod of a gang is bound in its manifest.",
-            "A pod with nodeName never passes the scheduler. It counts as a member of the gang, but starts at once "
-            "whether or not the others fit.",
-            "Use a nodeSelector or node affinity.",
-            (),
-            ("kubernetes pkg/scheduler/framework/plugins/gangscheduling", "observed on Kubernetes 1.37.0"),
-        ),
-        find_node_name,
-    ),
-    Check(
-        Rule(
-            "second-gang-system",
-            "scheduler",
-            "warning",
-            "The pods of a gang belong to a group of another scheduler, too.",
-            "Labels and annotations of scheduler-plugins, Volcano, YuniKorn and KAI are read by those schedulers only, "
-            "schedulingGroup by the kube-scheduler only. `scheduling.k8s.io/group-name` looks native and is Volcano's.",
-            "Keep one system.",
-            (),
-            ("scheduler-plugins, Volcano, YuniKorn, KAI",),
-        ),
-        find_second_gang_system,
-    ),
-    Check(
-        Rule(
-            "claim-not-in-pods",
-            "scheduler",
-            "error",
-            "A resource claim of a group has no identical entry in the pods.",
-            "A pod uses the group's claim only when an entry of its own resourceClaims has the same name and the same "
-            "source. Otherwise the claim is made and nobody uses it.",
-            "Repeat the entry in every pod template of the group.",
-            ("1.36", "1.37"),
-            ("KEP-5729",),
-        ),
-        find_claim_not_groups,
-    ),
-    Check(
-        Rule(
-            "deadline-counts-waiting",
-            "scheduler",
-            "warning",
-            "A short deadline runs while the gang waits.",
-            "activeDeadlineSeconds counts from the start of the Job, which is before its pods are scheduled. A gang "
-            "that waits for room uses it up.",
-            "Raise the deadline, or put the limit into the program.",
-            (),
-            ("kubernetes pkg/controller/job",),
-        ),
-        find_deadline_counts_waiting,
-    ),
-    Check(
-        Rule(
-            "requests-missing",
-            "scheduler",
-            "warning",
-            "Pods of a gang have no CPU or memory requests.",
-            "The scheduler asks for room by requests. Without them every node has room, the quorum is met at once, and "
-            "the nodes are overcommitted: the gang protects nothing.",
-            "Set requests (or limits, which become requests) in every container.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_requests_missing,
-    ),
-)

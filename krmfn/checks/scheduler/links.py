@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, join, suggest
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note
 from krmfn.survey.groups import topology_key
 from krmfn.survey.values import as_int, as_mapping, dig
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
+@rule("group-missing", "error", "A pod template links to a group that the input does not hold.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A link to a group that is neither in the input nor among the facts."""
     names = group_names(census.groups)
@@ -31,10 +32,12 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
         hint = (
             f'Add the group "{link.group}", or list it under cluster.podGroups when it exists in the cluster already.'
         )
-        note = Note("group-missing", link.path, message, link.group, hint=hint)
-        yield Finding(template.item, note, None if census.groups else "warning")
+        yield Finding(
+            template.item, link.path, message, link.group, hint=hint, severity=None if census.groups else "warning"
+        )
 
 
+@rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")
 def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]:
     """A link to a name that is a group of another namespace."""
     for template, elsewhere in _lost(census):
@@ -48,10 +51,15 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
         )
         hint = "Put both into one namespace: a pod names a group of its own namespace only."
         unsure = not template.item.namespace or "" in elsewhere
-        note = Note("group-other-namespace", link.path, message, link.group, hint=hint)
-        yield Finding(template.item, note, "warning" if unsure else None)
+        yield Finding(template.item, link.path, message, link.group, hint=hint, severity="warning" if unsure else None)
 
 
+@rule(
+    "template-missing",
+    "error",
+    "A group refers to a Workload, or to a template of it, that does not exist.",
+    since="1.36",
+)
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef names a Workload or a template that the input does not hold."""
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
@@ -74,18 +82,17 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
             near = suggest(group.workload, names.get(group.namespace, []))
             message = f'names the Workload "{group.workload}", which the input does not hold{near}: {effect}'
             note = Note("template-missing", (*path, "workloadName"), message, group.workload)
-            yield Finding(
-                group.item, note._replace(hint="Add the Workload, or correct its name."), None if old else "warning"
+            yield note._replace(hint="Add the Workload, or correct its name.").on(
+                group.item, None if old else "warning"
             )
         else:
             near = suggest(group.template, workload.templates)
             message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
             hint = f"Name one of: {', '.join(sorted(workload.templates))}."
-            yield Finding(
-                group.item, Note("template-missing", (*path, "templateName"), message, group.template, hint=hint)
-            )
+            yield Finding(group.item, (*path, "templateName"), message, group.template, hint=hint)
 
 
+@rule("template-differs", "warning", "A group does not say what its template in the Workload says.", since="1.36")
 def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group whose policy, topology or priority is not its template's."""
     if settings.release == "1.35":
@@ -112,7 +119,7 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
                 )
                 hint = "Copy the template: the scheduler obeys the group, people read the Workload."
                 where = group.quorum_path if name in (field, "policy") else group.path
-                yield Finding(group.item, Note("template-differs", where, message, own, hint=hint))
+                yield Finding(group.item, where, message, own, hint=hint)
                 break
 
 
@@ -131,64 +138,4 @@ _NO_GROUP = (
     "A pod may name a group that does not exist: the API server accepts it, and the scheduler holds the pod back until "
     "the group "
     "appears in the pod's namespace. The pod gets no condition and no event."
-)
-
-CHECKS = (
-    Check(
-        Rule(
-            "group-missing",
-            "scheduler",
-            "error",
-            "A pod template links to a group that the input does not hold.",
-            _NO_GROUP
-            + " When the input holds no group at all, it is probably a part of a larger set, and this is a warning.",
-            "Correct the name, add the group, or list it under `cluster.podGroups` when something else creates it.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_group_missing,
-    ),
-    Check(
-        Rule(
-            "group-other-namespace",
-            "scheduler",
-            "error",
-            "The group that a pod template links to is in another namespace.",
-            _NO_GROUP + " A warning where one of the two has no namespace in the manifest: the apply decides then.",
-            "Give the group the namespace of the pods.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_group_other_namespace,
-    ),
-    Check(
-        Rule(
-            "template-missing",
-            "scheduler",
-            "error",
-            "A group refers to a Workload, or to a template of it, that does not exist.",
-            "Kubernetes 1.36 refuses such a group at admission (PodGroupWorkloadExists). 1.37 stores and schedules it "
-            "without a "
-            "look at the Workload; comparing the tree with the Workload is planned.",
-            "Name an existing Workload and template. The Workload must be applied first on 1.36.",
-            ("1.36", "1.37"),
-            ("kubernetes plugin/pkg/admission/podgroup (1.36)",),
-        ),
-        find_template_missing,
-    ),
-    Check(
-        Rule(
-            "template-differs",
-            "scheduler",
-            "warning",
-            "A group does not say what its template in the Workload says.",
-            "The scheduler reads the group only. A Workload that says something else misleads everybody who reads it, "
-            "and later "
-            "releases are going to compare the two.",
-            "Copy policy, topology and priority from the template, or run `krmfn generate`.",
-            ("1.36", "1.37"),
-            ("KEP-6012",),
-        ),
-        find_template_differs,
-    ),
 )

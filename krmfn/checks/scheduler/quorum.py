@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, sum_up
 from krmfn.config import options_for
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note
 from krmfn.survey.values import as_int, as_text, dig
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 
 
+@rule(
+    "min-count-above-pods",
+    "error",
+    "minCount is greater than the number of pods that can exist, so no pod of the group is ever scheduled.",
+)
 def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """minCount is greater than the sum of all linked templates' pods."""
     for gang in census.gangs:
@@ -35,9 +40,14 @@ def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
                 else "Leave the group out, or give it pods."
             )
             note = Note("min-count-above-pods", group.quorum_path, message, group.quorum, pods or None, hint)
-            yield Finding(group.item, note) if pods else Finding(group.item, note._replace(proposed=ABSENT), "warning")
+            yield note.on(group.item) if pods else note._replace(proposed=ABSENT).on(group.item, "warning")
 
 
+@rule(
+    "min-count-below-pods",
+    "warning",
+    "minCount is smaller than the number of pods, so only a part of the gang starts together.",
+)
 def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Finding]:
     """1 < minCount < pods, and nobody asked for it."""
     for gang in census.gangs:
@@ -49,9 +59,10 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
             f"{pods - group.quorum} of them can be missing when the rest starts"
         )
         hint = f"Set minCount to {pods} when the workload cannot run with fewer."
-        yield Finding(group.item, Note("min-count-below-pods", group.quorum_path, message, group.quorum, hint=hint))
+        yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
+@rule("min-count-one", "info", "A gang of several pods has minCount 1, which starts each pod on its own.")
 def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
     """A gang of several pods that is content with one."""
     for gang in census.gangs:
@@ -59,9 +70,10 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
             message = f"minCount is 1 of {pods} pods: they are grouped, but each starts on its own"
             hint = f"Set minCount to {pods} to start them together."
-            yield Finding(group.item, Note("min-count-one", group.quorum_path, message, 1, hint=hint))
+            yield Finding(group.item, group.quorum_path, message, 1, hint=hint)
 
 
+@rule("min-count-above-scaler", "warning", "An autoscaler may leave fewer pods than minCount.")
 def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
     """An autoscaler may leave fewer pods than minCount."""
     floors = dict(_scaler_floors(census))
@@ -82,11 +94,10 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
                 "a pod that is replaced then waits for ever"
             )
             hint = f"Set minCount to at most {lowest}, or raise the lower bound of the {scaler.kind}."
-            yield Finding(
-                group.item, Note("min-count-above-scaler", group.quorum_path, message, group.quorum, hint=hint)
-            )
+            yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
+@rule("group-unused", "warning", "No pod template of the input links to this group.")
 def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """A PodGroup that no template names."""
     for gang in census.gangs:
@@ -97,7 +108,7 @@ def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
         hint = f"Set schedulingGroup.podGroupName: {group.name} in the pod template, or remove the group."
         if group.path[-1] != "spec":
             hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
-        yield Finding(group.item, Note("group-unused", group.path, message, hint=hint))
+        yield Finding(group.item, group.path, message, hint=hint)
 
 
 def _is_wanted(gang: Gang, settings: Settings) -> bool:
@@ -135,87 +146,4 @@ _STUCK = (
     "count. "
     "Held back before the scheduling queue, a pod gets neither a condition nor an event, so nothing in the cluster "
     "says why."
-)
-
-CHECKS = (
-    Check(
-        Rule(
-            "min-count-above-pods",
-            "scheduler",
-            "error",
-            "minCount is greater than the number of pods that can exist, so no pod of the group is ever scheduled.",
-            _STUCK,
-            "Keep minCount equal to the pods that the linked templates make (replicas times hosts for Ray, "
-            "min(parallelism, "
-            "completions) for a Job), in the same commit as the replicas. `krmfn generate` recomputes it.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_min_count_above_pods,
-    ),
-    Check(
-        Rule(
-            "min-count-below-pods",
-            "scheduler",
-            "warning",
-            "minCount is smaller than the number of pods, so only a part of the gang starts together.",
-            "Pods beyond minCount are scheduled when there is room. That is right for workloads that can run smaller, "
-            "and a "
-            "forgotten edit for all others. Pods of a group with a topology constraint that come later must fit into "
-            "the domain "
-            "that was chosen first.",
-            "Set minCount to the number of pods. Where fewer are enough on purpose, say so with `gang.minCount: "
-            "MinReplicas` or "
-            "the annotation `krmfn.dev/min-count`.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_min_count_below_pods,
-    ),
-    Check(
-        Rule(
-            "min-count-one",
-            "scheduler",
-            "info",
-            "A gang of several pods has minCount 1, which starts each pod on its own.",
-            "With minCount 1 the group still shares its topology domain and its disruption mode, but nothing waits for "
-            "anything.",
-            "Raise minCount, or use the policy `basic`, which says the same plainly.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_min_count_one,
-    ),
-    Check(
-        Rule(
-            "min-count-above-scaler",
-            "scheduler",
-            "warning",
-            "An autoscaler may leave fewer pods than minCount.",
-            "Running pods are not touched when a gang shrinks below minCount, but every replacement waits until "
-            "minCount pods "
-            "exist again. A restart of the whole group then never comes back.",
-            "Keep minCount at or below the lower bound of the scaler (HorizontalPodAutoscaler minReplicas, KEDA "
-            "minReplicaCount, "
-            "elasticPolicy.minReplicas).",
-            (),
-            ("KEP-4671",),
-        ),
-        find_min_count_above_scaler,
-    ),
-    Check(
-        Rule(
-            "group-unused",
-            "scheduler",
-            "warning",
-            "No pod template of the input links to this group.",
-            "A group without pods does nothing by itself. Under a parent that counts it, the whole tree waits for it. "
-            "The usual "
-            "cause is a link that was dropped: a function that did not run, a CRD that does not know the field.",
-            "Link the pod template, or remove the group.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_group_unused,
-    ),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 from krmfn.survey.values import as_int, dig
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
+@rule("retry-starves", "warning", "A retried pod of a Job can wait for ever when others have succeeded.")
 def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job whose failed pods are replaced by pods that may miss the quorum."""
     for gang, template in _complete_jobs(census):
@@ -29,9 +30,10 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
         )
         hint = "Use restartPolicy: OnFailure, backoffLimit: 0, or a smaller minCount."
         path = (*template.spec_path, "restartPolicy")
-        yield Finding(template.item, Note("retry-starves", path, message, "Never", hint=hint))
+        yield Finding(template.item, path, message, "Never", hint=hint)
 
 
+@rule("resume-starves", "warning", "A Job that is suspended and resumed may come back with fewer pods than minCount.")
 def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job that a queue suspends and resumes: the finished indexes are missing after it."""
     for gang, template in _complete_jobs(census):
@@ -42,9 +44,10 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{gang.group.quorum} is out of reach"
             )
             hint = "Lower minCount, or make the pods finish together."
-            yield Finding(item, Note("resume-starves", ("metadata", "labels", QUEUE), message, hint=hint))
+            yield Finding(item, ("metadata", "labels", QUEUE), message, hint=hint)
 
 
+@rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")
 def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """backoffLimitPerIndex: an index that failed for good is never made again."""
     for gang, template in _complete_jobs(census):
@@ -56,9 +59,10 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{gang.group.quorum}, and every later retry waits for ever"
             )
             hint = "Leave backoffLimitPerIndex out, or lower minCount."
-            yield Finding(template.item, Note("failed-index-starves", path, message, limit, hint=hint))
+            yield Finding(template.item, path, message, limit, hint=hint)
 
 
+@rule("runs-share-group", "warning", "Overlapping runs of a CronJob use one group.")
 def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """Runs of a CronJob or RayCronJob that overlap and link to one group."""
     for gang in census.gangs:
@@ -80,9 +84,10 @@ def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Findin
                 f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run fill the gang "
                 "of the next, which then starts in parts"
             )
-            yield Finding(owner, Note("runs-share-group", path, message, dig(owner.value, *path) or "Allow", hint=hint))
+            yield Finding(owner, path, message, dig(owner.value, *path) or "Allow", hint=hint)
 
 
+@rule("rollout-shares-group", "warning", "A Deployment rolls out in steps inside one gang.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
     for gang in census.gangs:
@@ -96,9 +101,10 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
                 )
                 hint = "Use strategy type Recreate, or the policy basic."
                 path = ("spec", "strategy", "type")
-                yield Finding(owner, Note("rollout-shares-group", path, message, "RollingUpdate", hint=hint))
+                yield Finding(owner, path, message, "RollingUpdate", hint=hint)
 
 
+@rule("upgrade-shares-group", "warning", "A RayService builds its next cluster with the group of the old one.")
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A RayService that builds its next cluster beside the old one, with the same group."""
     for gang in census.gangs:
@@ -115,7 +121,7 @@ def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Fi
             hint = (
                 "Use naming: Revisioned, so that every revision has a group of its own, or upgradeStrategy type None."
             )
-            yield Finding(owner, Note("upgrade-shares-group", ("spec", "upgradeStrategy"), message, hint=hint))
+            yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
 
 
 def _job_spec(template: Template) -> tuple[str, ...]:
@@ -130,92 +136,3 @@ def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template]]:
         for template in gang.templates:
             if template.item.ref.group == "batch" and template.item.kind in ("Job", "CronJob"):
                 yield gang, template
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "retry-starves",
-            "scheduler",
-            "warning",
-            "A retried pod of a Job can wait for ever when others have succeeded.",
-            "The scheduler counts members that are neither succeeded nor failed, for every pod anew. With minCount for "
-            "all pods, one success is enough to leave the next retry without a quorum, silently.",
-            "Let the container restart in place (restartPolicy: OnFailure), give up retries (backoffLimit: 0), or "
-            "lower minCount.",
-            (),
-            ("kubernetes/kubernetes#136334", "observed on Kubernetes 1.37.0"),
-        ),
-        find_retry_starves,
-    ),
-    Check(
-        Rule(
-            "resume-starves",
-            "scheduler",
-            "warning",
-            "A Job that is suspended and resumed may come back with fewer pods than minCount.",
-            "On resume the Job controller makes pods for the unfinished indexes only. A queueing controller suspends "
-            "Jobs to preempt them.",
-            "Lower minCount, or make sure that indexes finish together.",
-            (),
-            ("kubernetes pkg/scheduler/framework/plugins/gangscheduling",),
-        ),
-        find_resume_starves,
-    ),
-    Check(
-        Rule(
-            "failed-index-starves",
-            "scheduler",
-            "warning",
-            "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.",
-            "An index whose retries are used up gets no pod any more. The gang still asks for all of them.",
-            "Lower minCount, or leave backoffLimitPerIndex out.",
-            (),
-            ("kubernetes pkg/scheduler/framework/plugins/gangscheduling",),
-        ),
-        find_failed_index_starves,
-    ),
-    Check(
-        Rule(
-            "runs-share-group",
-            "scheduler",
-            "warning",
-            "Overlapping runs of a CronJob use one group.",
-            "The link stands in the template, so all runs name the same group. Pods of an older run count as members, "
-            "also while they terminate.",
-            "Set concurrencyPolicy: Forbid or Replace.",
-            (),
-            ("kubernetes pkg/scheduler/framework/plugins/gangscheduling",),
-        ),
-        find_runs_share_group,
-    ),
-    Check(
-        Rule(
-            "rollout-shares-group",
-            "scheduler",
-            "warning",
-            "A Deployment rolls out in steps inside one gang.",
-            "Old and new pods link to one group. Old pods fill the quorum, so new ones are scheduled one by one; after "
-            "a change of the group's name the rollout needs room for two gangs.",
-            "Use strategy type Recreate.",
-            (),
-            ("KEP-6276",),
-        ),
-        find_rollout_shares_group,
-    ),
-    Check(
-        Rule(
-            "upgrade-shares-group",
-            "scheduler",
-            "warning",
-            "A RayService builds its next cluster with the group of the old one.",
-            "The link stands in rayClusterConfig, which both clusters get. The old cluster's pods are members, so the "
-            "new cluster is not held back until it fits as a whole.",
-            "Use `naming: Revisioned`: the group's name then changes with the cluster, and that alone starts the "
-            "upgrade.",
-            (),
-            ("kuberay controllers/ray/rayservice_controller.go",),
-        ),
-        find_upgrade_shares_group,
-    ),
-)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.rule import Check
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ONE = 10**9
 
 
+@rule("quota-too-small", "warning", "A ResourceQuota allows fewer resources or pods than the gang needs at once.")
 def find_quota_too_small(census: Census, _: Settings) -> Iterator[Finding]:
     """The gang needs more than a ResourceQuota of its namespace allows."""
     for gang in census.gangs:
@@ -35,12 +36,10 @@ def find_quota_too_small(census: Census, _: Settings) -> Iterator[Finding]:
                         f"{format_quantity(limit)}: some of its pods are never created, the others wait for them"
                     )
                     hint = f"Raise {name} of the quota to at least {format_quantity(wanted)}, or make the gang smaller."
-                    yield Finding(
-                        gang.group.item,
-                        Note("quota-too-small", gang.group.quorum_path, message, gang.group.quorum, hint=hint),
-                    )
+                    yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 
+@rule("nodes-too-small", "error", "The nodes that the facts list have too little room for the gang.")
 def find_nodes_too_small(census: Census, _: Settings) -> Iterator[Finding]:
     """No domain (or not the whole cluster) has the room that the gang needs at once."""
     nodes = census.facts.nodes
@@ -65,13 +64,11 @@ def find_nodes_too_small(census: Census, _: Settings) -> Iterator[Finding]:
                     if key
                     else "Add nodes, or make the gang smaller."
                 )
-                yield Finding(
-                    gang.group.item,
-                    Note("nodes-too-small", gang.group.quorum_path, message, gang.group.quorum, hint=hint),
-                )
+                yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
                 break
 
 
+@rule("pod-too-large", "error", "No node that the facts list has room for one pod of the gang.")
 def find_pod_too_large(census: Census, _: Settings) -> Iterator[Finding]:
     """One pod of the gang is larger than every node."""
     nodes = census.facts.nodes
@@ -92,9 +89,10 @@ def find_pod_too_large(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Lower the requests, or add a larger node."
                 path = (*template.spec_path, "containers")
-                yield Finding(template.item, Note("pod-too-large", path, message, hint=hint))
+                yield Finding(template.item, path, message, hint=hint)
 
 
+@rule("volume-shared", "warning", "Pods of a gang share a volume claim that cannot serve all of them.")
 def find_volume_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a gang share a claim that only one pod, or one node, can use."""
     claims = {(item.space, item.name): item for item in census.kind("", "PersistentVolumeClaim")}
@@ -118,8 +116,7 @@ def find_volume_shared(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Use ReadWriteMany, or a claim for each pod."
                 path = (*template.spec_path, "volumes", index)
-                note = Note("volume-shared", path, message, modes[0], hint=hint)
-                yield Finding(template.item, note, "error" if single else None)
+                yield Finding(template.item, path, message, modes[0], hint=hint, severity="error" if single else None)
 
 
 def _fits(node: Node, requests: Resources) -> bool:
@@ -169,62 +166,3 @@ def _room(nodes: tuple[Node, ...], key: str, name: str) -> dict[object, int]:
             amount = node.allocatable.get(name, 110 * _ONE if name == "pods" else 0)
             rooms[domain] = rooms.get(domain, 0) + amount
     return rooms
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "quota-too-small",
-            "scheduler",
-            "warning",
-            "A ResourceQuota allows fewer resources or pods than the gang needs at once.",
-            "Quota is checked when pods are created. Creation stops halfway, the gang is never complete, and the pods "
-            "that exist hold the quota.",
-            "Raise the quota, or make the gang smaller.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_quota_too_small,
-    ),
-    Check(
-        Rule(
-            "nodes-too-small",
-            "scheduler",
-            "error",
-            "The nodes that the facts list have too little room for the gang.",
-            "A gang is placed only when minCount of its pods fit at the same time; with a topology key, into one "
-            "domain. What other pods use is not counted, so a gang that passes can still wait.",
-            "Add nodes, make the gang smaller, or use a coarser topology key.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_nodes_too_small,
-    ),
-    Check(
-        Rule(
-            "pod-too-large",
-            "scheduler",
-            "error",
-            "No node that the facts list has room for one pod of the gang.",
-            "One pod that fits nowhere keeps a gang that needs all of its pods from ever starting.",
-            "Lower the requests, or add a larger node.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_pod_too_large,
-    ),
-    Check(
-        Rule(
-            "volume-shared",
-            "scheduler",
-            "warning",
-            "Pods of a gang share a volume claim that cannot serve all of them.",
-            "ReadWriteOncePod serves one pod, so a second one never fits (an error). ReadWriteOnce serves one node, so "
-            "all pods must fit on it.",
-            "Use ReadWriteMany, or a claim for each pod.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_volume_shared,
-    ),
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, name_all
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -24,6 +24,7 @@ _PARTLY_ON_PURPOSE = (
 )
 
 
+@rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
 def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
     """Some templates of an object link to a group and others, which make pods too, do not."""
     by_item: dict[int, list[Template]] = {}
@@ -42,9 +43,10 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
                     f"{template.item.name} link to one"
                 )
                 hint = "Link every template of the object, so that the pods start together."
-                yield Finding(template.item, Note("partly-linked", template.spec_path, message, hint=hint))
+                yield Finding(template.item, template.spec_path, message, hint=hint)
 
 
+@rule("group-shared", "warning", "Several objects link to one group whose minCount does not count them together.")
 def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several objects use one group, and nobody counted them together."""
     for gang in census.gangs:
@@ -59,11 +61,10 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
             "so neither starts as a whole"
         )
         hint = "Give each object a group of its own, or set minCount to the pods of all of them."
-        yield Finding(
-            gang.group.item, Note("group-shared", gang.group.quorum_path, message, gang.group.quorum, hint=hint)
-        )
+        yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 
+@rule("gang-group-split", "error", "Resources that declare one gang link to groups without a common root.")
 def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
     """Resources that declare one gang but link to groups without a common root."""
     declared: dict[tuple[str, str], list[Template]] = {}
@@ -87,55 +88,4 @@ def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Run krmfn generate for all resources of the gang together, or link them to one group."
             path = template.link.path if template.link else template.path
-            yield Finding(template.item, Note("gang-group-split", path, message, hint=hint))
-
-
-CHECKS = (
-    Check(
-        Rule(
-            "partly-linked",
-            "scheduler",
-            "warning",
-            "Some pod templates of an object link to a group and others do not.",
-            "Pods without a link are scheduled at once and hold their nodes while the gang waits, for example the head "
-            "of a "
-            "RayCluster whose workers do not fit.",
-            "Link all templates to one group, or to groups under one root. Where a pod must start first (a submitter, "
-            "a driver), "
-            "leaving it out is right.",
-            (),
-            ("KEP-4671", "observed on Kubernetes 1.37.0"),
-        ),
-        find_partly_linked,
-    ),
-    Check(
-        Rule(
-            "group-shared",
-            "scheduler",
-            "warning",
-            "Several objects link to one group whose minCount does not count them together.",
-            "All pods with the group's name are members. Running pods of one object fill the quorum of the other, "
-            "which then "
-            "starts in parts; and one object alone may never reach it.",
-            "Use one group per object. For a gang over several objects set `krmfn.dev/gang-group` on each and run "
-            "`krmfn generate`.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_group_shared,
-    ),
-    Check(
-        Rule(
-            "gang-group-split",
-            "scheduler",
-            "error",
-            "Resources that declare one gang link to groups without a common root.",
-            "`krmfn.dev/gang-group` says that the resources start together. Groups without a common root are scheduled "
-            "one by one.",
-            "Run `krmfn generate` on all resources of the gang at once.",
-            (),
-            ("KEP-4671",),
-        ),
-        find_gang_group_split,
-    ),
-)
+            yield Finding(template.item, path, message, hint=hint)

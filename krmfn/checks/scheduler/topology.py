@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import join
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
+@rule("topology-host-ports", "error", "Pods that must share a node use the same port of it.", since="1.36")
 def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
     """All pods of the gang must share a node, and each wants the same port of it."""
     for gang in _gangs(census):
@@ -29,9 +31,15 @@ def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
                 message = f"the pods must share one node ({HOSTNAME}) and each uses its port {ports[0]}: only one fits"
                 hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
                 path = (*template.spec_path, "containers")
-                yield Finding(template.item, Note("topology-host-ports", path, message, ports[0], hint=hint))
+                yield Finding(template.item, path, message, ports[0], hint=hint)
 
 
+@rule(
+    "topology-anti-affinity",
+    "error",
+    "Required anti-affinity keeps the pods of a gang out of the one domain they must share.",
+    since="1.36",
+)
 def find_anti_affinity(census: Census, _: Settings) -> Iterator[Finding]:
     """Members that must be in one domain and must not share it."""
     for gang in _gangs(census):
@@ -47,9 +55,10 @@ def find_anti_affinity(census: Census, _: Settings) -> Iterator[Finding]:
                     )
                     hint = "Prefer the anti-affinity instead of requiring it, or use a finer key for it."
                     path = (*template.spec_path, *_ANTI, index)
-                    yield Finding(template.item, Note("topology-anti-affinity", path, message, other, hint=hint))
+                    yield Finding(template.item, path, message, other, hint=hint)
 
 
+@rule("one-pod-per-node", "warning", "Pods of a gang exclude each other on a node, so the gang needs as many nodes.")
 def find_one_pod_per_node(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods that exclude each other on a node: the gang needs that many nodes in a domain."""
     for gang in census.gangs:
@@ -72,10 +81,17 @@ def find_one_pod_per_node(census: Census, _: Settings) -> Iterator[Finding]:
             if nodes is not None:
                 message += f", and there are {nodes}"
             hint = "Make sure that there are as many nodes, or let pods share a node."
-            note = Note("one-pod-per-node", template.spec_path, message, template.pods, hint=hint)
-            yield Finding(template.item, note, "error" if nodes is not None else None)
+            yield Finding(
+                template.item,
+                template.spec_path,
+                message,
+                template.pods,
+                hint=hint,
+                severity="error" if nodes is not None else None,
+            )
 
 
+@rule("topology-spread", "warning", "A spread constraint works against the group's topology key.", since="1.36")
 def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]:
     """Topology spread over the key whose one domain the gang must stay in."""
     for gang in _gangs(census):
@@ -90,9 +106,15 @@ def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]
                     )
                     hint = "Spread over a finer key, use ScheduleAnyway, or drop the group's topology key."
                     path = (*template.spec_path, "topologySpreadConstraints", index)
-                    yield Finding(template.item, Note("topology-spread", path, message, skew, hint=hint))
+                    yield Finding(template.item, path, message, skew, hint=hint)
 
 
+@rule(
+    "topology-selectors-apart",
+    "error",
+    "Templates of one gang ask for different domains of the group's topology key.",
+    since="1.36",
+)
 def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Templates that pin different domains of the group's key."""
     for gang in _gangs(census):
@@ -107,9 +129,10 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"the gang must be in one domain of {key}, and its templates ask for {join(sorted(pinned))}"
             hint = f"Use one value of {key} in all templates, or drop the group's topology key."
             path = (*template.spec_path, "nodeSelector")
-            yield Finding(template.item, Note("topology-selectors-apart", path, message, hint=hint))
+            yield Finding(template.item, path, message, hint=hint)
 
 
+@rule("topology-child-key", "warning", "A child group's topology key is its parent's, or a coarser one.", since="1.37")
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     """A child constrained by the parent's key or by a coarser one."""
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())
@@ -126,10 +149,16 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
                 message = f"{group.topology_key} is {kind} {parent.name} above: it constrains nothing more"
                 hint = "Use a finer key here, or none."
                 path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-                yield Finding(group.item, Note("topology-child-key", path, message, group.topology_key, hint=hint))
+                yield Finding(group.item, path, message, group.topology_key, hint=hint)
                 break
 
 
+@rule(
+    "exclusive-topology",
+    "warning",
+    "Exclusive placement of a JobSet or LeaderWorkerSet works against the group's topology key.",
+    since="1.36",
+)
 def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
     """JobSet's and LeaderWorkerSet's own exclusive placement on the group's key."""
     for gang in _gangs(census):
@@ -143,9 +172,10 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
                     )
                     hint = "Use one of the two."
                     path = ("metadata", "annotations", annotation)
-                    yield Finding(owner, Note("exclusive-topology", path, message, key, hint=hint))
+                    yield Finding(owner, path, message, key, hint=hint)
 
 
+@rule("topology-key-unknown", "error", "No node carries the topology key.", since="1.36")
 def find_key_unknown(census: Census, _: Settings) -> Iterator[Finding]:
     """A topology key that no node carries."""
     nodes = census.facts.nodes
@@ -155,7 +185,7 @@ def find_key_unknown(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"none of the {len(nodes)} nodes carries the label {key}: the gang is never placed"
             hint = "Label the nodes, or use a key that they carry."
             path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-            yield Finding(group.item, Note("topology-key-unknown", path, message, key, hint=hint))
+            yield Finding(group.item, path, message, key, hint=hint)
 
 
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")

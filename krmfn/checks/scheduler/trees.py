@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Check
+from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, group_names, join, suggest
-from krmfn.model.findings import Finding, Note, Rule
+from krmfn.model.findings import Finding, Note
 from krmfn.survey.groups import Group
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ MAX_LEVELS = 4
 _PARENT = "parentCompositePodGroupName"
 
 
+@rule("parent-missing", "error", "The parent of a group does not exist.", since="1.37")
 def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A parent that the input does not hold."""
     names = group_names(census.composites)
@@ -31,9 +32,10 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = f'Add the CompositePodGroup "{group.parent}", or correct the name.'
             path = (*group.path, _PARENT)
-            yield Finding(group.item, Note("parent-missing", path, message, group.parent, hint=hint))
+            yield Finding(group.item, path, message, group.parent, hint=hint)
 
 
+@rule("parent-cycle", "error", "Groups are each other's parents.", since="1.37")
 def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
     """A composite that is its own ancestor."""
     for composite in list_composites(census):
@@ -43,9 +45,10 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"the groups are each other's parents ({names}): no pod below them is ever scheduled"
             hint = f"Remove {_PARENT} from the group that is to be the root."
             path = (*composite.path, _PARENT)
-            yield Finding(composite.item, Note("parent-cycle", path, message, composite.parent, hint=hint))
+            yield Finding(composite.item, path, message, composite.parent, hint=hint)
 
 
+@rule("tree-too-deep", "error", "More than four composite levels are above a PodGroup.", since="1.37")
 def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows."""
     for gang in census.gangs:
@@ -57,9 +60,15 @@ def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Remove a level; a list holds 8 groups."
             path = (*gang.group.path, _PARENT)
-            yield Finding(gang.group.item, Note("tree-too-deep", path, message, gang.group.parent, hint=hint))
+            yield Finding(gang.group.item, path, message, gang.group.parent, hint=hint)
 
 
+@rule(
+    "min-group-count-above-children",
+    "error",
+    "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.",
+    since="1.37",
+)
 def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
     """minGroupCount is greater than the number of children."""
     for composite, children in list_families(census):
@@ -75,9 +84,10 @@ def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator
                 else "Add the child groups."
             )
             note = Note("min-group-count-above-children", composite.quorum_path, message, composite.quorum, hint=hint)
-            yield Finding(composite.item, note._replace(proposed=len(children)) if children else note)
+            yield (note._replace(proposed=len(children)) if children else note).on(composite.item)
 
 
+@rule("min-group-count-above-ready", "error", "Child groups without pods make minGroupCount unreachable.", since="1.37")
 def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Finding]:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
     gangs: dict[int, Gang] = {id(gang.group.item): gang for gang in census.gangs}
@@ -94,7 +104,7 @@ def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Fi
             )
             hint = f"Set minGroupCount to {ready} and remove the empty groups, or link pods to them."
             note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
-            yield Finding(composite.item, note._replace(proposed=ready) if ready else note)
+            yield (note._replace(proposed=ready) if ready else note).on(composite.item)
 
 
 def list_composites(census: Census) -> list[Group]:
@@ -132,40 +142,3 @@ _WAITS = (
     "is missing, "
     "every pod below is held back without a condition or an event."
 )
-
-CHECKS = (
-    Check(
-        Rule("parent-missing", "scheduler", "error", "The parent of a group does not exist.", _WAITS,
-             "Name a CompositePodGroup of the same namespace.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
-        find_parent_missing,
-    ),
-    Check(
-        Rule("parent-cycle", "scheduler", "error", "Groups are each other's parents.",
-             "The API server accepts a cycle. The scheduler logs `cycle detected in the hierarchy` and schedules none "
-             "of the pods.",
-             "Make one of the groups the root.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
-        find_parent_cycle,
-    ),
-    Check(
-        Rule("tree-too-deep", "scheduler", "error", "More than four composite levels are above a PodGroup.",
-             "Four levels are scheduled, with five the root is never reached and the pods wait without a condition. (A "
-             "Workload can "
-             "describe one level less.)",
-             "Flatten the tree.", _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
-        find_tree_too_deep,
-    ),
-    Check(
-        Rule("min-group-count-above-children", "scheduler", "error",
-             "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.", _WAITS,
-             "Set minGroupCount to the number of children. It cannot be changed in a stored CompositePodGroup.",
-             _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
-        find_min_group_count_above_children,
-    ),
-    Check(
-        Rule("min-group-count-above-ready", "scheduler", "error",
-             "Child groups without pods make minGroupCount unreachable.", _WAITS,
-             "Leave groups without pods out of the tree and lower minGroupCount.",
-             _TREE, ("KEP-6012", "observed on Kubernetes 1.37.0")),
-        find_min_group_count_above_ready,
-    ),
-)  # fmt: skip

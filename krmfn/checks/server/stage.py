@@ -75,13 +75,13 @@ class _Judge:
         value = item.value
         verdict = guard(self._answer, kind, item, before)
         for cause in verdict.causes:
-            yield Finding(item, _note(kind, value, cause))
+            yield _note(kind, value, cause).on(item)
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or leave the field out."
             message = f"dropped: the feature gate {gate} is off"
-            yield Finding(item, Note("dropped-field", path, message, _at(value, path), hint=hint, type="Dropped"))
+            yield Finding(item, path, message, _at(value, path), hint=hint, type="Dropped", rule="dropped-field")
         for warning in verdict.warnings:
-            yield Finding(item, Note("server-warning", ("metadata", "name"), warning, type="Warning"))
+            yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
 
@@ -109,7 +109,7 @@ class _Judge:
         path = ("spec", "priorityClassName")
         message = f"cannot be checked: whether the PriorityClass {name} exists"
         hint = "Give the cluster's PriorityClasses as facts (`cluster.priorityClasses` in the configuration)."
-        yield Finding(item, Note("priority-class-unknown", path, message, name, hint=hint))
+        yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")
 
 
 def may_repeat(text: str, value: Any) -> bool:
@@ -194,7 +194,7 @@ def _not_served(item: Item, kind: Kind) -> Finding:
     else:
         hint = "A feature gate that this kind needs is off."
     return Finding(
-        item, Note("version-not-served", ("apiVersion",), message, item.api_version, hint=hint, type="NotFound")
+        item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
     )
 
 
@@ -202,7 +202,7 @@ def _not_known(item: Item, release: str) -> Finding:
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     hint = f"Kubernetes {release} has no {item.kind}; krmfn convert --to {release} rewrites what can be said there."
     return Finding(
-        item, Note("version-not-served", ("apiVersion",), message, item.api_version, hint=hint, type="NotFound")
+        item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
     )
 
 
