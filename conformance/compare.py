@@ -165,7 +165,7 @@ def clean(text: str) -> str:
         text = text[:3000] + "…<cut>"
     if text.startswith("Forbidden: pod updates may not change"):
         text = text.split("\n")[0]  # what follows is a diff by a library that makes no promise
-    text = text.replace(STORED_UID, "<uid>")
+    text = text.replace(STORED_UID, "<uid>").replace("<random>", "")  # what is not known yet is not shown
     text = re.sub(r"Invalid value: (\[?\{.*)", "Invalid value: {}", text, flags=re.S)
     return re.sub(r"Duplicate value: \{.*", "Duplicate value: {}", text, flags=re.S)
 

@@ -149,7 +149,7 @@ def _shorten(message: str) -> str:
         return "Invalid value: {…}: field is immutable"
     if message.startswith("failed to create typed patch object"):
         return _shorten_patch(message)
-    return message.split("\n@@", maxsplit=1)[0].split("<random>", maxsplit=1)[0][:2900]
+    return message.split("\n@@", maxsplit=1)[0].replace("<random>", "")[:2900]
 
 
 def _shorten_patch(message: str) -> str:

@@ -268,3 +268,40 @@ def test_deep_nesting_is_refused() -> None:
     assert told(validate_create(workload, "1.37", GATES)).code in (400, 422)
     deep["compositePodGroupTemplates"].append({"b": 1})
     assert told(validate_create(workload, "1.37", GATES)).code == 400
+
+
+PODS = {"containers": [{"name": "c", "image": "busybox:1"}]}
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": PODS}
+ONCE = {"template": {"spec": {**PODS, "restartPolicy": "Never"}}}
+NAMELESS = {
+    "Workload": ("scheduling.k8s.io/v1alpha3", {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}),
+    "PodGroup": ("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"gang": {"minCount": 3}}}),
+    "Job": ("batch/v1", ONCE),
+    "CronJob": ("batch/v1", {"schedule": "* * * * *", "jobTemplate": {"spec": ONCE}}),
+    "Pod": ("v1", PODS),
+    "Deployment": ("apps/v1", {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}),
+    "ReplicaSet": ("apps/v1", {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}),
+    "DaemonSet": ("apps/v1", {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}),
+    "StatefulSet": ("apps/v1", {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}),
+    "ReplicationController": ("v1", {"selector": {"app": "x"}, "template": TEMPLATE}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_a_name_that_the_server_makes_up_is_not_known_yet(kind: str) -> None:
+    api_version, spec = NAMELESS[kind]
+    value = {"apiVersion": api_version, "kind": kind, "metadata": {"generateName": "train-"}, "spec": spec}
+    assert findings(items(value)) == []
+    assert findings(items(value), items(value)) == []  # two objects, not an update
+    wrong = {**value, "metadata": {"generateName": "train-", "labels": {"a b": "c"}}}
+    found = list(check(items(wrong), None, configure()))
+    assert [finding.rule for finding in found] == ["metadata-label"]
+    assert "krmfn" not in found[0].message and "<" not in found[0].message
+
+
+def test_of_a_generated_name_the_known_part_is_shown() -> None:
+    api_version, spec = NAMELESS["Job"]
+    value = {"apiVersion": api_version, "kind": "Job", "metadata": {"generateName": "Train-"}, "spec": spec}
+    verdict = validate_create(value, "1.37", GATES)
+    assert verdict and verdict.message.startswith('Job.batch "Train-" is invalid: ')
+    assert "krmfn" not in verdict.message

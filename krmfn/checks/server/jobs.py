@@ -214,7 +214,7 @@ def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
         return
     name = new.get("metadata", {}).get("name", "")
     host = f"{name}-{completions - 1}"
-    if check_short_name(host.replace("<random>", "00000")):
+    if check_short_name(host):
         detail = f"will not able to create pod with invalid DNS label: {host}"
         yield invalid(("metadata", "name"), "job-hostname", name, detail)
 

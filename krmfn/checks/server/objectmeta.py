@@ -75,8 +75,7 @@ def _check_names(meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]
     if not name:
         out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
     else:
-        plain = name.replace("<random>", "00000") if "<random>" in name else name
-        for message in _as_characters(check(plain), hand):
+        for message in _as_characters(check(name), hand):
             out.append(invalid(("metadata", "name"), "metadata-name", name, message))
     namespace = meta.get("namespace")
     if not namespace:

@@ -64,7 +64,7 @@ def create(
         return denial._replace(warnings=warnings)
     if kind.status:
         new.pop("status", None)
-    generate_name(meta)
+    generated = generate_name(meta)
     for name in kind.prepare:
         _PREPARE[name](new)
     dropped = tuple(_drop(kind, new, None))
@@ -74,7 +74,8 @@ def create(
     if kind.declarative:
         check_create(kind.root, new, (), causes)
     if causes:
-        return refuse(kind.name, kind.group, meta.get("name", ""), causes)._replace(dropped=dropped, warnings=warnings)
+        refusal = refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
+        return refusal._replace(dropped=dropped, warnings=warnings)
     denial = _admit(kind, "validating", facts, new, None, meta["name"])
     if denial:
         return denial._replace(warnings=warnings)

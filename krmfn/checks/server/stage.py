@@ -31,7 +31,7 @@ def check_items(
 ) -> Iterator[Finding]:
     """See krmfn.checks.server.check."""
     judge = _Judge(items, settings, update)
-    before = {identify(item.ref): item for item in old} if old else {}
+    before = {identify(item.ref): item for item in old if item.name} if old else {}
     for item in items:
         kind = judge.kind(item)
         if kind is None:

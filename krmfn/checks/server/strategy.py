@@ -127,14 +127,20 @@ def wipe_system_fields(meta: dict[str, Any]) -> None:
         meta.pop(name, None)
 
 
-def generate_name(meta: dict[str, Any]) -> None:
-    """A name from generateName: its first 58 bytes and five random characters, here the word `<random>`."""
-    prefix = meta.get("generateName")
-    if prefix and not meta.get("name"):
-        encoded = prefix.encode("utf-8", "surrogatepass")
-        if len(encoded) > 58:
-            prefix = encoded[:58].decode("utf-8", "replace")
-        meta["name"] = prefix + "<random>"
+#: Stands for the five random characters behind a generateName: some that the server could draw.
+RANDOM = "krmfn"
+
+
+def generate_name(meta: dict[str, Any]) -> str:
+    """Make a name from generateName: its first 58 bytes and five characters. Returns it, or "" where none was made."""
+    prefix: str = meta.get("generateName", "")
+    if not prefix or meta.get("name"):
+        return ""
+    encoded = prefix.encode("utf-8", "surrogatepass")
+    if len(encoded) > 58:
+        prefix = encoded[:58].decode("utf-8", "replace")
+    meta["name"] = prefix + RANDOM
+    return prefix + RANDOM
 
 
 def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:

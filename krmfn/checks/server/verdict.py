@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from krmfn.checks.server.causes import Cause
-from krmfn.checks.server.strategy import STORED_UID
+from krmfn.checks.server.strategy import RANDOM, STORED_UID
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 
@@ -34,8 +34,15 @@ class Verdict(NamedTuple):
         return self.code < 300
 
 
-def refuse(kind: str, group: str, name: str, causes: list[Cause]) -> Verdict:
-    """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`."""
+def refuse(kind: str, group: str, name: str, causes: list[Cause], generated: str = "") -> Verdict:
+    """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`.
+
+    Of a `generated` name only the part is shown that is known, which is what the manifest says.
+    """
+    if generated:
+        known = generated.removesuffix(RANDOM)
+        name = known
+        causes = [cause._replace(message=cause.message.replace(generated, known)) for cause in causes]
     if any(STORED_UID in cause.message for cause in causes):
         causes = [cause._replace(message=cause.message.replace(STORED_UID, "<uid>")) for cause in causes]
     texts = list(dict.fromkeys(f"{format_path(cause.path)}: {cause.message}" for cause in causes))
