@@ -156,7 +156,7 @@ def check_name(new: dict[str, Any], where: Address) -> Verdict | None:
         text = f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
     else:
         text = f"the name of the object ({name}) does not match the name on the URL ({where.name})"
-    return Verdict(400, text, (Cause("Decode", ("metadata", "name"), text, "name-of-request"),))
+    return Verdict(400, text, (Cause("Decode", ("metadata", "name"), text, "wrong-kind"),))
 
 
 def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:

@@ -18,7 +18,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("bad-value", "server", "error", "A text cannot be read as the time or quantity that it should be."),
     Rule("wrong-kind", "server", "error", "apiVersion or kind do not fit the address that the object is sent to."),
     Rule("namespace-of-request", "server", "error", "The object's namespace is not the one that it is sent to."),
-    Rule("name-of-request", "server", "error", "The object's name is not the one that it is sent to."),
     Rule(
         "version-not-served",
         "server",
