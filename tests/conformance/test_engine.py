@@ -274,8 +274,8 @@ PODS = {"containers": [{"name": "c", "image": "busybox:1"}]}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": PODS}
 ONCE = {"template": {"spec": {**PODS, "restartPolicy": "Never"}}}
 NAMELESS = {
-    "Workload": ("scheduling.k8s.io/v1alpha3", {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}),
-    "PodGroup": ("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"gang": {"minCount": 3}}}),
+    "Workload": (GROUP["apiVersion"], {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}),
+    "PodGroup": (GROUP["apiVersion"], {"schedulingPolicy": {"gang": {"minCount": 3}}}),
     "Job": ("batch/v1", ONCE),
     "CronJob": ("batch/v1", {"schedule": "* * * * *", "jobTemplate": {"spec": ONCE}}),
     "Pod": ("v1", PODS),
@@ -296,12 +296,14 @@ def test_a_name_that_the_server_makes_up_is_not_known_yet(kind: str) -> None:
     wrong = {**value, "metadata": {"generateName": "train-", "labels": {"a b": "c"}}}
     found = list(check(items(wrong), None, configure()))
     assert [finding.rule for finding in found] == ["metadata-label"]
-    assert "krmfn" not in found[0].message and "<" not in found[0].message
+    assert "krmfn" not in found[0].message
+    assert "<" not in found[0].message
 
 
 def test_of_a_generated_name_the_known_part_is_shown() -> None:
     api_version, spec = NAMELESS["Job"]
     value = {"apiVersion": api_version, "kind": "Job", "metadata": {"generateName": "Train-"}, "spec": spec}
     verdict = validate_create(value, "1.37", GATES)
-    assert verdict and verdict.message.startswith('Job.batch "Train-" is invalid: ')
+    assert verdict
+    assert verdict.message.startswith('Job.batch "Train-" is invalid: ')
     assert "krmfn" not in verdict.message
