@@ -11,22 +11,24 @@ from typing import Any, NamedTuple
 
 from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
+from conformance.jsonreader import BadJson, read_json
 from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
 from krmfn.checks.server.admission import Facts
-from krmfn.checks.server.body import address_of
-from krmfn.checks.server.kinds import Kind, find_kind
+from krmfn.checks.server.body import address_of, refuse_body
 from krmfn.checks.server.requests import (
     STORED_VERSION,
     create,
-    create_from_text,
     mark_stored,
     update,
     update_status,
 )
+from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
+
+_NO_FACTS = Facts()
 
 
 class Class(NamedTuple):
@@ -61,6 +63,15 @@ def kind_of(profile: Profile, name: str) -> Kind:
     if kind is None:
         raise Unanswered(f"no schema of {PLURALS[name]} in {profile.release.name}")
     return kind
+
+
+def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
+    """POST of an exact body."""
+    try:
+        value = read_json(body)
+    except BadJson as error:
+        return refuse_body(kind, body, (), f"couldn't get version/kind; json parse error: {error}")
+    return create(kind, value, facts)
 
 
 def answer(profile: Profile, record: Record) -> Verdict:

@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conformance.offline import create_from_text
 from krmfn.checks.server.admission import Facts
-from krmfn.checks.server.kinds import Kind, find_kind
-from krmfn.checks.server.patching import apply, apply_server_side
-from krmfn.checks.server.requests import STORED_VERSION, create, create_from_text, mark_stored, update, update_status
+from krmfn.checks.server.apply import apply, apply_server_side
+from krmfn.checks.server.requests import STORED_VERSION, create, mark_stored, update, update_status
+from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
 from krmfn.krm.paths import format_path

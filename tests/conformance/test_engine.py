@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.jsonreader import BadJson, read_json
+from conformance.offline import create_from_text
 from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, validate_update
 from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.gotime import BadTime, parse_time
-from krmfn.checks.server.reader import BadJson, read_json
-from krmfn.checks.server.requests import create_from_text
 from krmfn.checks.server.rules import RULES
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.stage import may_repeat

@@ -6,13 +6,12 @@ the modules here know keywords:
 
 | module | holds |
 |---|---|
-| `requests`, `patching` | the order of a request: decode, defaults, admission, strategy, validation |
-| `body`, `decode`, `explain`, `reader`, `gotime` | JSON to the object in memory, and the texts of HTTP 400 |
-| `types`, `kinds` | schema files compiled: fields with their rules; a kind as a release serves it |
+| `requests`, `body`, `apply` | the order of a request, its envelope, what a patch makes of a manifest |
+| `decode`, `explain`, `gotime` | JSON to the object in memory, and the texts of HTTP 400 |
+| `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
-| `declarative`, `handwritten`, `objectmeta`, `jobs`, `jobchanges`, `pods`, `podchanges`, `podspecs` | the rules |
-| `apply` | what `kubectl apply` and server-side apply make of a manifest |
-| `spell`, `formats`, `causes`, `verdict` | texts and records |
+| `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `pods`, `podchanges`, `podspecs` | the rules |
+| `spell`, `formats`, `verdict` | texts and answers |
 | `stage`, `hints`, `rules` | items to findings; what to do about them; the rows of the catalogue |
 
 A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
@@ -24,8 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.checks.server.admission import Facts
-from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create, hold, update
+from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Verdict, guard
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def change(
         if isinstance(meta, dict) and not meta.get("resourceVersion"):
             new = {**new, "metadata": {**meta, "resourceVersion": stored["metadata"]["resourceVersion"]}}
         return update(kind, new, stored, facts)
-    from krmfn.checks.server.patching import apply, apply_server_side
+    from krmfn.checks.server.apply import apply, apply_server_side
 
     return (apply if mode == "apply" else apply_server_side)(kind, new, old, stored, facts)
 

@@ -1,18 +1,21 @@
 """The admission plugins that speak about groups: priority classes, the protecting finalizer, existing Workloads.
 
-They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes
-in as Facts; a question that no fact answers is left open, never guessed. Rules are named in schemas as
-`x-kubernetes-admission`.
+A plugin takes (gates, facts, new object, old object or None, argument), may fill in fields of the new object, and
+returns its denial or None. They run before validation (the last two of 1.36 after it) and answer 403. What they need
+to know of the cluster comes in as Facts; a question that no fact answers is left open, never guessed. Schemas name
+them as `x-kubernetes-admission`.
 
 Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from krmfn.checks.server.spell import quote
+from krmfn.checks.server.verdict import Cause
+from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 
 
@@ -40,16 +43,10 @@ class Facts(NamedTuple):
     complete: bool = False
 
 
-class Denied(NamedTuple):
-    """A 403: the text behind "is forbidden:" and the rule."""
+def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
+    """A 403: its text stands behind "is forbidden:"."""
+    return Cause("Forbidden", path, detail, rule)
 
-    rule: str
-    detail: str
-    path: tuple[str, ...] = ("spec",)
-
-
-#: (gates, facts, new object, old object, argument) -> the denial, or None. May fill fields of the new object in.
-Plugin = Callable[[Mapping[str, bool], Facts, dict[str, Any], "dict[str, Any] | None", Any], "Denied | None"]
 
 #: Classes that every cluster has; their values are above what users may write.
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -63,7 +60,7 @@ _TEXTS = {
 
 def resolve_priority(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its
     preemption."""
     if argument.get("gate") and not gates.get(argument["gate"], False):
@@ -75,14 +72,14 @@ def resolve_priority(
     if found is None:
         if facts.priority_classes is None:
             return None
-        return Denied("priority-class", f"no PriorityClass with name {name} was found", ("spec", "priorityClassName"))
+        return deny("priority-class", f"no PriorityClass with name {name} was found", ("spec", "priorityClassName"))
     class_name, value, policy = found
     given = spec.get("priority")
     if given is not None and given != value:
         if facts.priority_classes is None:
             return None
         text = _TEXTS["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
-        return Denied("priority-class", text % (given, value), ("spec", "priority"))
+        return deny("priority-class", text % (given, value), ("spec", "priority"))
     spec["priority"] = value
     if class_name:
         spec["priorityClassName"] = class_name
@@ -92,7 +89,7 @@ def resolve_priority(
     return None
 
 
-def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) -> Denied | None:
+def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) -> Cause | None:
     given = spec.get("preemptionPolicy")
     if given is not None and given != policy:
         if facts.priority_classes is None:
@@ -101,7 +98,7 @@ def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) 
             f"the string value of PreemptionPolicy ({given}) must not be provided in {noun} spec; priority admission"
             f" controller computed {policy} from the given PriorityClass name"
         )
-        return Denied("preemption-policy-of-class", detail, ("spec", "preemptionPolicy"))
+        return deny("preemption-policy-of-class", detail, ("spec", "preemptionPolicy"))
     spec["preemptionPolicy"] = policy
     return None
 
@@ -124,7 +121,7 @@ def _resolve(name: str, facts: Facts) -> tuple[str, int, str] | None:
 
 def keep_priority(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """Priority on the update of a pod: what is left out is restored."""
     spec, before = new.setdefault("spec", {}), (old or {}).get("spec", {})
     for name in ("priority", "preemptionPolicy"):
@@ -135,7 +132,7 @@ def keep_priority(
 
 def add_tolerations(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """DefaultTolerationSeconds: a pod stays 300 seconds on a node that is not ready or not reachable."""
     spec = new.setdefault("spec", {})
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
@@ -148,7 +145,7 @@ def add_tolerations(
 
 def add_finalizer(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """PodGroupProtection: a finalizer is appended. `argument` is its name."""
     meta = new.setdefault("metadata", {})
     if argument not in meta.get("finalizers", ()):
@@ -158,7 +155,7 @@ def add_finalizer(
 
 def check_workload_exists(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """PodGroupWorkloadExists of 1.36: the template that a group names is there."""
     reference = new.get("spec", {}).get("podGroupTemplateRef", {}).get("workload")
     if reference is None:
@@ -170,16 +167,16 @@ def check_workload_exists(
     if templates is None:
         if not facts.complete:
             return None
-        return Denied("workload-exists", f"PodGroup rejected: Workload {quote(workload)} not found", path)
+        return deny("workload-exists", f"PodGroup rejected: Workload {quote(workload)} not found", path)
     if template in templates:
         return None
     detail = f"PodGroup rejected: PodGroupTemplate {quote(template)} not found in Workload {quote(workload)}"
-    return Denied("workload-exists", detail, path)
+    return deny("workload-exists", detail, path)
 
 
 def check_gang_parallelism(
     gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Denied | None:
+) -> Cause | None:
     """JobValidation of 1.36: parallelism stays while the Job's group is a gang."""
     if old is None:
         return None
@@ -190,14 +187,4 @@ def check_gang_parallelism(
     if group is None or (old["metadata"].get("namespace", ""), group) not in facts.gangs:
         return None
     detail = f"cannot change parallelism for a Job referencing gang-scheduled PodGroup {quote(group)}"
-    return Denied("gang-parallelism", detail, ("spec", "parallelism"))
-
-
-PLUGINS: Mapping[str, Plugin] = {
-    "priority": resolve_priority,
-    "pod-priority": keep_priority,
-    "default-tolerations": add_tolerations,
-    "pod-group-protection": add_finalizer,
-    "pod-group-workload-exists": check_workload_exists,
-    "job-validation": check_gang_parallelism,
-}
+    return deny("gang-parallelism", detail, ("spec", "parallelism"))

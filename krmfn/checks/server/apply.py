@@ -1,7 +1,7 @@
-"""What an apply makes of a manifest: the body of the update that follows.
+"""Changes that are sent as a patch, as the update that they lead to. Two ways.
 
-Two ways. `keep_filled` is the three-way apply of kubectl and Argo CD: what the server filled in stays, what the old
-manifest said and the new one does not is gone. `merge_applied` is server-side apply by one forced field manager.
+`apply` is the three-way apply of kubectl and Argo CD: what the server filled in stays, what the old manifest said and
+the new one does not is gone. `apply_server_side` is server-side apply by one forced field manager.
 
 Values here are JSON as written, not normal. Sources: k8s.io/apimachinery/pkg/util/{jsonmergepatch,strategicpatch} and
 sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
@@ -9,13 +9,104 @@ sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.types import Field, Type
+from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.body import Address, address_of
+from krmfn.checks.server.gotime import BadTime, parse_time
+from krmfn.checks.server.requests import is_live, update
+from krmfn.checks.server.schema import Field, Kind, Type
+from krmfn.checks.server.spell import to_api, write_json
+from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+
+_NO_FACTS = Facts()
+
+
+def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
+    """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
+    body = keep_filled(new, _applied(old), to_api(kind.root, stored))
+    return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
+
+
+def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
+    """Server-side apply of `new` by the forced field manager that had applied `old`."""
+    where = Address(address_of(kind, new).version, *_place(stored))
+    if _manages_fields(kind, new):
+        text = "metadata.managedFields must be nil"
+        return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
+    try:
+        body = merge_applied(kind.root, to_api(kind.root, stored), _applied(old), new)
+    except BadPatch as error:
+        return _refuse_patch(kind, where, error)
+    verdict = update(kind, body, stored, facts, where, conditional=False)
+    if verdict.code == 400 and verdict.causes[0].rule in ("bad-value", "wrong-type"):
+        bad = verdict.causes[0]
+        unplaced = (bad._replace(message=_unplaced(bad.message)),)
+        return _refuse_patch(kind, where, BadPatch(unplaced, converting=True))
+    return verdict
+
+
+def _applied(old: Any) -> Any:
+    """The manifest that was applied before: of an object from a server, the one that kubectl noted on it, if any."""
+    if not is_live(old):
+        return old
+    try:
+        noted = json.loads(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _manages_fields(kind: Kind, new: Any) -> bool:
+    """Whether the manifest brings readable managedFields; unreadable ones are refused when it is typed."""
+    meta = new.get("metadata") if isinstance(new, dict) else None
+    entries = meta.get("managedFields") if isinstance(meta, dict) else None
+    if not isinstance(entries, list):
+        return False
+    return all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
+
+
+def _is_readable(entry: dict[str, Any]) -> bool:
+    """Whether an entry of managedFields can be converted: an unreadable one counts as none."""
+    texts = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
+    return _is_time(entry.get("time")) and all(isinstance(entry.get(name, ""), str | None) for name in texts)
+
+
+def _is_time(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(parse_time(value)) if isinstance(value, str) else False
+    except BadTime:
+        return False
+
+
+def _unplaced(message: str) -> str:
+    """A decoder's message without the field: the conversion of a patch reads value by value."""
+    head, found, rest = message.partition(" into Go struct field ")
+    return f"{head} into Go value of type {rest.partition(' of type ')[2]}" if found else message
+
+
+def _place(stored: dict[str, Any]) -> tuple[str, str]:
+    return stored["metadata"]["namespace"], stored["metadata"]["name"]
+
+
+def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
+    """The 500 of a manifest that cannot be typed."""
+    version = f"{kind.group}/{where.version}"
+    what = f"({where.namespace}/{where.name}; {version}, Kind={kind.name})"
+    texts = [problem.message for problem in error.problems]
+    if error.converting:
+        why = f"failed to convert new object {what} to proper version: unable to convert unstructured object to"
+        why += f" {version}, Kind={kind.name}: {texts[0]}"
+    else:
+        listed = texts[0] if len(texts) == 1 else "errors:" + "".join(f"\n  {text}" for text in texts)
+        why = f"failed to create typed patch object {what}: {listed}"
+    return Verdict(500, why, error.problems)
 
 
 def keep_filled(new: Any, old: Any, stored: Any) -> Any:
@@ -32,20 +123,12 @@ def keep_filled(new: Any, old: Any, stored: Any) -> Any:
     return out
 
 
-class Misfit(NamedTuple):
-    """What the server cannot type: the field, the field as the server names it (items by key), the text."""
-
-    path: Path
-    label: str
-    text: str
-
-
 class BadPatch(ValueError):
-    """The server cannot type the applied manifest (HTTP 500)."""
+    """The server cannot type the applied manifest (HTTP 500). `converting`: its numbers, not its shape."""
 
-    def __init__(self, problems: tuple[Misfit, ...]) -> None:
-        super().__init__(problems[0].text if problems else "")
-        self.problems = problems
+    def __init__(self, problems: tuple[Cause, ...], converting: bool = False) -> None:
+        super().__init__(problems[0].message)
+        self.problems, self.converting = problems, converting
 
 
 class _Keys(NamedTuple):
@@ -70,10 +153,10 @@ def merge_applied(root: Type, live: Any, old: Any, new: Any) -> Any:
         raise BadPatch(problems)
     merged = _merge(root, None, live, new)
     pruned = _prune(root, None, merged, old, new)
-    numbers: list[Misfit] = []
+    numbers: list[Cause] = []
     body = _as_integers(root, pruned, (), numbers)
     if numbers:
-        raise BadPatch(tuple(numbers))
+        raise BadPatch(tuple(numbers), converting=True)
     return body
 
 
@@ -173,31 +256,36 @@ def _prune_items(item: Type, keys: _Keys, merged: list[Any], old: list[Any], new
     return out or None
 
 
-def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) -> Iterator[Misfit]:
+def _misfit(path: Path, label: str, text: str, rule: str = "wrong-type") -> Cause:
+    """`label` is the field as the server names it: items by their key."""
+    return Cause("Decode", path, f"{label}: {text}", rule)
+
+
+def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) -> Iterator[Cause]:
     """What structured-merge-diff refuses. Of a wrong value the text ends at `got`: the rest is Go's inner view."""
     if value is None or of.kind == "any":
         return
     if of.kind in ("struct", "map"):
         if not isinstance(value, dict):
-            yield Misfit(path, label, "expected map, got")
+            yield _misfit(path, label, "expected map, got")
             return
         if of.kind == "struct" and not of.fields:
             return  # a type without fields is taken for one that may hold anything
         for key, item in value.items():
             inner, inner_field = _field_of(of, key)
             if inner is None:
-                yield Misfit((*path, key), f"{label}.{key}", "field not declared in schema")
+                yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
             else:
                 yield from _check(inner, inner_field, item, (*path, key), f"{label}.{key}")
     elif of.kind == "list" and of.item:
         if not isinstance(value, list):
-            yield Misfit(path, label, "expected list, got")
+            yield _misfit(path, label, "expected list, got")
             return
         yield from _check_items(of.item, _list_keys(field), value, path, label)
     else:
         wanted = _wanted(of, value)
         if wanted:
-            yield Misfit(path, label, f"expected {wanted}, got")
+            yield _misfit(path, label, f"expected {wanted}, got")
 
 
 def _wanted(of: Type, value: Any) -> str:
@@ -211,7 +299,7 @@ def _wanted(of: Type, value: Any) -> str:
     return "string"
 
 
-def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Iterator[Misfit]:
+def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Iterator[Cause]:
     seen = set()
     for index, entry in enumerate(value):
         where = (*path, index)
@@ -220,15 +308,15 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
             continue
         if not keys.keys and entry is None:
             text = "associative list without keys has an element that's an explicit null"
-            yield Misfit(where, label, f"element {index}: {text}")
+            yield _misfit(where, label, f"element {index}: {text}")
             continue
         if keys.keys and not isinstance(entry, dict):
             what = "a null element" if entry is None else "non-map elements"
-            yield Misfit(where, label, f"element {index}: associative list with keys may not have {what}")
+            yield _misfit(where, label, f"element {index}: associative list with keys may not have {what}")
             continue
         name = keys.of(entry)
         if name in seen:
-            yield Misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}")
+            yield _misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}", "unique-key")
         seen.add(name)
         yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
 
@@ -249,12 +337,12 @@ def _spell_key(value: Any) -> str:
     return write_json(value)
 
 
-def _as_integers(of: Type, value: Any, path: Path, problems: list[Misfit]) -> Any:
+def _as_integers(of: Type, value: Any, path: Path, problems: list[Cause]) -> Any:
     """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
     if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
         if isinstance(value, float):
             if not value.is_integer():
-                problems.append(Misfit(path, "", f"cannot convert float64 to {of.kind}"))
+                problems.append(Cause("Decode", path, f"cannot convert float64 to {of.kind}", "wrong-type"))
                 return value
             value = int(value)
         if not -(2**63) <= value < 2**63:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.checks.server.causes import Cause, invalid
-from krmfn.checks.server.decode import Decoded, Normal, decode
-from krmfn.checks.server.explain import name_json_type
-from krmfn.checks.server.kinds import Kind, find_kind
+from krmfn.checks.server.decode import Normal, Unclean, decode
+from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.spell import quote
-from krmfn.checks.server.verdict import Verdict, refuse
+from krmfn.checks.server.verdict import Cause, Verdict, invalid, refuse
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 
@@ -57,18 +55,33 @@ def read_body(
     named, version, problem = _interpret(kind, value, where)
     if problem:
         return {}, problem
-    found: Decoded = decode(kind.root, value, version, duplicates)
-    if found.problems:
-        causes = tuple(Cause("Decode", bad.path, bad.message, bad.kind) for bad in found.problems)
-        text = f'{named} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
-        return {}, Verdict(400, text, causes)
-    new = Normal(found.value, value)
+    read, problem = _read(kind, value, named, version, duplicates)
+    if problem:
+        return {}, problem
+    new = Normal(read, value)
     new["apiVersion"], new["kind"] = expected, kind.name
     namespace = new.get("metadata", {}).get("namespace", where.namespace)
     if namespace != where.namespace:
         text = "the namespace of the provided object does not match the namespace sent on the request"
         return {}, Verdict(400, text, (Cause("Decode", ("metadata", "namespace"), text, "namespace-of-request"),))
     return new, None
+
+
+def _read(
+    kind: Kind, value: Any, named: str, version: str, duplicates: Iterable[Path]
+) -> tuple[dict[str, Any], Verdict | None]:
+    if not duplicates:
+        try:
+            return decode(kind.root, value), None
+        except Unclean:
+            pass
+    from krmfn.checks.server.explain import explain  # rare
+
+    found = explain(kind.root, value, version, duplicates)
+    if not found.problems:
+        return found.value, None
+    text = f'{named} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
+    return {}, Verdict(400, text, found.problems)
 
 
 def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdict | None]:
@@ -102,18 +115,18 @@ def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, whe
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'
     elif other is kind:
         # The body is decoded in its own version before the versions are compared.
-        found = decode(kind.root, value, version)
-        if found.problems:
-            causes = tuple(Cause("Decode", bad.path, bad.message, bad.kind) for bad in found.problems)
-            text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
-            return Verdict(400, text, causes)
+        _, problem = _read(kind, value, name, version, ())
+        if problem:
+            return problem
         expected = write_api_version(kind, where.version)
         why = f"the API version in the data ({group}/{version}) does not match the expected API version ({expected})"
         return Verdict(400, why, (Cause("Decode", path, why, "wrong-kind"),))
     else:
         # A strict error waits until the conversion has failed; a type error does not get that far.
-        found = decode(other.root, value, version)
-        fatal = found.text if any(bad.kind in ("wrong-type", "bad-value") for bad in found.problems) else ""
+        from krmfn.checks.server.explain import explain
+
+        found = explain(other.root, value, version)
+        fatal = found.text if any(bad.rule in ("wrong-type", "bad-value") for bad in found.problems) else ""
         target = f"{kind.group.partition('.')[0] or 'core'}.{kind.name}"
         why = fatal or f"converting ({version}.{name}) to ({target}): unknown conversion"
     text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {why}'
@@ -130,6 +143,8 @@ def _unrecognized(kind: Kind, value: Any, path: Path, wrong: Any) -> Verdict:
             ' Kind string "json:\\"kind,omitempty\\"" }'
         )
     )
+    from krmfn.checks.server.explain import name_json_type
+
     why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {name_json_type(wrong)} into {target}"
     return _unreadable(kind, value, path, why)
 

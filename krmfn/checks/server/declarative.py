@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krmfn.checks.server.causes import Cause, duplicate, forbidden, invalid, not_supported, required, too_many
 from krmfn.checks.server.formats import FORMATS
+from krmfn.checks.server.schema import Field, Type
 from krmfn.checks.server.spell import to_api, write_json
-from krmfn.checks.server.types import Field, Type
+from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, not_supported, required, too_many
 from krmfn.krm.paths import Path
 
 Out = list[Cause]

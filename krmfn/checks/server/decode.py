@@ -5,8 +5,8 @@ maps and nulls are left out; a pointer keeps what was written, also `{}`, `0` an
 exactly when the server's semantic comparison finds them equal.
 
 Expects the values that `json.loads` gives: dict, list, str, bool, int, float, None. A float is written back with
-repr() in messages; `reader.Spelled` keeps another spelling, `reader.Repeated` the keys that came twice. Knows no rule
-of validation.
+repr() in messages, unless it has another spelling in `text`; a dict with `pairs` had keys twice. Closures that know one
+type each read what is right; at the first doubt they give up. Knows no rule of validation.
 
 Source: sigs.k8s.io/json (case-sensitive keys, strict errors, first type error wins, an error of an unmarshaler ends
 all).
@@ -14,13 +14,11 @@ all).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from krmfn.checks.server.gotime import BadTime, parse_time
-from krmfn.checks.server.types import Type
-from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.checks.server.schema import Type
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -35,43 +33,16 @@ class Normal(dict[str, Any]):
         self.written = written
 
 
-class Mismatch(NamedTuple):
-    """What the decoder refuses. `kind` is unknown-field, duplicate-field, wrong-type or bad-value."""
-
-    kind: str
-    path: Path
-    message: str
+class Unclean(Exception):
+    """Something in the value is not as it should be: `explain` says what."""
 
 
-class Decoded(NamedTuple):
-    """`value` is normal; `problems` is empty or ends the request (HTTP 400) with `text` behind "cannot be handled
-    as"."""
-
-    value: dict[str, Any]
-    problems: tuple[Mismatch, ...]
-    text: str
-
-
-class _Unclean(Exception):
-    pass
-
-
-def decode(root: Type, value: Any, version: str, duplicates: Iterable[Path] = ()) -> Decoded:
-    """Decode `value` as `root` in strict mode. `version` names the Go package of the kind's own types in messages.
-
-    `duplicates` are the paths of keys that the text had twice (a dict cannot say so).
-    """
-    if not duplicates:
-        try:
-            return Decoded(_decoder(root)(value) if value is not None else {}, (), "")
-        except (_Unclean, KeyError):
-            pass
-    from krmfn.checks.server.explain import Explainer
-
-    return Explainer(version, duplicates).run(root, value)
-
-
-# The fast path: closures that know one type each and give up at the first doubt.
+def decode(root: Type, value: Any) -> dict[str, Any]:
+    """The normal form of `value` as `root`. Raises Unclean."""
+    try:
+        return _decoder(root)(value) if value is not None else {}
+    except KeyError:
+        raise Unclean from None
 
 
 def _decoder(of: Type) -> Callable[[Any], Any]:
@@ -96,7 +67,7 @@ def _make_struct(of: Type) -> Callable[[Any], Any]:
 
     def decode_struct(value: Any) -> Any:
         if type(value) is not dict:
-            raise _Unclean
+            raise Unclean
         if not table and of.fields:
             for field in of.fields.values():
                 table[field.name] = (_decoder(field.type), field.pointer)
@@ -119,7 +90,7 @@ def _make_list(of: Type) -> Callable[[Any], Any]:
 
     def decode_list(value: Any) -> Any:
         if type(value) is not list:
-            raise _Unclean
+            raise Unclean
         return [zero() if item is None else read(item) for item in value]
 
     return decode_list
@@ -132,7 +103,7 @@ def _make_map(of: Type) -> Callable[[Any], Any]:
 
     def decode_map(value: Any) -> Any:
         if type(value) is not dict:
-            raise _Unclean
+            raise Unclean
         return {key: zero() if item is None else read(item) for key, item in value.items()}
 
     return decode_map
@@ -145,25 +116,25 @@ def zero_of(of: Type) -> Callable[[], Any]:
 def _string(value: Any) -> Any:
     if type(value) is str:
         return value
-    raise _Unclean
+    raise Unclean
 
 
 def _bool(value: Any) -> Any:
     if type(value) is bool:
         return value
-    raise _Unclean
+    raise Unclean
 
 
 def _int32(value: Any) -> Any:
     if type(value) is int and -2147483648 <= value <= 2147483647:
         return value
-    raise _Unclean
+    raise Unclean
 
 
 def _int64(value: Any) -> Any:
     if type(value) is int and value in _INT64:
         return value
-    raise _Unclean
+    raise Unclean
 
 
 def _int_or_string(value: Any) -> Any:
@@ -175,16 +146,16 @@ def _any(value: Any) -> Any:
 
 
 def _give_up(value: Any) -> Any:
-    raise _Unclean
+    raise Unclean
 
 
 def _time(value: Any) -> Any:
     if type(value) is not str:
-        raise _Unclean
+        raise Unclean
     try:
         return parse_time(value)
     except BadTime:
-        raise _Unclean from None
+        raise Unclean from None
 
 
 def _quantity(value: Any) -> Any:
@@ -192,7 +163,7 @@ def _quantity(value: Any) -> Any:
 
     found = parse_quantity(value)
     if found is None:
-        raise _Unclean
+        raise Unclean
     return found
 
 

@@ -8,16 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from krmfn.checks.server.decode import Decoded, Mismatch, zero_of
+from krmfn.checks.server.decode import zero_of
 from krmfn.checks.server.gotime import BadTime, parse_time
+from krmfn.checks.server.schema import Type
 from krmfn.checks.server.spell import quote
-from krmfn.checks.server.types import Type
+from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 _MAX_STRICT = 100
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+
+class Decoded(NamedTuple):
+    """`value` is normal; `problems` is empty or ends the request (HTTP 400) with `text` behind "cannot be handled
+    as"."""
+
+    value: dict[str, Any]
+    problems: tuple[Cause, ...]
+    text: str
 
 
 class _Hard(Exception):
@@ -29,20 +40,26 @@ class _Hard(Exception):
         self.message = message
 
 
-class Explainer:
+def explain(root: Type, value: Any, version: str, duplicates: Iterable[Path] = ()) -> Decoded:
+    """What is wrong with `value`, or its normal form. `version` names the Go package of the kind's own types in
+    messages, `duplicates` are the paths of keys that the text had twice (a dict cannot say so)."""
+    return _Explainer(version, duplicates).run(root, value)
+
+
+class _Explainer:
     """One walk. Type errors are kept (the first counts), strict errors are collected."""
 
     def __init__(self, version: str, duplicates: Iterable[Path]) -> None:
         self.version = version
         self.duplicates = {format_path(path): path for path in duplicates}
-        self.first: Mismatch | None = None
-        self.strict: dict[tuple[str, str], Mismatch] = {}
+        self.first: Cause | None = None
+        self.strict: dict[tuple[str, str], Cause] = {}
 
     def run(self, root: Type, value: Any) -> Decoded:
         try:
             out = self.read(root, value, (), "", ()) if value is not None else {}
         except _Hard as error:
-            return Decoded({}, (Mismatch("bad-value", error.path, error.message),), error.message)
+            return Decoded({}, (Cause("Decode", error.path, error.message, "bad-value"),), error.message)
         if self.first:
             return Decoded({}, (self.first,), self.first.message)
         problems = tuple(self.strict.values())[:_MAX_STRICT]
@@ -145,11 +162,11 @@ class Explainer:
 
     def _strict(self, kind: str, word: str, path: Path) -> None:
         text = f"{word} {quote(format_path(path))}"
-        self.strict.setdefault((kind, text), Mismatch(kind, path, text))
+        self.strict.setdefault((kind, text), Cause("Decode", path, text, kind))
 
     def _wrong(self, word: str, go: str, path: Path, struct: str, stack: tuple[str, ...]) -> None:
         if self.first is None:
-            self.first = Mismatch("wrong-type", path, self._message(word, go, struct, stack))
+            self.first = Cause("Decode", path, self._message(word, go, struct, stack), "wrong-type")
 
     def _message(self, word: str, go: str, struct: str, stack: tuple[str, ...]) -> str:
         target = self._qualified(go)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from krmfn.checks.server.causes import Cause
-from krmfn.checks.server.kinds import Kind
-from krmfn.checks.server.types import Type
+from krmfn.checks.server.schema import Kind, Type
+from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 
 _HINTS = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.server.causes import Cause, forbidden, invalid
 from krmfn.checks.server.podspecs import default_pod_spec
-from krmfn.checks.server.types import Type
+from krmfn.checks.server.schema import Type
+from krmfn.checks.server.verdict import Cause, forbidden, invalid
 
 _UPDATABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from krmfn.checks.server.causes import Cause, duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.checks.server.formats import check_long_name, check_short_name
-from krmfn.checks.server.kinds import Kind
+from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import quote, to_internal, write_json
-from krmfn.checks.server.types import Type
+from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
 _PREEMPTION = ("PreemptLowerPriority", "Never")

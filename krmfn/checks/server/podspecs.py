@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from krmfn.checks.server.schema import Type
 from krmfn.checks.server.strategy import copy_value, fill_defaults
-from krmfn.checks.server.types import Type
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 

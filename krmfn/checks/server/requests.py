@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from krmfn.checks.server.admission import PLUGINS, Facts
-from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_body, refuse_uid
-from krmfn.checks.server.causes import Cause
+from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.checks.server.declarative import check_create, check_update
-from krmfn.checks.server.handwritten import RULES
-from krmfn.checks.server.jobs import fill_job, select_own_pods
-from krmfn.checks.server.kinds import Kind
-from krmfn.checks.server.objectmeta import check_changed_metadata, check_new_metadata
+from krmfn.checks.server.metadata import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
+from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import quote
 from krmfn.checks.server.strategy import (
     STORED_UID,
@@ -24,22 +21,16 @@ from krmfn.checks.server.strategy import (
     drop_gated,
     drop_repeated_owners,
     fill_defaults,
-    first_generation,
     forget_unreadable_managers,
     generate_name,
     wipe_system_fields,
 )
-from krmfn.checks.server.verdict import Verdict, refuse
+from krmfn.checks.server.verdict import Cause, Verdict, refuse
 from krmfn.krm.paths import Path
 
 _NO_FACTS = Facts()
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
-
-#: Defaults that depend on other fields (`x-kubernetes-default-functions`), and what a create adds
-#: (`x-kubernetes-prepare`).
-_DEFAULT = {"job": fill_job}
-_PREPARE = {"first-generation": first_generation, "own-pods": select_own_pods}
 
 
 def create(
@@ -65,8 +56,8 @@ def create(
     if kind.status:
         new.pop("status", None)
     generated = generate_name(meta)
-    for name in kind.prepare:
-        _PREPARE[name](new)
+    for prepare in kind.prepare:
+        prepare(new)
     dropped = tuple(_drop(kind, new, None))
     causes: list[Cause] = []
     check_new_metadata(kind.meta, meta, causes, kind.label_names)
@@ -83,17 +74,6 @@ def create(
     if dropped:
         fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
     return Verdict(201, dropped=dropped, warnings=warnings, stored=new)
-
-
-def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
-    """POST of an exact body."""
-    from krmfn.checks.server.reader import BadJson, read_json  # manifests never need it
-
-    try:
-        value = read_json(body)
-    except BadJson as error:
-        return refuse_body(kind, body, (), f"couldn't get version/kind; json parse error: {error}")
-    return create(kind, value, facts)
 
 
 def update(
@@ -222,8 +202,8 @@ def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
 
 def _fill(kind: Kind, new: dict[str, Any]) -> None:
     fill_defaults(kind.root, new)
-    for name in kind.default_functions:
-        _DEFAULT[name](new)
+    for fill in kind.default_functions:
+        fill(new)
 
 
 def _put(target: dict[str, Any], name: str, value: Any) -> None:
@@ -254,8 +234,8 @@ def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -
 def _check_by_hand(
     kind: Kind, operation: str, new: dict[str, Any], old: dict[str, Any] | None, causes: list[Cause]
 ) -> None:
-    for name, argument in kind.handwritten.get(operation, ()):
-        causes.extend(RULES[name](kind.root, new, old, argument))
+    for check, argument in kind.handwritten.get(operation, ()):
+        causes.extend(check(kind.root, new, old, argument))
     if kind.pod_spec:
         causes.extend(check_pod_spec(kind, new, old))
 
@@ -263,9 +243,8 @@ def _check_by_hand(
 def _admit(
     kind: Kind, phase: str, facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, name: str
 ) -> Verdict | None:
-    for plugin, argument in kind.admission.get(phase, {}).items():
-        denied = PLUGINS[plugin](kind.gates, facts, new, old, argument)
+    for plugin, argument in kind.admission.get(phase, ()):
+        denied: Cause | None = plugin(kind.gates, facts, new, old, argument)
         if denied:
-            text = f"{kind.qualified_resource} {quote(name)} is forbidden: {denied.detail}"
-            return Verdict(403, text, (Cause("Forbidden", denied.path, denied.detail, denied.rule),))
+            return Verdict(403, f"{kind.qualified_resource} {quote(name)} is forbidden: {denied.message}", (denied,))
     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krmfn.checks.server.types import Field, Type
+from krmfn.checks.server.schema import Field, Type
 
 _SHORT = {
     '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"

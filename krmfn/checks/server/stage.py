@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server import Facts, change, hold
-from krmfn.checks.server.causes import Cause
-from krmfn.checks.server.kinds import Kind, find_kind
 from krmfn.checks.server.requests import create
-from krmfn.checks.server.verdict import Verdict, guard
+from krmfn.checks.server.schema import Kind, find_kind
+from krmfn.checks.server.verdict import Cause, Verdict, guard
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
@@ -100,7 +99,7 @@ class _Judge:
         """Without facts, say once that the class could not be looked up."""
         if self._asked_for_class or self.facts.priority_classes is not None:
             return
-        if "priority" not in kind.admission.get("mutating", {}):
+        if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
             return
         name = item.value.get("spec", {}).get("priorityClassName")
         if not name or name.startswith("system-"):

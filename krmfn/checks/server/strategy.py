@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from krmfn.checks.server.types import Field, Type
+from krmfn.checks.server.schema import Field, Type
 from krmfn.krm.paths import Path
 
 #: The uid that every stored object has here: the server's is random, and only its being there matters.

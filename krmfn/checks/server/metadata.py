@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from krmfn.checks.server.causes import Cause, forbidden, invalid, invalid_text, required, too_long
 from krmfn.checks.server.formats import (
     check_label_key,
     check_label_value,
@@ -20,8 +19,9 @@ from krmfn.checks.server.formats import (
     check_short_name,
     count_bytes,
 )
+from krmfn.checks.server.schema import Type
 from krmfn.checks.server.spell import quote, to_api, write_json
-from krmfn.checks.server.types import Type
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 
 Out = list[Cause]
 

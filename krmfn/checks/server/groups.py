@@ -1,4 +1,4 @@
-"""The rules that the server's authors wrote by hand for the scheduling kinds, by the name that schemas call them by.
+"""The rules that the server's authors wrote by hand for the scheduling kinds; schemas call them by name.
 
 Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They
 see the whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
@@ -8,10 +8,19 @@ Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.server.causes import (
+from krmfn.checks.server.formats import (
+    check_label_key,
+    check_long_name,
+    check_path_segment,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.checks.server.schema import Type
+from krmfn.checks.server.spell import quote, to_internal, write_json
+from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
     invalid,
@@ -21,22 +30,9 @@ from krmfn.checks.server.causes import (
     too_long,
     too_many,
 )
-from krmfn.checks.server.formats import (
-    check_label_key,
-    check_long_name,
-    check_path_segment,
-    check_short_name,
-    count_bytes,
-)
-from krmfn.checks.server.jobchanges import check_job_change
-from krmfn.checks.server.jobs import check_cron_job, check_job, check_new_job
-from krmfn.checks.server.podchanges import check_pod_change
-from krmfn.checks.server.spell import quote, to_internal, write_json
-from krmfn.checks.server.types import Type
 from krmfn.krm.paths import Path
 
 Object = Mapping[str, Any]
-Rule = Callable[[Type, Object, Object | None, Any], Iterator[Cause]]
 
 _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
@@ -279,21 +275,3 @@ def _internal(of: Type, value: Any, written: Any) -> str:
     if value is None:
         return "[]" if written == [] else "null"
     return write_json(to_internal(of, value, written))
-
-
-RULES: Mapping[str, Rule] = {
-    "unique-template-names": check_unique_names,
-    "max-tree-depth": check_depth,
-    "single-priority": check_single_priority,
-    "composite-has-children": check_children,
-    "parent-needs-workload-ref": check_parent_needs_workload,
-    "claim-status-name": check_claim_statuses,
-    "conditions": check_conditions,
-    "new-job": check_new_job,
-    "job": check_job,
-    "job-change": check_job_change,
-    "cronjob": check_cron_job,
-    "pod-change": check_pod_change,
-    "v1alpha1-workload": check_v1alpha1_workload,
-    "v1alpha1-workload-change": check_v1alpha1_change,
-}
