@@ -138,6 +138,7 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
         return [], findings
     from krmfn.checks.generated import check_generated
     from krmfn.reconcile import Wanted
+    from krmfn.releases.gates import list_needed
     from krmfn.targets import choose_target
     from krmfn.targets.gates import note_gates
 
@@ -150,7 +151,7 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
         wanted.append(Wanted(gang, items, emission))
         findings += [note.on(items[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings)
-        gates += target.gates(emission)
+        gates += list_needed(settings.release, emission.objects)
     note = note_gates(settings.release, gates, settings.feature_gates)
     if note:
         findings.append(note.on(found.asked[0].items[0]))

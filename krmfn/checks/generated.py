@@ -40,13 +40,13 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
     if shape in _accepted:
         return
     from krmfn.checks.server import validate_create
-    from krmfn.targets import choose_target
+    from krmfn.releases.gates import list_needed
 
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
-    gates = {**dict.fromkeys(choose_target(settings).gates(wanted.emission), True), **settings.feature_gates}
+    gates = {**dict.fromkeys(list_needed(settings.release, wanted.emission.objects), True), **settings.feature_gates}
     seen = set()
     for value in wanted.emission.objects:
-        verdict = validate_create(value, settings.release, gates)
+        verdict = validate_create(value, settings.release.name, gates)
         for cause in verdict.causes if verdict else ():
             item, path = trace(wanted, value, cause.path)
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
@@ -68,7 +68,7 @@ def _shape_of(wanted: Wanted, settings: Settings) -> str:
     if len(wanted.gang.owners) > 1 or not _USUAL_NAME.fullmatch(name):
         return ""
     objects = repr(wanted.emission.objects).replace(name, "\0")
-    return f"{len(name)} {settings.release} {settings.feature_gates} {objects}"
+    return f"{len(name)} {settings.release.name} {settings.feature_gates} {objects}"
 
 
 def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, Path]:

@@ -24,17 +24,17 @@ class Check(NamedTuple):
     find: Find
 
 
-def rule(id: str, severity: Severity, sentence: str, *, since: str = "", until: str = "") -> Callable[[Find], Check]:
+def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: str = "") -> Callable[[Find], Check]:
     """Makes a rule of a function; its stage is the package that the function stands in.
 
-    `id` is permanent, `sentence` says what is wrong, `since` and `until` are the first and the last release of
-    Kubernetes that it holds for (inclusive, empty: without end). What else there is to say is on its page,
-    `docs/rules/<id>.md`. The function yields findings without id.
+    `id` is permanent, `sentence` says what is wrong, `needs` and `lacks` are the features that a release of
+    Kubernetes must have, and must not have, for the rule to hold (see krmfn.releases.release). What else there is
+    to say is on its page, `docs/rules/<id>.md`. The function yields findings without id.
     """
 
     def make(find: Find) -> Check:
         stage = cast(Stage, find.__module__.split(".")[2])
-        return Check(Rule(id, stage, severity, sentence, since, until), find)
+        return Check(Rule(id, stage, severity, sentence, needs, lacks), find)
 
     return make
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.releases.gates import complete
+from krmfn.releases.release import find_release
 
 if TYPE_CHECKING:
     from krmfn.krm import Item
@@ -34,7 +35,7 @@ def load_settings(options: Mapping[str, Any], items: Iterable[Item] = (), as_clu
         value = among[0].value if len(among) == 1 else None
     settings = read_settings(value)
     if options.get("kubernetes"):
-        settings = settings._replace(release=options["kubernetes"])
+        settings = settings._replace(release=find_release(options["kubernetes"]))
     if options.get("feature_gates"):
         gates = parse_gates(options["feature_gates"])
         check_feature_gates(gates)

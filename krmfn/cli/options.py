@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.krm.records import NamedTuple
+from krmfn.releases.release import list_releases
 
-RELEASES = ("1.35", "1.36", "1.37")
+RELEASES = tuple(list_releases())
 STAGES = ("server", "scheduler", "operator", "gitops")
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 

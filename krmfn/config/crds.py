@@ -19,11 +19,6 @@ KEEPERS: Mapping[str, str] = {
 }
 
 
-def link_field(release: str) -> str:
-    """The field of a pod's spec that names its group in a Kubernetes release."""
-    return "workloadRef" if release == "1.35" else "schedulingGroup"
-
-
 def kuberay_keeps(version: tuple[int, int], field: str) -> bool:
     """Whether the CRDs of KubeRay `version` keep `field` in pod templates."""
     return version == (1, 6) if field == "workloadRef" else version >= (1, 7)

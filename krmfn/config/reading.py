@@ -13,6 +13,7 @@ from krmfn.config.problems import ConfigError, Problem, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
+from krmfn.releases.release import find_release
 
 
 def read_settings(value: Mapping[str, Any] | None) -> Settings:
@@ -77,7 +78,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
     """The record of a spec that has all defaults and no problems."""
     major, minor = spec["kuberay"]["version"].lstrip("v").split(".")[:2]
     return Settings(
-        release=spec["kubernetes"]["version"],
+        release=find_release(spec["kubernetes"]["version"]),
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         kuberay=KubeRay((int(major), int(minor)), spec["kuberay"]["manages"]),

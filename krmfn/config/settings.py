@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from krmfn.config.selectors import Selector
 from krmfn.krm.records import NamedTuple
+from krmfn.releases.gates import has
+from krmfn.releases.release import Release
 
-Release = Literal["1.35", "1.36", "1.37"]
 Scheduler = Literal["Kubernetes", "Volcano"]
 Manager = Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]
 
@@ -68,3 +69,7 @@ class Settings(NamedTuple):
     emit_items: Literal["All", "None"]
     fail_on: Literal["error", "warning"]
     cluster: Mapping[str, Any]
+
+    def has(self, feature: str) -> bool:
+        """Whether the cluster has a feature of its release, as far as the feature gates tell."""
+        return has(self.release, self.feature_gates, feature)

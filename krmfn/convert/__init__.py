@@ -7,6 +7,7 @@ configuration. Pods cannot change their group: what runs has to be created anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final
 
 from krmfn.convert import downward, foreign, upward
@@ -15,19 +16,17 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
+from krmfn.releases.release import Release, find_release, first_release, list_releases
 
-__all__ = ["RELEASES", "Conversion", "convert"]
+__all__ = ["Conversion", "convert"]
 
-RELEASES: Final = ("1.35", "1.36", "1.37")
-_RELEASE_OF: Final = {
-    f"{NATIVE}/v1alpha1": "1.35",
-    f"{NATIVE}/v1alpha2": "1.36",
-    f"{NATIVE}/v1alpha3": "1.37",
-    f"{NATIVE}/v1beta1": "1.37",
-}
 _KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
-_UP: Final[dict[str, Callable[[Board], None]]] = {"1.36": upward.to_1_36, "1.37": upward.to_1_37}
-_DOWN: Final[dict[str, Callable[[Board], None]]] = {"1.36": downward.to_1_36, "1.35": downward.to_1_35}
+_Step = Callable[[Board], None]
+#: Feature -> the steps to the first release that has it, and back from there.
+_STEPS: Final[tuple[tuple[str, _Step, _Step], ...]] = (
+    ("pod-groups", upward.to_1_36, downward.to_1_35),
+    ("composite-groups", upward.to_1_37, downward.to_1_36),
+)
 
 
 class Conversion(NamedTuple):
@@ -40,31 +39,62 @@ class Conversion(NamedTuple):
 
 
 def convert(items: Sequence[Item], to: str) -> Conversion:
-    """Make the scheduling objects and links of `items` those of release `to` ("1.35", "1.36" or "1.37").
+    """Make the scheduling objects and links of `items` those of release `to`, such as "1.37".
 
-    Objects of any release may be mixed. PodGroups of Volcano and scheduler-plugins become native ones. Raises KeyError
-    for a release that is not known.
+    Objects of any release may be mixed. PodGroups of Volcano and scheduler-plugins become native ones. Raises
+    UnknownRelease.
     """
-    goal = {release: index for index, release in enumerate(RELEASES)}[to]
+    goal = find_release(to)
+    releases = [find_release(name) for name in list_releases()]
     board = Board(items)
-    found = {_RELEASE_OF.get(item.api_version, "") for kind in _KINDS for item in board.of(NATIVE, kind)} - {""}
     before = {id(item): (item, item.text) for item, _ in board.sites()}
+    found = {item.api_version for kind in _KINDS for item in board.of(NATIVE, kind)}
     foreign.to_native(board)
-    if board.of(NATIVE, "PodGroup"):
-        found |= {_RELEASE_OF.get(item.api_version, "1.36") for item in board.of(NATIVE, "PodGroup")}
-    if to == "1.35" and any(site.path[-1] == "podGroupName" for _, site in board.sites()):
-        found.add("1.36")  # links alone do not say which release they are of; 1.35 has no such links
-    found |= {"1.35"} if any(site.path[-2:] == ("workloadRef", "name") for _, site in board.sites()) else set()
-    places = [RELEASES.index(release) for release in found]
-    for release in RELEASES[min(places, default=goal) + 1 : goal + 1]:
-        _UP[release](board)
-    if to == RELEASES[-1]:
-        upward.to_latest_version(board)
-    for release in reversed(RELEASES[goal : max(places, default=goal)]):
-        _DOWN[release](board)
+    found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
+    origins = {name for version in found if (name := _find_origin(version, releases))}
+    if not goal.has("pod-groups") and any(site.path[-1] == "podGroupName" for _, site in board.sites()):
+        origins.add(first_release("pod-groups").name)  # links alone do not say which release they are of
+    if any(site.path[-2:] == ("workloadRef", "name") for _, site in board.sites()):
+        origins.add(releases[0].name)
+    names = [release.name for release in releases]
+    places = [names.index(name) for name in origins]
+    end = names.index(goal.name)
+    for up, _ in _list_steps(releases[min([*places, end]) : end + 1]):
+        up(board)
+    _rewrite_versions(board, goal)
+    for _, down in reversed(_list_steps(releases[end : max([*places, end]) + 1])):
+        down(board)
     for item in (item for item, text in before.values() if item.text != text):
         board.note(item, "convert-recreate", "the pods keep their old group until they are created anew")
     added = tuple(
         Addition(dict(item.value), board.owners[id(item)]) for item in board.items if id(item) in board.owners
     )
     return Conversion(added, tuple(board.removed), tuple(board.findings))
+
+
+def _find_origin(api_version: str, releases: Sequence[Release]) -> str:
+    """The oldest release that serves a version of scheduling.k8s.io, "" when none does."""
+    return next((one.name for one in releases for kind in one.kinds if _is_served(one, kind, api_version)), "")
+
+
+def _is_served(release: Release, kind: str, api_version: str) -> bool:
+    group, _, version = api_version.rpartition("/")
+    return group == NATIVE and version in release.kinds.get(kind, ())
+
+
+def _list_steps(releases: Sequence[Release]) -> list[tuple[_Step, _Step]]:
+    """What changes from release to release, oldest first."""
+    return [
+        (up, down)
+        for old, new in pairwise(releases)
+        for feature, up, down in _STEPS
+        if new.has(feature) and not old.has(feature)
+    ]
+
+
+def _rewrite_versions(board: Board, goal: Release) -> None:
+    """Objects in any served version of `goal` get the most stable one: its versions differ in name only."""
+    for kind in goal.kinds:
+        for item in board.of(NATIVE, kind):
+            if _is_served(goal, kind, item.api_version) and item.api_version != goal.api_version(kind):
+                board.edit(item, Item.set, ("apiVersion",), goal.api_version(kind))

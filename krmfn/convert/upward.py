@@ -112,14 +112,6 @@ def _had_a_gang_by_itself(job: Item) -> bool:
     return isinstance(pods, int) and pods > 1 and is_fixed and not is_linked and "scheduling" not in spec
 
 
-def to_latest_version(board: Board) -> None:
-    """v1alpha3 to v1beta1, which 1.37 serves both: they differ in name only. CompositePodGroup has no other version."""
-    for kind in ("Workload", "PodGroup"):
-        for item in board.of(NATIVE, kind):
-            if item.api_version == f"{NATIVE}/v1alpha3":
-                board.edit(item, Item.set, ("apiVersion",), f"{NATIVE}/v1beta1")
-
-
 def _raise_workload(item: Item, board: Board) -> None:
     item.set(("apiVersion",), f"{NATIVE}/v1beta1")
     for path, template, _ in list(walk_templates(item.get(("spec",)))):

@@ -12,6 +12,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result, Severity
+from krmfn.releases.release import Release
 
 Stage = Literal["server", "scheduler", "operator", "gitops"]
 
@@ -19,27 +20,20 @@ Stage = Literal["server", "scheduler", "operator", "gitops"]
 class Rule(NamedTuple):
     """A row of the catalogue. `id` is permanent, `sentence` says in one line what is wrong.
 
-    `since` and `until` are the first and the last release of Kubernetes that the rule holds for, inclusive; empty:
-    without end. Everything else about a rule is on its page, `docs/rules/<id>.md`.
+    It holds for the releases of Kubernetes that have the feature `needs` and do not have the feature `lacks` (empty:
+    for all). Everything else about a rule is on its page, `docs/rules/<id>.md`.
     """
 
     id: str
     stage: Stage
     severity: Severity
     sentence: str
-    since: str = ""
-    until: str = ""
+    needs: str = ""
+    lacks: str = ""
 
-    def holds(self, release: str) -> bool:
-        """Whether the rule holds for a release, such as "1.37"."""
-        this = _parse_release(release)
-        return (not self.since or this >= _parse_release(self.since)) and (
-            not self.until or this <= _parse_release(self.until)
-        )
-
-
-def _parse_release(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
+    def holds(self, release: Release) -> bool:
+        """Whether the rule holds for a release."""
+        return (not self.needs or release.has(self.needs)) and not (self.lacks and release.has(self.lacks))
 
 
 class Note(NamedTuple):

@@ -45,7 +45,7 @@ class _Judge:
 
     def __init__(self, census: Census, settings: Settings, update: Mode) -> None:
         self.census = census
-        self.release = settings.release
+        self.release = settings.release.name
         self.settings = settings
         self.update = update
         self.facts = gather_facts(census.objects, settings)
@@ -81,7 +81,7 @@ class _Judge:
         return _read(validate_create(item.value, self.release, self._assume_gates(item), self.facts))
 
     def _assume_gates(self, item: Item) -> Mapping[str, bool]:
-        return assume_gates(self.settings.feature_gates, self.release, item.text)
+        return assume_gates(self.settings.feature_gates, self.settings.release, item.text)
 
     def _refuse_update(
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]

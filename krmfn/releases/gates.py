@@ -1,67 +1,63 @@
-"""Feature gates of the scheduling API: where each is needed, on what it depends, and whether a run takes it as on.
+"""What a run takes as on of the feature gates of a release.
 
 A gate that nobody names is taken as on when manifests need it; the opt-in gates are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-APISERVER: Final = "kube-apiserver"
-CONTROLLERS: Final = "kube-controller-manager"
-SCHEDULER: Final = "kube-scheduler"
-_ALL: Final = (APISERVER, CONTROLLERS, SCHEDULER)
-
-#: Gates that change what happens to objects which do not mention them: on only when the settings say so.
-OPT_IN: Final = frozenset({"WorkloadWithJob", "PodGroupPreemptionPolicy"})
-
-#: Per release: gate, the gates it depends on, the components that need it.
-GATES: Final[Mapping[str, Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
-    "1.35": {
-        "GenericWorkload": ((), (APISERVER, SCHEDULER)),
-        "GangScheduling": (("GenericWorkload",), (SCHEDULER,)),
-    },
-    "1.36": {
-        "GenericWorkload": ((), _ALL),
-        "GangScheduling": (("GenericWorkload",), (SCHEDULER,)),
-        "WorkloadAwarePreemption": (("GangScheduling",), (APISERVER, SCHEDULER)),
-        "TopologyAwareWorkloadScheduling": (("GenericWorkload",), (APISERVER, SCHEDULER)),
-        "DRAWorkloadResourceClaims": (("GenericWorkload",), _ALL),
-        "WorkloadWithJob": (("GenericWorkload",), (APISERVER, CONTROLLERS)),
-    },
-    "1.37": {
-        "GenericWorkload": ((), _ALL),
-        "TopologyAwareWorkloadScheduling": (("GenericWorkload",), (APISERVER, SCHEDULER)),
-        "CompositePodGroup": (("GenericWorkload", "TopologyAwareWorkloadScheduling"), _ALL),
-        "DRAWorkloadResourceClaims": (("GenericWorkload",), _ALL),
-        "WorkloadWithJob": (("GenericWorkload",), (APISERVER, CONTROLLERS)),
-        "PodGroupPreemptionPolicy": (("GenericWorkload",), (APISERVER, SCHEDULER)),
-    },
-}
+from krmfn.releases.release import GROUP, Release
 
 
-def is_on(given: Mapping[str, bool], gate: str) -> bool:
-    """Whether a run that was given these gates takes `gate` as on."""
-    return given.get(gate, gate not in OPT_IN)
+def has(release: Release, given: Mapping[str, bool], feature: str) -> bool:
+    """Whether a cluster of the release with these gates has the feature, as far as a run can know."""
+    gate = release.features.get(feature)
+    if not gate:
+        return gate is not None
+    return given.get(gate, not release.gates[gate].opt_in)
 
 
-def complete(given: Mapping[str, bool], release: str) -> dict[str, bool]:
-    """`given` as kube-apiserver reads its flag: where a gate is turned on, those that are not named have their default,
-    which is off for all of them. Where gates are only turned off, the others stay open (see is_on)."""
-    others = dict.fromkeys(GATES[release], False) if any(given.values()) else {}
+def complete(given: Mapping[str, bool], release: Release) -> dict[str, bool]:
+    """`given` as kube-apiserver reads its flag: where a gate is turned on, those that are not named have their default.
+    Where gates are only turned off, the others stay open (see has)."""
+    others = {gate.name: gate.default for gate in release.gates.values()} if any(given.values()) else {}
     return {**others, **given}
 
 
-def assume_gates(given: Mapping[str, bool], release: str, text: str) -> Mapping[str, bool]:
+def assume_gates(given: Mapping[str, bool], release: Release, text: str) -> dict[str, bool]:
     """Every gate for a question to the server about the object `text`.
 
-    Gates that nobody named are on; the one that changes objects by itself only where the object speaks of it.
+    Gates that nobody named are on; one that fills in fields by itself only where the object speaks of them.
     """
-    gates = {gate: given.get(gate, True) for gate in GATES[release]}
-    if _PREEMPTION not in given:
-        gates[_PREEMPTION] = "preemptionPolicy" in text
+    gates = {gate.name: not gate.fills or any(field in text for field in gate.fills) for gate in release.gates.values()}
     return {**gates, **given}
 
 
-_PREEMPTION: Final = "PodGroupPreemptionPolicy"
+def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The gates without which the API server drops a field of these objects, or does not serve them, or the
+    scheduler ignores them; in the release's order. Objects of other groups (of Volcano) need none."""
+    kinds: set[str] = set()
+    fields: set[str] = set()
+    for value in objects:
+        if not value["apiVersion"].startswith(GROUP):
+            continue
+        kinds.add(value["kind"])
+        _collect(value.get("spec"), fields)
+    needed: set[str] = set()
+    for gate in reversed(tuple(release.gates.values())):  # those that a gate needs stand before it
+        if gate.name in needed or gate.kinds & kinds or gate.fields & fields:
+            needed |= {gate.name, *gate.needs}
+    return tuple(name for name in release.gates if name in needed)
+
+
+def _collect(value: Any, into: set[str]) -> None:
+    if isinstance(value, dict):
+        into.update(value)
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for child in value:
+        if isinstance(child, dict | list):
+            _collect(child, into)

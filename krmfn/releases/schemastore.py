@@ -50,17 +50,11 @@ def load(path: str) -> dict[str, Any]:
 
 
 def list_paths(folder: str = "") -> list[str]:
-    """The paths of every `.json` file below a folder of root(), sorted, as load() takes them; maybe none."""
+    """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
     for directory, _, names in os.walk(top):
         relative = os.path.relpath(directory, root()).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
-        found += [prefix + name for name in names if name.endswith(".json")]
+        found += [prefix + name for name in names if name.endswith(".json") and name != "release.json"]
     return sorted(found)
-
-
-def list_releases() -> list[str]:
-    """The releases of Kubernetes that there are schemas for, oldest first: `1.35`."""
-    names = (name for name in os.listdir(os.path.join(root(), "kubernetes")) if name[:1].isdigit())
-    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])

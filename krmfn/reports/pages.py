@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Rule
+from krmfn.releases.release import find_release, list_releases
 from krmfn.releases.schemastore import find_folder
 
 #: The sections of a page, in order; those that a page may do without are in brackets.
@@ -71,9 +72,15 @@ def write_index(rules: Iterable[Rule]) -> str:
 
 
 def _say_releases(rule: Rule) -> str:
-    if rule.since and rule.until:
-        return rule.since if rule.since == rule.until else f"{rule.since} to {rule.until}"
-    return f"{rule.since} and later" if rule.since else f"up to {rule.until}" if rule.until else "all"
+    every = list_releases()
+    held = [name for name in every if rule.holds(find_release(name))]
+    if held == every:
+        return "all"
+    if held[-1] == every[-1]:
+        return f"{held[0]} and later"
+    if held[0] == every[0]:
+        return f"up to {held[-1]}"
+    return held[0] if len(held) == 1 else f"{held[0]} to {held[-1]}"
 
 
 def _folder() -> str:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from krmfn import __version__
 from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
-from krmfn.releases.schemastore import list_releases
+from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.pages import read_page
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
@@ -56,7 +56,11 @@ def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
     help_ = "\n\n".join(part for part in (rule.sentence, why, fix) if part)
     described["help"] = {"text": help_, "markdown": help_}
     described["defaultConfiguration"] = {"level": _LEVELS[rule.severity]}
-    releases = [release for release in list_releases() if rule.holds(release)] if rule.since or rule.until else ()
+    releases = (
+        [release for release in list_releases() if rule.holds(find_release(release))]
+        if rule.needs or rule.lacks
+        else ()
+    )
     described["properties"] = {"tags": [rule.stage, *(f"kubernetes-{release}" for release in releases)]}
     return described
 

@@ -74,7 +74,7 @@ def _schedules_itself(manifest: Manifest) -> bool:
     A link in the template would switch that off without a word, so the two are never written together.
     """
     path = ("spec", "scheduling")
-    if manifest.get(path) is None or manifest.settings.release in ("1.35", "1.36"):
+    if manifest.get(path) is None or not manifest.settings.release.has("job-scheduling"):
         return False
     if manifest.settings.feature_gates.get("WorkloadWithJob") is False:
         return False  # the API server drops the field

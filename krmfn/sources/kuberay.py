@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from krmfn.config.crds import kuberay_keeps, link_field
+from krmfn.config.crds import kuberay_keeps
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path
 from krmfn.sources.manifest import Manifest
@@ -58,7 +58,7 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
         return  # Volcano's link is an annotation, which every version keeps
     if "customResourceDefinitions" in settings.cluster:
         return  # the checks look into the CRDs themselves
-    field = link_field(settings.release)
+    field = settings.release.link[0]
     if not kuberay_keeps(settings.kuberay.version, field):
         version = ".".join(map(str, settings.kuberay.version))
         message = f"the CRDs of KubeRay {version} drop spec.{field} of pod templates: the pods will not be in the gang"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.config import GangOptions, Settings
-from krmfn.config.crds import KEEPERS, link_field
+from krmfn.config.crds import KEEPERS
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
@@ -169,7 +169,7 @@ class Manifest:
         settings = self.settings
         if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster:
             return
-        field = link_field(settings.release)
+        field = settings.release.link[0]
         if field == "schedulingGroup":
             keeper = KEEPERS[self.ref.group]
             message = f"CRDs older than {keeper} drop spec.{field} of pod templates"

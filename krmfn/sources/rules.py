@@ -61,7 +61,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "operator",
         "info",
         "The Job controller makes the groups of this Job itself.",
-        since="1.37",
+        needs="job-scheduling",
     ),
     Rule(
         "job-no-gang",

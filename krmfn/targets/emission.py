@@ -35,9 +35,7 @@ class Emission(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A release of Kubernetes or a scheduler: what it is called, how a gang is written for it, and which feature gates
-    the objects of an emission need (in the order in which a person would turn them on)."""
+    """A release of Kubernetes or a scheduler: what it is called, and how a gang is written for it."""
 
     name: str
     emit: Callable[[Gang, Settings], Emission]
-    gates: Callable[[Emission], tuple[str, ...]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
+from krmfn.releases.release import Release, first_release
 from krmfn.targets.layout import LIST_LIMIT, Node, assign_names, lay_out_flat, prune
 
 
@@ -18,7 +19,7 @@ class Flat(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def flatten(gang: Gang, release: str) -> Flat:
+def flatten(gang: Gang, release: Release) -> Flat:
     """The groups of `gang` side by side.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
@@ -36,7 +37,8 @@ def flatten(gang: Gang, release: str) -> Flat:
     nodes = lay_out_flat(gang.name, _push_down(root))
     if len(nodes) > LIST_LIMIT:
         message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {LIST_LIMIT}"
-        hint = "Use granularity Cluster (one group for all pods), or Kubernetes 1.37, where groups can be nested."
+        later = first_release("composite-groups")
+        hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
         return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), LIST_LIMIT, hint),))
     if root.min_group_count is None:
         return Flat(nodes, _note_topology(root))  # they need not start together
@@ -59,10 +61,9 @@ def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:
     lost = sorted(({leaf.topology_key for leaf in every} | _composite_keys(root)) - {key, ""})
     notes: tuple[Note, ...] = ()
     if lost:
+        hint = f"Use Kubernetes {first_release('composite-groups')}"
         message = f"one group for all pods cannot keep parts of them in domains of {', '.join(lost)}"
-        notes = (
-            Note("topology-lost", (), message, lost[0], key or None, "Use Kubernetes 1.37 with granularity Group."),
-        )
+        notes = (Note("topology-lost", (), message, lost[0], key or None, f"{hint} with granularity Group."),)
     templates = tuple(template for leaf in every for template in leaf.templates)
     return Leaf(root.name, templates, sum(quorums) if quorums else None, key, mode), notes
 
@@ -85,15 +86,15 @@ def _push_down(root: Composite) -> Group:
     return give(root, "", "")
 
 
-def _note_apart(root: Composite, release: str) -> Note:
+def _note_apart(root: Composite, release: Release) -> Note:
     names = ", ".join(leaf.name for leaf in leaves(root))
     message = (
         f"on Kubernetes {release} the groups {names} are scheduled one by one: "
         "what starts keeps its nodes while the rest waits"
     )
-    return Note(
-        "groups-apart", (), message, hint="Use granularity Cluster, or Kubernetes 1.37, where the groups form one tree."
-    )
+    later = first_release("composite-groups")
+    hint = f"Use granularity Cluster, or Kubernetes {later}, where the groups form one tree."
+    return Note("groups-apart", (), message, hint=hint)
 
 
 def _note_topology(root: Composite) -> tuple[Note, ...]:
@@ -103,4 +104,5 @@ def _note_topology(root: Composite) -> tuple[Note, ...]:
     message = (
         f"each group is kept in one domain of {', '.join(keys)} by itself; together they may be spread over several"
     )
-    return (Note("topology-loosened", (), message, hint="Use granularity Cluster, or Kubernetes 1.37."),)
+    hint = f"Use granularity Cluster, or Kubernetes {first_release('composite-groups')}."
+    return (Note("topology-loosened", (), message, hint=hint),)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.model.findings import Note
 from krmfn.model.tree import Gang, Leaf
+from krmfn.releases.gates import list_needed
+from krmfn.releases.release import first_release
 from krmfn.targets.agreement import agree
 from krmfn.targets.describing import Kind, describe
 from krmfn.targets.emission import Emission, Link, Target
 from krmfn.targets.flat import flatten
-from krmfn.targets.gates import check_gates, needed_gates
+from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import Node
 from krmfn.targets.remarks import blame, check_quorums, note_layout
 from krmfn.targets.workload import link_pods, refer_to_owner
@@ -20,13 +22,13 @@ from krmfn.targets.workload import link_pods, refer_to_owner
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
 
-_RELEASE: Final = "1.35"
+
 _WORKLOAD: Final = Kind("scheduling.k8s.io/v1alpha1", "Workload")
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The Workload of `gang` and the links to its groups. Priority classes are not compared in this release."""
-    nodes, notes = flatten(gang, _RELEASE)
+    nodes, notes = flatten(gang, settings.release)
     if not nodes:
         return Emission((), (), notes)
     groups: list[dict[str, Any]] = []
@@ -41,7 +43,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
             links += link_pods(node.group, ("workloadRef", "podGroup"), node.template)
     links.sort(key=lambda link: (link.owner, str(link.path)))
     objects = (describe(_WORKLOAD, gang.name, gang, {**refer_to_owner(gang), "podGroups": groups}),)
-    checks = check_gates(needed_gates(_RELEASE, objects), settings.feature_gates)
+    checks = check_gates(list_needed(settings.release, objects), settings.feature_gates)
     agreed = (note for note in agree(gang).notes if note.rule == "scheduler-not-shared")
     kept = (note for note in notes if note.rule != "topology-loosened")
     return blame(
@@ -61,14 +63,12 @@ def _note_lost(nodes: tuple[Node, ...]) -> Iterator[Note]:
             f"a Workload of Kubernetes 1.35 has no field for the topology key {', '.join(keys)}: "
             "pods may be spread over all domains"
         )
-        yield Note("topology-lost", (), message, keys[0], None, "Ask for no topology key, or use Kubernetes 1.36.")
+        hint = f"Ask for no topology key, or use Kubernetes {first_release('topology-keys')}."
+        yield Note("topology-lost", (), message, keys[0], None, hint)
     if any(node.group.disruption_mode for node in nodes):
         message = "a Workload of Kubernetes 1.35 has no field for a disruption mode: pods are preempted one by one"
-        yield Note("disruption-mode-lost", (), message, hint="Ask for no disruption mode, or use Kubernetes 1.36.")
+        hint = f"Ask for no disruption mode, or use Kubernetes {first_release('disruption-modes')}."
+        yield Note("disruption-mode-lost", (), message, hint=hint)
 
 
-def _gates(emission: Emission) -> tuple[str, ...]:
-    return needed_gates(_RELEASE, emission.objects)
-
-
-TARGET: Final = Target(_RELEASE, emit, _gates)
+TARGET: Final = Target("Kubernetes", emit)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.model.names import shorten
 from krmfn.model.tree import Gang, Leaf
+from krmfn.releases.gates import list_needed
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.describing import Kind, describe
 from krmfn.targets.emission import Emission, Link, Target
 from krmfn.targets.flat import flatten
-from krmfn.targets.gates import check_gates, needed_gates
+from krmfn.targets.gates import check_gates
 from krmfn.targets.remarks import blame, check_quorums, note_layout
 from krmfn.targets.revision import revise
 from krmfn.targets.workload import link_pods, refer_to_owner
@@ -18,7 +19,7 @@ from krmfn.targets.workload import link_pods, refer_to_owner
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
 
-_RELEASE: Final = "1.36"
+
 _WORKLOAD: Final = Kind("scheduling.k8s.io/v1alpha2", "Workload")
 _POD_GROUP: Final = Kind("scheduling.k8s.io/v1alpha2", "PodGroup")
 _MODES: Final = {"Single": "Pod", "All": "PodGroup"}
@@ -26,7 +27,7 @@ _MODES: Final = {"Single": "Pod", "All": "PodGroup"}
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The objects of `gang`: a Workload with a template per group, and a PodGroup per template."""
-    nodes, notes = flatten(gang, _RELEASE)
+    nodes, notes = flatten(gang, settings.release)
     if not nodes:
         return Emission((), (), notes)
     agreed = agree(gang)
@@ -45,7 +46,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     workload = describe(_WORKLOAD, gang.name, gang, {**refer_to_owner(gang), "podGroupTemplates": templates})
     objects = (workload, *groups)
     agreed_notes = (note for note in agreed.notes if note.rule != "preemption-policy-not-shared")
-    checks = check_gates(needed_gates(_RELEASE, objects), settings.feature_gates)
+    checks = check_gates(list_needed(settings.release, objects), settings.feature_gates)
     return blame(
         Emission(
             objects, tuple(links), (*notes, *agreed_notes, *check_quorums(gang, *nodes), *checks, *note_layout(*nodes))
@@ -62,13 +63,9 @@ def _describe(leaf: Leaf, agreed: Agreement, settings: Settings) -> dict[str, An
         fields["schedulingConstraints"] = {"topology": [{"key": leaf.topology_key}]}
     if leaf.disruption_mode and (quorum is not None or leaf.disruption_mode != "All"):
         fields["disruptionMode"] = _MODES[leaf.disruption_mode]
-    if agreed.priority_class and settings.feature_gates.get("WorkloadAwarePreemption") is not False:
+    if agreed.priority_class and settings.has("group-priority"):
         fields["priorityClassName"] = agreed.priority_class
     return fields
 
 
-def _gates(emission: Emission) -> tuple[str, ...]:
-    return needed_gates(_RELEASE, emission.objects)
-
-
-TARGET: Final = Target(_RELEASE, emit, _gates)
+TARGET: Final = Target("Kubernetes", emit)

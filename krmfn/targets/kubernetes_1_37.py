@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, Gang, Group, Leaf
+from krmfn.releases.gates import list_needed
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.classes import find_policy
 from krmfn.targets.describing import Kind, describe
 from krmfn.targets.emission import Emission, Link, Target
-from krmfn.targets.gates import check_gates, needed_gates
+from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import LIST_LIMIT, Node, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.remarks import blame, check_quorums, note_layout, note_too_large
 from krmfn.targets.revision import revise
@@ -22,7 +23,7 @@ from krmfn.targets.workload import link_pods, refer_to_owner
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
 
-_RELEASE: Final = "1.37"
+
 _WORKLOAD: Final = Kind("scheduling.k8s.io/v1beta1", "Workload")
 _POD_GROUP: Final = Kind("scheduling.k8s.io/v1beta1", "PodGroup")
 _COMPOSITE: Final = Kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup")
@@ -62,7 +63,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     notes = (
         *agreed.notes,
         *check_quorums(gang, *layouts),
-        *check_gates(needed_gates(_RELEASE, objects), settings.feature_gates),
+        *check_gates(list_needed(settings.release, objects), settings.feature_gates),
         *note_layout(*layouts),
     )
     return blame(Emission(objects, tuple(links), notes))
@@ -115,8 +116,4 @@ def _describe_template(node: Node, common: dict[str, Any]) -> dict[str, Any]:
     return template
 
 
-def _gates(emission: Emission) -> tuple[str, ...]:
-    return needed_gates(_RELEASE, emission.objects)
-
-
-TARGET: Final = Target(_RELEASE, emit, _gates)
+TARGET: Final = Target("Kubernetes", emit)

@@ -139,8 +139,4 @@ def _note_lost(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Note
         yield Note("disruption-mode-lost", (), "a PodGroup of Volcano has no disruption mode")
 
 
-def _gates(emission: Emission) -> tuple[str, ...]:
-    return ()
-
-
-TARGET: Final = Target("Volcano", emit, _gates)
+TARGET: Final = Target("Volcano", emit)

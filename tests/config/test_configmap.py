@@ -18,7 +18,7 @@ def read(data: dict[str, Any] | None) -> Any:
 @pytest.mark.parametrize(
     ("key", "text", "read_back", "value"),
     [
-        ("kubernetes.version", "1.35", lambda settings: settings.release, "1.35"),
+        ("kubernetes.version", "1.35", lambda settings: settings.release.name, "1.35"),
         ("scheduler", "Volcano", lambda settings: settings.scheduler, "Volcano"),
         ("kuberay.version", "1.6", lambda settings: settings.kuberay.version, (1, 6)),
         ("select", "All", lambda settings: settings.select, Select("All")),

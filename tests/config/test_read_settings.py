@@ -26,7 +26,11 @@ def problems_of(value: Any) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("value", [None, make(), make({}), make({"gang": None, "select": None, "kuberay": {}})])
 def test_defaults(value: Any) -> None:
     settings = read_settings(value)
-    assert (settings.release, settings.scheduler, settings.kuberay) == ("1.37", "Kubernetes", KubeRay((1, 7), "None"))
+    assert (settings.release.name, settings.scheduler, settings.kuberay) == (
+        "1.37",
+        "Kubernetes",
+        KubeRay((1, 7), "None"),
+    )
     assert (settings.select, settings.overrides, settings.feature_gates) == (Select("OptIn"), (), {})
     assert (settings.mode, settings.emit_items, settings.fail_on, settings.cluster) == ("Generate", "All", "error", {})
     gang = settings.gang
@@ -72,7 +76,7 @@ def test_every_key() -> None:
             }
         )
     )
-    assert (settings.release, settings.feature_gates) == ("1.36", {"CompositePodGroup": False})
+    assert (settings.release.name, settings.feature_gates) == ("1.36", {"CompositePodGroup": False})
     assert (settings.scheduler, settings.kuberay) == ("Volcano", KubeRay((1, 6), "KAI"))
     assert settings.select == Select(
         "Explicit",

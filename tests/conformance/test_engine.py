@@ -20,6 +20,7 @@ from krmfn.checks.server.spell import quote
 from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
+from krmfn.releases.release import find_release
 from tests.conformance.replay import PROFILES, read_records
 
 GATES = dict.fromkeys(PROFILES["1.37-was-all"].split(), True)
@@ -51,7 +52,8 @@ def findings(new: list[Item], old: list[Item] | None = None, **given: Any) -> li
 
 
 def configure(**given: Any) -> Settings:
-    return read_settings(None)._replace(**{"release": "1.37", **given})
+    release = find_release(given.pop("release", "1.37"))
+    return read_settings(None)._replace(release=release, **given)
 
 
 def test_accepted_without_findings() -> None:

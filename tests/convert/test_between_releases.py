@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.convert import RELEASES
 from krmfn.krm.item import Item
+from krmfn.releases.release import list_releases
 from krmfn.targets import emit
 from tests.convert.inputs import CPU, SHAPES, generated, plain, rules, run
 from tests.targets.trees import cluster, gang, job, settings, workers
+
+RELEASES = list_releases()
 
 
 @pytest.mark.parametrize("to", RELEASES)

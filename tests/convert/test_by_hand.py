@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.convert import RELEASES, convert
+from krmfn.convert import convert
+from krmfn.releases.release import UnknownRelease, list_releases
 from tests.convert.inputs import pods, read, rules, run
+
+RELEASES = list_releases()
 
 
 def test_replica_keys_become_groups() -> None:
@@ -168,5 +171,5 @@ spec:
 
 
 def test_unknown_release() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(UnknownRelease, match=r"1\.34"):
         convert([], "1.34")

@@ -7,13 +7,15 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_create
-from krmfn.convert import RELEASES
 from krmfn.krm.item import Item
 from krmfn.model.tree import Group
+from krmfn.releases.release import list_releases
 from krmfn.targets import emit
 from tests.convert.inputs import rules, run
 from tests.targets.test_accepted_offline import priorities, trees, with_priority
 from tests.targets.trees import gang, settings
+
+RELEASES = list_releases()
 
 GATES = {
     "1.35": ("GenericWorkload", "GangScheduling"),

@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from krmfn.convert import RELEASES, convert
+from krmfn.convert import convert
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Group
 from krmfn.reconcile import Wanted, reconcile
+from krmfn.releases.release import list_releases
 from krmfn.targets import emit
 from tests.convert.inputs import generated
 from tests.targets.trees import cluster, gang, job, ray, settings, workers
+
+RELEASES = list_releases()
 
 ODD: tuple[Any, ...] = (None, 0, 1.5, True, "", "x", [], {}, [None], ["x"], [[]], {"a": 1}, {"name": None})
 TREE = cluster(workers(0, "cpu", 2), workers(1, "gpu", 4))

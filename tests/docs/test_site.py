@@ -29,7 +29,7 @@ def test_generated_pages_are_up_to_date() -> None:
 def test_the_example_of_the_configuration_can_be_read() -> None:
     value = yaml.safe_load((ROOT / "examples" / "configuration" / "krmfn.yaml").read_text())
     settings = read_settings(value)
-    assert settings.release == "1.37"
+    assert settings.release.name == "1.37"
     assert settings.overrides
 
 

@@ -50,6 +50,6 @@ def rules() -> dict[str, Rule]:
     return {
         "minimum": Rule("minimum", "server", "error", "A number is below its bound."),
         "priority-class-unknown": Rule(
-            "priority-class-unknown", "scheduler", "warning", "The class is unknown.", since="1.36"
+            "priority-class-unknown", "scheduler", "warning", "The class is unknown.", needs="pod-groups"
         ),
     }

@@ -8,6 +8,7 @@ from typing import Any
 from krmfn.config import GangOptions, Settings, read_settings
 from krmfn.krm.results import ResourceRef
 from krmfn.model.tree import Group, Leaf, leaves
+from krmfn.releases.release import find_release
 from krmfn.sources import read_tree
 from krmfn.sources.manifest import Reading
 
@@ -54,6 +55,8 @@ def make_options(**fields: Any) -> GangOptions:
 
 def make_settings(**fields: Any) -> Settings:
     """The default settings with these changes."""
+    if "release" in fields:
+        fields["release"] = find_release(fields["release"])
     return read_settings(None)._replace(**fields)
 
 

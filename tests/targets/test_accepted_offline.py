@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from krmfn.checks.server import validate_create
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
-from krmfn.targets import TARGETS, Emission, emit
+from krmfn.releases.gates import list_needed
+from krmfn.releases.release import find_release
+from krmfn.targets import Emission, emit
 from krmfn.targets.rules import RULES
 from tests.targets.trees import RELEASES, gang, ray, settings
 
@@ -47,7 +49,7 @@ def with_priority(group: Group, name: str) -> Group:
 
 def made(root: Group, release: str, name: str = "demo", naming: str = "Stable") -> tuple[Emission, dict[str, bool]]:
     emission = emit(gang(root, ray(name), naming=naming), settings(release))
-    return emission, dict.fromkeys(TARGETS[release].gates(emission), True)
+    return emission, dict.fromkeys(list_needed(find_release(release), emission.objects), True)
 
 
 @given(

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from krmfn.targets import TARGETS, emit
+from krmfn.releases.gates import list_needed
+from krmfn.releases.release import find_release
+from krmfn.targets import emit
 from tests.targets.emissions import CPU, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, settings, workers
 
@@ -20,7 +22,7 @@ def constraint(spec: dict[str, Any]) -> Any:
 def test_topology_in_the_tree() -> None:
     emission = made(cluster(CPU._replace(topology_key="rack"))._replace(topology_key=ZONE), "1.37")
     assert [constraint(value["spec"]) for value in emission.objects[1:]] == [ZONE, None, "rack"]
-    assert "TopologyAwareWorkloadScheduling" in TARGETS["1.37"].gates(emission)
+    assert "TopologyAwareWorkloadScheduling" in list_needed(find_release("1.37"), emission.objects)
 
 
 def test_topology_in_a_flat_list_holds_per_group() -> None:

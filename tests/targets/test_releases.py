@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.targets import TARGETS, Emission, emit
+from krmfn.releases.gates import list_needed
+from krmfn.releases.release import find_release
+from krmfn.targets import Emission, emit
 from krmfn.targets.gates import note_gates
 from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
@@ -63,7 +65,7 @@ def test_cluster_is_one_gang(release: str) -> None:
     assert {link.value for link in emission.links} <= {"raycluster-demo", "cluster"}
     assert rules(emission) == []
     wanted = ("GenericWorkload",) if release == "1.37" else ("GenericWorkload", "GangScheduling")
-    assert TARGETS[release].gates(emission) == wanted
+    assert list_needed(find_release(release), emission.objects) == wanted
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -156,11 +158,11 @@ def test_priority_does_without_its_gate_in_1_36() -> None:
 
 
 def test_gates_are_named_once() -> None:
-    needed = TARGETS["1.37"].gates(made(cluster(CPU), "1.37"))
-    note = note_gates("1.37", [*needed, *needed], {"GenericWorkload": True})
+    needed = list_needed(find_release("1.37"), made(cluster(CPU), "1.37").objects)
+    note = note_gates(find_release("1.37"), [*needed, *needed], {"GenericWorkload": True})
     assert note is not None
     assert "--feature-gates=TopologyAwareWorkloadScheduling=true,CompositePodGroup=true on" in note.message
-    assert note_gates("1.37", needed, dict.fromkeys(needed, True)) is None
+    assert note_gates(find_release("1.37"), needed, dict.fromkeys(needed, True)) is None
 
 
 # --- revisions ------------------------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ from krmfn.config import Settings, read_settings
 from krmfn.krm.results import ResourceRef
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Composite, Gang, Group, Leaf, PodTemplate
+from krmfn.releases.release import find_release
 
 RELEASES = ("1.35", "1.36", "1.37")
 
 
 def settings(release: str = "1.37", scheduler: str = "Kubernetes", gates: Mapping[str, bool] | None = None) -> Settings:
     """The defaults, for a release; plain strings are handier in tables than the literals of the record."""
-    changes: dict[str, Any] = {"release": release, "scheduler": scheduler, "feature_gates": gates or {}}
+    changes: dict[str, Any] = {"release": find_release(release), "scheduler": scheduler, "feature_gates": gates or {}}
     return read_settings(None)._replace(**changes)
 
 

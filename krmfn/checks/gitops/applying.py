@@ -60,8 +60,7 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
     "workload-after-group",
     "warning",
     "Nothing makes sure that the Workload is applied before its PodGroup.",
-    since="1.36",
-    until="1.36",
+    needs="workload-must-exist",
 )
 def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36: the Workload must exist before the PodGroup is applied."""
@@ -89,8 +88,7 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
     "flux-dry-run",
     "warning",
     "Flux cannot apply Workload and PodGroup in one Kustomization on 1.36.",
-    since="1.36",
-    until="1.36",
+    needs="workload-must-exist",
 )
 def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36 with Flux: all objects are dry-run before any is applied."""

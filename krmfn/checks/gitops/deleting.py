@@ -118,10 +118,10 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
     """The field because of which the server refuses the update, although it would take both objects; () otherwise."""
     gates = assume_gates(settings.feature_gates, settings.release, new.text)
-    states = [validate_create(item.value, settings.release, gates) for item in (old, new)]
+    states = [validate_create(item.value, settings.release.name, gates) for item in (old, new)]
     if not all(verdict is not None and verdict.accepted for verdict in states):
         return ()
-    verdict = validate_update(new.value, old.value, settings.release, gates)
+    verdict = validate_update(new.value, old.value, settings.release.name, gates)
     return verdict.causes[0].path if verdict is not None and verdict.causes else ()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.config.crds import KEEPERS, kuberay_keeps, link_field
+from krmfn.config.crds import KEEPERS, kuberay_keeps
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
@@ -43,7 +43,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule("link-of-other-release", "error", "A pod template links to its group by the field of another Kubernetes release.")
 def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
-    wanted = link_field(settings.release)
+    wanted = settings.release.link[0]
     for template in census.templates:
         if template.link is None or _field(template) == wanted:
             continue

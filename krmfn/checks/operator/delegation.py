@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "delegated-template-unknown",
     "error",
     "The annotation group-template-name names a template that no Workload of the parent has.",
-    since="1.37",
+    needs="job-scheduling",
 )
 def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
     """The annotation names a template that the parent's Workload does not have."""
@@ -50,7 +50,9 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(jobset, path, message, name, hint=hint)
 
 
-@rule("delegated-template-shared", "error", "Several Jobs are to get a group from one template.", since="1.37")
+@rule(
+    "delegated-template-shared", "error", "Several Jobs are to get a group from one template.", needs="job-scheduling"
+)
 def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several Jobs would get a PodGroup of the same name."""
     for jobset, path, name, replicas in _delegated(census):
@@ -64,7 +66,10 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule(
-    "delegated-suspended", "warning", "Jobs that are created suspended never get their delegated group.", since="1.37"
+    "delegated-suspended",
+    "warning",
+    "Jobs that are created suspended never get their delegated group.",
+    needs="job-scheduling",
 )
 def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
     """Jobs that are created suspended never get their group."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
-from krmfn.releases.gates import is_on
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ _GATE: Final = "WorkloadWithJob"
 LONGEST_NAME: Final = 57
 
 
-@rule("job-scheduling-unused", "warning", "A Job has spec.scheduling and a link to a group.", since="1.37")
+@rule("job-scheduling-unused", "warning", "A Job has spec.scheduling and a link to a group.", needs="job-scheduling")
 def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """Both spec.scheduling and a link in the template."""
     for job in census.kind("batch", "Job"):
@@ -37,7 +36,10 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule(
-    "job-scheduling-ignored", "warning", "scheduling in a Job template of a CronJob or JobSet is ignored.", since="1.37"
+    "job-scheduling-ignored",
+    "warning",
+    "scheduling in a Job template of a CronJob or JobSet is ignored.",
+    needs="job-scheduling",
 )
 def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
     """spec.scheduling in the template of a Job that has a controller."""
@@ -66,10 +68,10 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
 TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
 
 
-@rule("job-gang-lost", "warning", "A Job that was a gang on 1.36 starts pod by pod on 1.37.", since="1.37")
+@rule("job-gang-lost", "warning", "A Job that was a gang on 1.36 starts pod by pod on 1.37.", needs="job-scheduling")
 def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job that 1.36 made a gang of by itself, and 1.37 does not."""
-    if settings.feature_gates.get(_GATE) is not True:
+    if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
         spec = as_mapping(job.value.get("spec"))
@@ -88,17 +90,17 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     "job-name-too-long",
     "error",
     "The Job controller cannot build a Workload from this Job's name, and makes no pods.",
-    since="1.36",
+    needs="job-groups",
 )
 def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job whose name the controller cannot put into a template's name."""
-    if settings.feature_gates.get(_GATE) is not True:
+    if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
         spec = as_mapping(job.value.get("spec"))
         width = as_int(spec.get("parallelism")) or 0
         indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
-        concerned = settings.release == "1.37" or (width > 1 and indexed)
+        concerned = settings.has("job-scheduling") or (width > 1 and indexed)
         if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
             wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
             message = (
@@ -113,11 +115,11 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     "job-class-never",
     "error",
     "The PodGroup that the Job controller makes is refused, because its priority class never preempts.",
-    since="1.37",
+    needs="group-preemption-policy",
 )
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
     """The controller's PodGroup is refused, because it lacks preemptionPolicy: Never."""
-    if not (settings.feature_gates.get(_GATE) is True and is_on(settings.feature_gates, "PodGroupPreemptionPolicy")):
+    if not (settings.has("job-scheduling") and settings.has("group-preemption-policy")):
         return
     for job in _root_jobs(census):
         template = census.templates_of(job)
@@ -146,10 +148,10 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         if delegated:
             continue
         effect = "nothing reads the reference, so the pods are scheduled one by one"
-        if (item.ref.group, item.kind) == ("batch", "Job") and settings.feature_gates.get(_GATE) is True:
+        if (item.ref.group, item.kind) == ("batch", "Job") and settings.has("job-groups"):
             effect = (
                 "the 1.36 Job controller then makes no gang at all"
-                if settings.release == "1.36"
+                if not settings.has("job-scheduling")
                 else "the Job controller makes a second pair of objects"
             )
         message = f"controllerRef names {item.kind} {item.name}, whose pods link to no group: {effect}"

@@ -120,7 +120,7 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
     version = settings.kuberay.version
     if version < (1, 7):
         message = f"KubeRay {version[0]}.{version[1]} has no gate KubernetesWAS; 1.7 is the first"
-    elif version == (1, 7) and settings.release != "1.36":
+    elif version == (1, 7) and "v1alpha2" not in settings.release.kinds.get("PodGroup", ()):
         message = (
             "KubeRay 1.7 with KubernetesWAS needs scheduling.k8s.io/v1alpha2, which Kubernetes "
             f"{settings.release} does not serve: the operator exits at start"

@@ -9,7 +9,6 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
-from krmfn.releases.gates import is_on
 from krmfn.survey.values import as_int, as_text
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         )
 
 
-@rule("priority-differs", "error", "Pods of one gang have different priorities.", since="1.36")
+@rule("priority-differs", "error", "Pods of one gang have different priorities.", needs="group-priority")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang have different priorities."""
     for gang in _list_gangs(census, settings):
@@ -87,18 +86,24 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
             break
 
 
-@rule("priority-not-groups", "error", "The priority class of the (root) group is not that of its pods.", since="1.36")
+@rule(
+    "priority-not-groups",
+    "error",
+    "The priority class of the (root) group is not that of its pods.",
+    needs="group-priority",
+)
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods whose priority is not that of the root group."""
-    if settings.release == "1.36" and not is_on(settings.feature_gates, "WorkloadAwarePreemption"):
+    if not settings.has("group-priority"):
         return
+    refused = settings.has("priority-of-root")
     for gang in census.gangs:
         root = census.root(gang.group)
         wrong = [t for t in gang.templates if not _same(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1]:
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
-        effect = "the scheduler refuses all of them" if settings.release == "1.37" else "the group's counts"
+        effect = "the scheduler refuses all of them" if refused else "the group's counts"
         message = f"the priority class is {root.priority_class or 'unset'}, the pods have {pods}: {effect}"
         hint = f"Set priorityClassName: {wrong[0].priority_class} in the group, as in the pod templates."
         if not wrong[0].priority_class:
@@ -110,14 +115,19 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
             message,
             root.priority_class,
             hint=hint,
-            severity=None if settings.release == "1.37" else "warning",
+            severity=None if refused else "warning",
         )
 
 
-@rule("preemption-policy-differs", "error", "Pods of one gang differ in their preemption policy.", since="1.37")
+@rule(
+    "preemption-policy-differs",
+    "error",
+    "Pods of one gang differ in their preemption policy.",
+    needs="group-preemption-policy",
+)
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang, or pods and their root group, differ in the preemption policy."""
-    compare = is_on(settings.feature_gates, "PodGroupPreemptionPolicy")
+    compare = settings.has("group-preemption-policy")
     for gang in _list_gangs(census, settings):
         policies = [(template, _policy(census, template)) for template in gang.templates]
         if not policies:
@@ -137,11 +147,9 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
                 break
 
 
-@rule("priority-by-hand", "error", "A group or template sets the value of its priority.", since="1.36")
+@rule("priority-by-hand", "error", "A group or template sets the value of its priority.", needs="group-priority")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
     """A priority value in a group or template."""
-    if settings.release == "1.35":
-        return
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():

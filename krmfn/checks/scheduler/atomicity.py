@@ -10,13 +10,13 @@ from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.releases.release import first_release
 from krmfn.survey.groups import Group, disruption_mode
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 
-_TREE = ("1.37",)
 #: Kinds whose templates start in stages, so that several groups are right.
 _STAGED = (
     "jobset.x-k8s.io",
@@ -27,7 +27,12 @@ _STAGED = (
 )
 
 
-@rule("children-start-apart", "warning", "A composite group does not wait for all of its children.", since="1.37")
+@rule(
+    "children-start-apart",
+    "warning",
+    "A composite group does not wait for all of its children.",
+    needs="composite-groups",
+)
 def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """A root that does not wait for all of its children."""
     for composite, children in list_families(census):
@@ -61,7 +66,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
         if len(roots) < 2 or broken or owners[key].ref.group in _STAGED:
             continue
         owner = owners[key]
-        if settings.release != "1.37" and is_selected(owner, settings):
+        if not settings.release.has("composite-groups") and is_selected(owner, settings):
             continue
         names = join([root.name for root in roots.values()])
         message = (
@@ -71,14 +76,14 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
         )
         way = (
             "or put a CompositePodGroup above them"
-            if settings.release == "1.37"
-            else "which release 1.37 can also do as a tree"
+            if settings.release.has("composite-groups")
+            else f"which release {first_release('composite-groups')} can also do as a tree"
         )
         hint = f"Use one group with minCount for all pods, {way}."
         yield Finding(owner, ("spec",), message, hint=hint)
 
 
-@rule("tree-workloads-differ", "warning", "Groups of one tree refer to different Workloads.", since="1.37")
+@rule("tree-workloads-differ", "warning", "Groups of one tree refer to different Workloads.", needs="composite-groups")
 def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]:
     """Groups of one tree refer to different Workloads."""
     for group in list_groups(census):
@@ -90,7 +95,9 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
             yield Finding(group.item, path, message, group.workload, hint=hint)
 
 
-@rule("disruption-mode-overruled", "warning", "A group says single below a group that says all.", since="1.37")
+@rule(
+    "disruption-mode-overruled", "warning", "A group says single below a group that says all.", needs="composite-groups"
+)
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
     """`single` below `all`: the highest `all` wins."""
     for group in list_groups(census):
@@ -104,7 +111,7 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
             yield Finding(group.item, (*group.path, "disruptionMode"), message, hint=hint)
 
 
-@rule("basic-disruption-all", "warning", "Policy basic together with disruptionMode all.", since="1.36")
+@rule("basic-disruption-all", "warning", "Policy basic together with disruptionMode all.", needs="disruption-modes")
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods that start one by one are evicted together."""
     for gang in census.gangs:
@@ -114,7 +121,7 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(gang.group.item, (*gang.group.path, "disruptionMode"), message, hint=hint)
 
 
-@rule("basic-child", "info", "A basic group with several pods is in a gang of groups.", since="1.37")
+@rule("basic-child", "info", "A basic group with several pods is in a gang of groups.", needs="composite-groups")
 def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
     """A basic child with several pods under a gang: the tree waits for one of them."""
     for gang in census.gangs:
@@ -129,7 +136,7 @@ def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(gang.group.item, path, message, hint=hint)
 
 
-@rule("children-differ", "info", "The child groups of a gang have different topology keys.", since="1.37")
+@rule("children-differ", "info", "The child groups of a gang have different topology keys.", needs="composite-groups")
 def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
     """Children of one gang with different topology keys: placement is greedy."""
     for composite, children in list_families(census):

@@ -34,7 +34,12 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(template.item, path, message, name, hint=hint)
 
 
-@rule("tree-priorities-differ", "warning", "A group of a tree has another priority class than its root.", since="1.37")
+@rule(
+    "tree-priorities-differ",
+    "warning",
+    "A group of a tree has another priority class than its root.",
+    needs="composite-groups",
+)
 def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding]:
     """A child group with another priority class than its root."""
     for group in list_groups(census):

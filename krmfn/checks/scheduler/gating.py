@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
-from krmfn.releases.gates import GATES
-from krmfn.survey.groups import disruption_mode
-from krmfn.survey.values import as_list
+from krmfn.releases.gates import list_needed
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -26,7 +24,7 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
     needed = _list_needed(groups, settings)
     if not needed or not groups:
         return
-    spelled = [f"{gate} ({', '.join(GATES[settings.release][gate][1])})" for gate in needed]
+    spelled = [f"{gate} ({', '.join(settings.release.gates[gate].components)})" for gate in needed]
     versions = sorted({group.item.api_version for group in groups})
     message = (
         f"the cluster needs the feature {'gate' if len(spelled) == 1 else 'gates'} {join(spelled)}, and must serve "
@@ -41,7 +39,8 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     """A needed gate that settings or facts say is off."""
     groups = _list_groups(census)
     for gate in _list_needed(groups, settings) if groups else ():
-        off = [name for name in GATES[settings.release][gate][1] if census.facts.gates.get(name, {}).get(gate) is False]
+        components = settings.release.gates[gate].components
+        off = [name for name in components if census.facts.gates.get(name, {}).get(gate) is False]
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
         if off:
@@ -49,7 +48,7 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
                 f"{gate} is off on {join(off)}: {_EFFECTS.get(gate, 'the fields that need it are ignored')}, and "
                 "nothing reports it"
             )
-            hint = f"Switch {gate} on for {', '.join(GATES[settings.release][gate][1])}, or do without what needs it."
+            hint = f"Switch {gate} on for {', '.join(components)}, or do without what needs it."
             yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
@@ -59,8 +58,8 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
-        for gate, (depends, _components) in GATES[settings.release].items():
-            missing = [other for other in depends if gates.get(other) is False]
+        for gate, row in settings.release.gates.items():
+            missing = [other for other in row.needs if gates.get(other) is False]
             if gates.get(gate) is True and missing:
                 message = f"{place} has {gate} on and {join(missing)} off: a component with these gates does not start"
                 hint = f"Switch {join(missing)} on as well."
@@ -95,8 +94,8 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     "constraint-without-preemption",
     "info",
     "On 1.36 a group with a topology key does not preempt.",
-    since="1.36",
-    until="1.36",
+    needs="topology-keys",
+    lacks="topology-preemption",
 )
 def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[Finding]:
     """1.36: groups with a topology key never preempt others."""
@@ -116,23 +115,13 @@ def _list_groups(census: Census) -> list[Group]:
     return list({id(group.item): group for group in groups}.values())
 
 
-def _list_needed(groups: list[Group], settings: Settings) -> list[str]:
-    """The gates that `groups` need, in the table's order."""
-    needed = {"GenericWorkload"}
+def _list_needed(groups: list[Group], settings: Settings) -> tuple[str, ...]:
+    return list_needed(settings.release, _values(groups))
+
+
+def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:
     for group in groups:
-        if group.policy == "gang":
-            needed.add("GangScheduling")
-        if group.topology_key:
-            needed.add("TopologyAwareWorkloadScheduling")
-        if group.composite or group.parent:
-            needed |= {"CompositePodGroup", "TopologyAwareWorkloadScheduling"}
-        if as_list(group.spec.get("resourceClaims")):
-            needed.add("DRAWorkloadResourceClaims")
-        if group.priority_class or disruption_mode(group.spec):
-            needed.add("WorkloadAwarePreemption")
-        if "preemptionPolicy" in group.spec:
-            needed.add("PodGroupPreemptionPolicy")
-    return [gate for gate in GATES[settings.release] if gate in needed]
+        yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": group.spec}
 
 
 _EFFECTS = {

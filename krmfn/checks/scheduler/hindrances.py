@@ -84,7 +84,12 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
             yield path, system
 
 
-@rule("claim-not-in-pods", "error", "A resource claim of a group has no identical entry in the pods.", since="1.36")
+@rule(
+    "claim-not-in-pods",
+    "error",
+    "A resource claim of a group has no identical entry in the pods.",
+    needs="group-claims",
+)
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """A resource claim of the group that a pod template does not name in the same words."""
     for gang in census.gangs:

@@ -58,7 +58,7 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
     "template-missing",
     "error",
     "A group refers to a Workload, or to a template of it, that does not exist.",
-    since="1.36",
+    needs="pod-groups",
 )
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef names a Workload or a template that the input does not hold."""
@@ -68,7 +68,7 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         if not group.workload:
             continue
         workload = census.workloads.get((group.namespace, group.workload))
-        old = settings.release == "1.36"
+        old = settings.release.has("workload-must-exist")
         if workload is not None and (old or group.template in workload.templates):
             continue  # 1.36 looks into the Workload itself, so its answer is the server's
         effect = (
@@ -92,11 +92,9 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
             yield Finding(group.item, (*path, "templateName"), message, group.template, hint=hint)
 
 
-@rule("template-differs", "warning", "A group does not say what its template in the Workload says.", since="1.36")
+@rule("template-differs", "warning", "A group does not say what its template in the Workload says.", needs="pod-groups")
 def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group whose policy, topology or priority is not its template's."""
-    if settings.release == "1.35":
-        return
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     for group in (*groups, *census.composites.values()):
         workload = census.workloads.get((group.namespace, group.workload))

@@ -19,7 +19,7 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
-@rule("topology-host-ports", "error", "Pods that must share a node use the same port of it.", since="1.36")
+@rule("topology-host-ports", "error", "Pods that must share a node use the same port of it.", needs="topology-keys")
 def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
     """All pods of the gang must share a node, and each wants the same port of it."""
     for gang in _gangs(census):
@@ -38,7 +38,7 @@ def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
     "topology-anti-affinity",
     "error",
     "Required anti-affinity keeps the pods of a gang out of the one domain they must share.",
-    since="1.36",
+    needs="topology-keys",
 )
 def find_anti_affinity(census: Census, _: Settings) -> Iterator[Finding]:
     """Members that must be in one domain and must not share it."""
@@ -91,7 +91,9 @@ def find_one_pod_per_node(census: Census, _: Settings) -> Iterator[Finding]:
             )
 
 
-@rule("topology-spread", "warning", "A spread constraint works against the group's topology key.", since="1.36")
+@rule(
+    "topology-spread", "warning", "A spread constraint works against the group's topology key.", needs="topology-keys"
+)
 def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]:
     """Topology spread over the key whose one domain the gang must stay in."""
     for gang in _gangs(census):
@@ -113,7 +115,7 @@ def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]
     "topology-selectors-apart",
     "error",
     "Templates of one gang ask for different domains of the group's topology key.",
-    since="1.36",
+    needs="topology-keys",
 )
 def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Templates that pin different domains of the group's key."""
@@ -132,7 +134,12 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, path, message, hint=hint)
 
 
-@rule("topology-child-key", "warning", "A child group's topology key is its parent's, or a coarser one.", since="1.37")
+@rule(
+    "topology-child-key",
+    "warning",
+    "A child group's topology key is its parent's, or a coarser one.",
+    needs="composite-groups",
+)
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     """A child constrained by the parent's key or by a coarser one."""
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())
@@ -157,7 +164,7 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     "exclusive-topology",
     "warning",
     "Exclusive placement of a JobSet or LeaderWorkerSet works against the group's topology key.",
-    since="1.36",
+    needs="topology-keys",
 )
 def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
     """JobSet's and LeaderWorkerSet's own exclusive placement on the group's key."""
@@ -175,7 +182,7 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
                     yield Finding(owner, path, message, key, hint=hint)
 
 
-@rule("topology-key-unknown", "error", "No node carries the topology key.", since="1.36")
+@rule("topology-key-unknown", "error", "No node carries the topology key.", needs="topology-keys")
 def find_key_unknown(census: Census, _: Settings) -> Iterator[Finding]:
     """A topology key that no node carries."""
     nodes = census.facts.nodes

@@ -19,7 +19,7 @@ MAX_LEVELS = 4
 _PARENT = "parentCompositePodGroupName"
 
 
-@rule("parent-missing", "error", "The parent of a group does not exist.", since="1.37")
+@rule("parent-missing", "error", "The parent of a group does not exist.", needs="composite-groups")
 def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A parent that the input does not hold."""
     names = group_names(census.composites)
@@ -35,7 +35,7 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(group.item, path, message, group.parent, hint=hint)
 
 
-@rule("parent-cycle", "error", "Groups are each other's parents.", since="1.37")
+@rule("parent-cycle", "error", "Groups are each other's parents.", needs="composite-groups")
 def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
     """A composite that is its own ancestor."""
     for composite in list_composites(census):
@@ -48,7 +48,7 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(composite.item, path, message, composite.parent, hint=hint)
 
 
-@rule("tree-too-deep", "error", "More than four composite levels are above a PodGroup.", since="1.37")
+@rule("tree-too-deep", "error", "More than four composite levels are above a PodGroup.", needs="composite-groups")
 def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows."""
     for gang in census.gangs:
@@ -67,7 +67,7 @@ def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
     "min-group-count-above-children",
     "error",
     "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.",
-    since="1.37",
+    needs="composite-groups",
 )
 def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
     """minGroupCount is greater than the number of children."""
@@ -87,7 +87,12 @@ def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator
             yield (note._replace(proposed=len(children)) if children else note).on(composite.item)
 
 
-@rule("min-group-count-above-ready", "error", "Child groups without pods make minGroupCount unreachable.", since="1.37")
+@rule(
+    "min-group-count-above-ready",
+    "error",
+    "Child groups without pods make minGroupCount unreachable.",
+    needs="composite-groups",
+)
 def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Finding]:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
     gangs: dict[int, Gang] = {id(gang.group.item): gang for gang in census.gangs}
@@ -136,7 +141,6 @@ def _is_empty(group: Group, gangs: dict[int, Gang]) -> bool:
     return gang is not None and gang.pods == 0
 
 
-_TREE = ("1.37",)
 _WAITS = (
     "The scheduler starts a tree only from its root. As long as the root, a group on the way, or the quorum of groups "
     "is missing, "

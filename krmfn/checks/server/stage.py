@@ -3,7 +3,7 @@ notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server import Facts, change, hold
@@ -13,6 +13,7 @@ from krmfn.checks.server.verdict import Cause, Verdict, guard
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
+from krmfn.releases.gates import assume_gates
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 _GROUP = "scheduling.k8s.io"
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
-#: On by itself it changes objects that do not mention it, so it is taken as on only where an object does.
-_PREEMPTION_GATE = "PodGroupPreemptionPolicy"
 
 
 def check_items(
@@ -51,18 +50,15 @@ class _Judge:
         self.items = items
         self.settings = settings
         self.update: Any = update
-        self.release: str = settings.release
-        self._gates = {False: _gates(settings, False), True: _gates(settings, True)}
+        self.release = settings.release.name
         self._facts: Facts | None = None
         self._asked_for_class = False
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
-        found = find_kind(group, item.kind, self.release, self._gates[False])
-        if found is None or found.group != _GROUP or self.release < "1.37":
-            return found
-        mentioned = "preemptionPolicy" in item.text
-        return find_kind(group, item.kind, self.release, self._gates[True]) if mentioned else found
+        text = item.text if group == _GROUP else ""
+        gates = assume_gates(self.settings.feature_gates, self.settings.release, text)
+        return find_kind(group, item.kind, self.release, gates)
 
     @property
     def facts(self) -> Facts:
@@ -143,18 +139,6 @@ def _count_keys(value: Any) -> int:
     return count
 
 
-def _gates(settings: Settings, mentioned: bool) -> Mapping[str, bool]:
-    """A gate that the settings do not name is taken as on."""
-    from krmfn.releases.gates import GATES
-
-    given = settings.feature_gates
-    gates = {gate: given.get(gate, True) for gate in GATES.get(settings.release, ())}
-    gates.update(given)
-    if _PREEMPTION_GATE not in given:
-        gates[_PREEMPTION_GATE] = mentioned
-    return gates
-
-
 def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
@@ -165,7 +149,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         found = read_facts(settings.cluster, {(_GROUP, "PriorityClass"): own})
         if found.complete_classes:
             classes = found.priority_classes
-    if settings.release != "1.36":
+    if not settings.release.has("workload-must-exist"):
         return Facts(classes)
     workloads: dict[tuple[str, str], frozenset[str]] = {}
     gangs = set()

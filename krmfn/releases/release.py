@@ -1,0 +1,125 @@
+"""A release of Kubernetes, as `schemas/kubernetes/<release>/release.json` describes it: what it serves, its feature
+gates, and the features that the rest of the code asks for. Code asks for a feature and never compares numbers, so a new
+release is a new folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from krmfn.releases import schemastore
+
+GROUP: Final = "scheduling.k8s.io"
+
+
+class UnknownRelease(LookupError):
+    """No release of that name. The message says which ones there are."""
+
+
+class Gate:
+    """A feature gate of the scheduling API in one release.
+
+    `stage` is alpha, beta or ga; a component with the gate on needs those in `needs` on, too. The gate brings `kinds`,
+    `fields` of scheduling objects (at any depth of their spec) and `features`. One that is `opt_in` changes what
+    happens to objects that do not mention it, so it counts as on only where the settings say so; with it on, the server
+    fills in the fields in `fills`.
+    """
+
+    __slots__ = ("components", "default", "features", "fields", "fills", "kinds", "name", "needs", "opt_in", "stage")
+
+    def __init__(self, name: str, row: Mapping[str, Any]) -> None:
+        self.name = name
+        self.stage: str = row["stage"]
+        self.default: bool = row["default"]
+        self.needs: tuple[str, ...] = tuple(row["needs"])
+        self.components: tuple[str, ...] = tuple(row["components"])
+        self.opt_in: bool = row.get("optIn", False)
+        self.kinds, self.fields, self.fills, self.features = (
+            frozenset(row.get(key, ())) for key in ("kinds", "fields", "fills", "features")
+        )
+
+
+class Release:
+    """What there is to know of a release without its schemas. `str()` gives its name, such as `1.37`.
+
+    `version` is the exact version that the data was read from and recorded on, such as `1.37.0`; `preview` says that it
+    is not released yet. `kinds` gives the served versions of each kind of scheduling.k8s.io, most stable first; `gates`
+    are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
+    of a pod to the name of its group.
+    """
+
+    __slots__ = ("features", "gates", "kinds", "link", "name", "preview", "version")
+
+    def __init__(self, name: str, row: Mapping[str, Any]) -> None:
+        self.name = name
+        self.version: str = row["version"]
+        self.preview: bool = row.get("preview", False)
+        self.kinds: Mapping[str, tuple[str, ...]] = {kind: tuple(versions) for kind, versions in row["kinds"].items()}
+        self.link: tuple[str, str] = (row["link"][0], row["link"][1])
+        self.gates: Mapping[str, Gate] = {gate: Gate(gate, value) for gate, value in row["gates"].items()}
+        #: Feature -> the gate that brings it, "" where none does.
+        self.features: Mapping[str, str] = {
+            **dict.fromkeys(row.get("features", ()), ""),
+            **{feature: gate.name for gate in self.gates.values() for feature in gate.features},
+        }
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"find_release({self.name!r})"
+
+    def has(self, feature: str) -> bool:
+        """Whether the release has the feature, be its gate on or off. tests/releases lists the names."""
+        return feature in self.features
+
+    def api_version(self, kind: str) -> str:
+        """The version in which a kind of scheduling.k8s.io is best written. Raises KeyError where it is not served."""
+        return f"{GROUP}/{self.kinds[kind][0]}"
+
+
+_FOUND: dict[str, Release] = {}
+
+
+def find_release(text: str) -> Release:
+    """The release of a version: `1.37`, `v1.37`, `1.37.2` and `v1.37.1-gke.1000` are all 1.37.
+
+    The object is shared: do not change it. Raises UnknownRelease.
+    """
+    numbers = text.strip().removeprefix("v").split("+")[0].split("-")[0].split(".")
+    name = ".".join(numbers[:2])
+    if name not in _FOUND:
+        if name not in list_releases():
+            raise _refuse(text)
+        _FOUND[name] = Release(name, schemastore.load(f"kubernetes/{name}/release.json"))
+    if len(numbers) > 3 or not "".join(numbers).isdecimal():
+        raise _refuse(text)
+    return _FOUND[name]
+
+
+def _refuse(text: str) -> UnknownRelease:
+    return UnknownRelease(f'"{text}" is not a Kubernetes release that krmfn knows: use {join_releases()}')
+
+
+def list_releases() -> list[str]:
+    """The names of all releases, oldest first: `1.35`."""
+    names = (name for name in os.listdir(os.path.join(schemastore.root(), "kubernetes")) if name[:1].isdigit())
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
+
+
+def newest_release() -> Release:
+    """The newest release that is no preview: the default."""
+    return next(found for name in reversed(list_releases()) if not (found := find_release(name)).preview)
+
+
+def first_release(feature: str) -> Release:
+    """The oldest release that has a feature. Raises StopIteration when none has."""
+    return next(found for name in list_releases() if (found := find_release(name)).has(feature))
+
+
+def join_releases() -> str:
+    """All releases for a sentence: `1.35, 1.36 or 1.37`."""
+    *others, last = list_releases()
+    return f"{', '.join(others)} or {last}" if others else last
