@@ -106,7 +106,7 @@ def _read(manifests: Manifests) -> Iterable[Item]:
     elif isinstance(manifests, Mapping):
         yield Item.new(manifests)
     elif isinstance(manifests, str | os.PathLike):
-        for file in read_paths([os.fspath(manifests)]):
+        for file in read_paths([os.fspath(manifests)]).files:
             yield from Stream.parse(file.data, file.path).items
     else:
         for each in manifests:

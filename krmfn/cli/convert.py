@@ -8,11 +8,10 @@ from typing import Any
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COLOR, PATHS, QUIET, RELEASES, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, is_in_files, print_stream, rewrite
-from krmfn.cli.progress import track
+from krmfn.cli.reading import read
 from krmfn.convert import convert
 from krmfn.pipeline import to_results
 from krmfn.workspace.files import read_paths
-from krmfn.workspace.manifests import load
 
 SUMMARY = "Rewrites groups and links for another Kubernetes release, and says what gets lost on the way."
 ARGUMENTS = PATHS
@@ -30,7 +29,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if not options["to"]:
         raise UsageError(f"--to is missing: krmfn convert --to {RELEASES[-1]} {' '.join(words)}")
     in_files = is_in_files(words, options)
-    manifests = load(track(list(read_paths(words)), "reading", options))
+    manifests = read(read_paths(words), options)
     done = convert(manifests.items, options["to"])
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)

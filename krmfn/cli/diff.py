@@ -8,8 +8,8 @@ from typing import Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, report, report_aside
-from krmfn.cli.options import COMMON, FORMATS, UPDATE, Argument, Option
-from krmfn.krm import Item, Result
+from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, UPDATE, Argument, Option, split_list
+from krmfn.krm import Result
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.results import to_results
@@ -17,7 +17,7 @@ from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.files import GIT
 from krmfn.workspace.manifests import load
-from krmfn.workspace.rendering import State, read_state
+from krmfn.workspace.rendering import read_state
 
 SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
 ARGUMENTS = Argument("OLD NEW", "Two states, each a path, - for stdin, or git:REV[:PATH].", 2, 2)
@@ -31,10 +31,11 @@ OPTIONS = (
     UPDATE,
     Option(
         ("--no-render",),
-        "Read kustomizations as they lie there. Otherwise kustomize renders them, and runs the functions they list.",
+        "Read the files of kustomizations as they are. Otherwise kustomize renders them.",
         False,
         flag=True,
     ),
+    ALLOW_EXEC,
     *COMMON,
 )
 
@@ -42,13 +43,16 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
     paths = [_path(word) for word in words]
-    states = [read_state(word, paths[1 - number] or ".", not options["no_render"]) for number, word in enumerate(words)]
+    allowed = split_list(options["allow_exec"])
+    sides = []
     problems: list[Result] = []
-    sides = [_read(state, options, problems) for state in states]
+    for word, other in zip(words, reversed(paths), strict=True):
+        inputs = read_state(word, other or ".", not options["no_render"], allowed)
+        manifests = load(inputs.files, inputs.left_out)
+        problems += [problem for problem in manifests.problems if problem.severity != "info"]
+        sides.append(complete(manifests.items, load_settings(options, manifests.items))[0])
     settings = load_settings(options, sides[1], as_cluster=True)
     plan = make_plan(sides[0], sides[1], settings, options["update"])
-    for hint in {state.hint for state in states if state.hint}:
-        sys.stderr.write(f"krmfn: {hint}\n")
     report_aside(problems, options)
     if options["output"] in PLAN_FORMATS:
         sys.stdout.write(render_plan(plan, options["output"], color=is_colored(options, sys.stdout)))
@@ -64,11 +68,3 @@ def _path(word: str) -> str:
     if not word.startswith(GIT):
         return "" if word == "-" else word
     return word.removeprefix(GIT).partition(":")[2]
-
-
-def _read(state: State, options: Mapping[str, Any], problems: list[Result]) -> list[Item]:
-    """The objects of a state as they would be applied: with the groups that it holds, else with those it asks for."""
-    manifests = load(state.files)
-    problems += [problem for problem in manifests.problems if problem.severity == "error"]
-    items = manifests.items
-    return complete(items, load_settings(options, items))[0]

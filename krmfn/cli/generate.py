@@ -11,13 +11,13 @@ from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, count_files, is_in_files, print_stream, rewrite
-from krmfn.cli.progress import track
+from krmfn.cli.reading import read
 from krmfn.krm import Item
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.pipeline import Outcome, generate
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.files import read_paths
-from krmfn.workspace.manifests import Manifests, join, load
+from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
     from krmfn.workspace.writing import Change
@@ -38,10 +38,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     in_files = is_in_files(words, options)
     if in_files and options["only_generated"]:
         raise UsageError("--only-generated prints, so it excludes --write and --check")
-    files = list(read_paths(words))
+    inputs = read_paths(words)
     if in_files:
-        files = list(read_paths([*words, *_list_companions(file.path for file in files)]))
-    manifests = load(track(files, "reading", options))
+        inputs = read_paths([*words, *_list_companions(file.path for file in inputs.files)])
+    manifests = read(inputs, options)
     settings = load_settings(options, manifests.items)
     outcome = generate(manifests.items, settings)
     results = [*manifests.problems, *outcome.results]

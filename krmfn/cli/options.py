@@ -68,6 +68,16 @@ UPDATE = Option(
     "apply",
     ("apply", "server-side-apply", "replace"),
 )
+ALLOW_EXEC = Option(
+    ("--allow-exec",),
+    "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
+    metavar="PROGRAM,...",
+)
 FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
 
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
+
+
+def split_list(text: str | None) -> list[str]:
+    """The words of an option that takes several, separated by commas."""
+    return [word for word in (text or "").split(",") if word]

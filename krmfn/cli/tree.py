@@ -9,12 +9,11 @@ from typing import Any
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option
-from krmfn.cli.progress import track
+from krmfn.cli.reading import read
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, render_trees
 from krmfn.survey.forest import grow, list_loose
 from krmfn.workspace.files import read_paths
-from krmfn.workspace.manifests import load
 
 SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
 ARGUMENTS = PATHS
@@ -27,7 +26,7 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Generates in memory, unless told not to, and draws what is there then."""
-    manifests = load(track(list(read_paths(words)), "reading", options))
+    manifests = read(read_paths(words), options)
     settings = load_settings(options, manifests.items)
     items = manifests.items
     results = list(manifests.problems)

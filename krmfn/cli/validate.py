@@ -9,9 +9,9 @@ from typing import Any
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
-from krmfn.cli.progress import track
+from krmfn.cli.reading import read
 from krmfn.workspace.files import GIT, read_paths, read_revision
-from krmfn.workspace.manifests import Manifests, load
+from krmfn.workspace.manifests import Manifests
 
 SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
 ARGUMENTS = PATHS
@@ -29,10 +29,10 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
-    new = load(track(list(read_paths(words)), "reading", options))
+    new = read(read_paths(words), options)
     settings = load_settings(options, new.items, as_cluster=True)
     fail_on = options["fail_on"] or settings.fail_on
-    old = _load_old(options["against"], words) if options["against"] else None
+    old = _load_old(options["against"], words, options) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
     from krmfn.pipeline import find_all, to_results
 
@@ -49,9 +49,9 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
 
 
-def _load_old(against: str, words: Sequence[str]) -> Manifests:
+def _load_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Manifests:
     if not against.startswith(GIT):
-        return load(read_paths([against]))
+        return read(read_paths([against]), options)
     if words == ["-"] and ":" not in against.removeprefix(GIT):
         raise UsageError(f"--against {against}: say which path of the revision, {against}:PATH, when stdin is checked")
-    return load(read_revision(against, words))
+    return read(read_revision(against, words), options)

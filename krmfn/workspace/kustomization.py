@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
-from krmfn.workspace.files import InputMissing
+from krmfn.workspace.trees import InputMissing
 
 #: The names that kustomize looks for, in its order.
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Rule
-from krmfn.workspace.files import ManifestFile
+from krmfn.workspace.trees import LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -54,13 +54,13 @@ class Manifests(NamedTuple):
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def load(files: Iterable[ManifestFile]) -> Manifests:
-    """Read all files; one that cannot be read does not hide the others.
+def load(files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = ()) -> Manifests:
+    """Read all files; one that cannot be read does not hide the others. What was `left_out` is told among the problems.
 
     Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
     """
     read: list[Manifest] = []
-    problems: list[Result] = []
+    problems = [_tell(left) for left in left_out]
     for path, data in files:
         try:
             stream = Stream.parse(data, path)
@@ -75,6 +75,16 @@ def load(files: Iterable[ManifestFile]) -> Manifests:
             place = FileRef(path, skipped.index, skipped.line, 1)
             problems.append(Result(skipped.message, "info", file=place, tags={"rule": "skipped", "stage": "gitops"}))
     return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+
+
+def _tell(left: LeftOut) -> Result:
+    if left.severe:
+        return Result(f"the file {left.reason}", "error", file=FileRef(left.path), tags=_tags("unreadable", "server"))
+    return Result(f"not read: it {left.reason}", "info", file=FileRef(left.path), tags=_tags("skipped", "gitops"))
+
+
+def _tags(rule: str, stage: str) -> dict[str, str]:
+    return {"rule": rule, "stage": stage}
 
 
 def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:

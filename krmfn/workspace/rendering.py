@@ -1,86 +1,125 @@
-"""Kustomizations as kustomize renders them, of the work tree or of a revision. Knows kustomize and git, no manifest.
+"""Kustomizations as kustomize renders them, of the work tree or of a revision.
 
-kustomize is asked to run functions, because the groups that they generate are what a plan is about; so it runs what the
-kustomizations list. Whoever does not trust a revision turns rendering off.
+kustomize works on a copy (`staging`), with an environment in which it finds no program and no network. The one function
+that runs is this program itself, unless others were allowed by name.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
+import shlex
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 from krmfn.krm.records import NamedTuple
-from krmfn.workspace.files import GIT, InputMissing, ManifestFile, read_paths, read_revision
-from krmfn.workspace.kustomization import find_kustomization
+from krmfn.workspace.files import GIT, Inputs, open_tree, read_paths, read_revision
+from krmfn.workspace.overlays import NotRendered, find_overlay
+from krmfn.workspace.processes import Failed, find_program, run
+from krmfn.workspace.staging import Stage
+from krmfn.workspace.trees import InputMissing, ManifestFile, Tree
 
-FLAGS = ("--enable-alpha-plugins", "--enable-exec")
-
-
-class State(NamedTuple):
-    """The files of one state. `rendered` says that they are kustomize's output; `hint` why they are not."""
-
-    files: tuple[ManifestFile, ...]
-    rendered: bool
-    hint: str = ""
+#: Nobody answers there: what kustomize would fetch fails at once.
+_NOWHERE = "http://127.0.0.1:9"
+_PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
+_INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 
 
-def read_state(argument: str, default: str, render: bool) -> State:
+class Rendered(NamedTuple):
+    """What kustomize printed, with annotations that say where each object comes from.
+
+    `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
+    """
+
+    data: bytes
+    copied: frozenset[str]
+    configurations: tuple[dict[str, Any], ...]
+
+
+def read_state(argument: str, default: str, renders: bool, allowed: Sequence[str] = ()) -> Inputs:
     """The manifests that `argument` names: a path, `-`, or `git:REV[:PATH]` where PATH defaults to `default`.
 
-    A folder with a kustomization is rendered, if `render` allows it and kustomize is on the PATH. Raises InputMissing.
+    A folder with a kustomization is rendered if `renders` allows it. Raises InputMissing.
     """
-    if not argument.startswith(GIT):
-        has_one = os.path.isdir(argument) and find_kustomization(argument)
-        if has_one and render and shutil.which("kustomize"):
-            return State((_build(argument, argument),), True)
-        return State(tuple(read_paths([argument])), False, _hint(argument, render) if has_one else "")
-    revision, _, path = argument.removeprefix(GIT).partition(":")
-    path = path or default
-    if render and shutil.which("kustomize"):
-        with tempfile.TemporaryDirectory(prefix="krmfn-") as folder:
-            place = _extract(argument, revision, path, folder)
-            if place and find_kustomization(place):
-                return State((_build(place, f"{argument}: {path}"),), True)
-    return State(tuple(read_revision(f"{GIT}{revision}", [path])), False, _hint(path, render))
-
-
-def _hint(folder: str, render: bool) -> str:
-    if not render or shutil.which("kustomize"):
-        return ""
-    return f"{folder} is read as it lies there, because kustomize is not on the PATH to render it"
-
-
-def _build(folder: str, name: str) -> ManifestFile:
-    # "-" as path: lines of rendered text are no place that anybody could edit.
-    return ManifestFile("-", _run(["kustomize", "build", *FLAGS, folder], f"{name}: kustomize build"))
-
-
-def _extract(argument: str, revision: str, path: str, folder: str) -> str | None:
-    """The repository of `path` at `revision`, below `folder`: where `path` lies in it, None when it is not there."""
-    start = path
-    while start and not os.path.isdir(start):
-        start = os.path.dirname(start)
-    top = _run(["git", "-C", start or ".", "rev-parse", "--show-toplevel"], argument).decode().strip()
-    archive = os.path.join(folder, "archive.tar")
-    # As one commit: bases and components lie anywhere in the repository, not only below the path.
-    _run(["git", "-C", top, "archive", "--output", archive, revision], argument)
-    tree = os.path.join(folder, "tree")
-    os.mkdir(tree)
-    _run(["tar", "-xf", archive, "-C", tree], argument)
-    place = os.path.join(tree, os.path.relpath(os.path.realpath(path), os.path.realpath(top)))
-    return place if os.path.isdir(place) else None
-
-
-def _run(command: Iterable[str], what: str) -> bytes:
-    words = list(command)
+    if argument == "-" or not renders:
+        return read_revision(argument, [default]) if argument.startswith(GIT) else read_paths([argument])
+    tree, path = open_tree(argument, default)
     try:
-        done = subprocess.run(words, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise InputMissing(f"{what}: {words[0]} is not on the PATH") from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise InputMissing(f"{what}: {lines[-1] if lines else f'exit status {done.returncode}'}")
-    return done.stdout
+        if tree.kind(path) == "folder" and find_overlay(tree, path):
+            # "-" as path: lines of rendered text are not a place that anybody could edit.
+            return Inputs((ManifestFile("-", render(tree, path, allowed).data),), ())
+    except NotRendered as reason:
+        raise InputMissing(f"{argument}: {path} {reason}. {reason.hint}".rstrip()) from None
+    return read_paths([argument]) if not argument.startswith(GIT) else read_revision(argument, [default])
+
+
+def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
+    """The kustomization in a folder of a tree. `allowed` are the programs, besides krmfn, that it may run.
+
+    Raises NotRendered.
+    """
+    kustomize = find_program("kustomize")
+    if not kustomize:
+        raise NotRendered("kustomize is not on the PATH", _INSTALL)
+    programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
+    with tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
+        root = os.path.realpath(temporary)
+        return _render(tree, folder, kustomize, programs, root, top=True)
+
+
+def _render(
+    tree: Tree, folder: str, kustomize: str, programs: dict[str, str], root: str, *, top: bool, plain: bool = False
+) -> Rendered:
+    place = tempfile.mkdtemp(dir=root)
+    copied: set[str] = set()
+
+    def render_plainly(path: str) -> bytes:
+        inner = _render(tree, path, kustomize, {}, root, top=False, plain=True)
+        copied.update(inner.copied)
+        return inner.data
+
+    stage = Stage(tree, place, _write_program(root), {} if plain else programs, render_plainly)
+    try:
+        built = stage.add(folder, top=top)
+        if plain and stage.runs:
+            raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
+        flags = _PLUGINS if stage.runs else ()
+        environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
+        data, _ = run([kustomize, "build", *flags, built], environment, place)
+    except Failed as failure:
+        raise NotRendered(f"kustomize build fails: {_tell(failure, place)}") from None
+    except OSError as error:
+        raise NotRendered(f"cannot be copied: {error.strerror}") from None
+    return Rendered(data, frozenset(stage.copied | copied), tuple(stage.configurations))
+
+
+def _write_program(root: str) -> str:
+    """A program that is this krmfn, run by this Python, wherever kustomize starts it. It never fails: what it would
+    refuse is found again by whoever checks its output."""
+    path = os.path.join(root, "krmfn")
+    if not os.path.exists(path):
+        import krmfn
+
+        home = os.path.dirname(os.path.dirname(os.path.abspath(krmfn.__file__)))
+        code = f"import sys; sys.path.insert(0, {home!r}); from krmfn.function import main; sys.exit(3 * (main() == 3))"
+        # -I: neither PYTHONPATH nor the working directory decides what is imported.
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -c {shlex.quote(code)}\n")
+        os.chmod(path, 0o700)
+    return path
+
+
+def _spell_environment(root: str) -> dict[str, str]:
+    """No program on the PATH (git, docker, helm), no home folder with plugins, no way into the network."""
+    empty = os.path.join(root, "empty")
+    os.makedirs(empty, exist_ok=True)
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), _NOWHERE)
+    homes = dict.fromkeys(("PATH", "HOME", "XDG_CONFIG_HOME", "KUSTOMIZE_PLUGIN_HOME", "TMPDIR"), empty)
+    return {**homes, **proxies, "LC_ALL": "C.UTF-8"}
+
+
+def _tell(failure: Failed, place: str) -> str:
+    """What kustomize said, with the names of the user's files."""
+    lines = [line for line in failure.lines if line.startswith("Error:")] or failure.lines[-1:] or [str(failure)]
+    return lines[0].removeprefix("Error: ").replace(place + os.sep, "/").replace(place, "/")

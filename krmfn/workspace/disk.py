@@ -1,0 +1,158 @@
+"""The disk: the one module that opens files of the user.
+
+Reading never leaves the boundary through a link and never waits for a pipe or a device. Writing replaces files whole:
+whoever looks, at any moment, sees the old text or the new one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from krmfn.workspace.trees import MOST_BYTES, Entry, InputMissing, LeftOut, Tree
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
+#: What shells make of `<(command)`, and the names of this process's own streams.
+_STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
+
+def find_here() -> str:
+    """The working directory without links. Raises InputMissing when somebody has deleted it."""
+    try:
+        return os.path.realpath(os.getcwd())
+    except FileNotFoundError:
+        raise InputMissing("the working directory was deleted; change to another one") from None
+
+
+def find_top(folder: str) -> str:
+    """The nearest folder, `folder` or above it, that holds `.git`; empty when there is none. Without links."""
+    here = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(here, ".git")):
+        above = os.path.dirname(here)
+        if above == here:
+            return ""
+        here = above
+    return here
+
+
+class Disk(Tree):
+    """The work tree around a path that the user named.
+
+    Links may not leave the boundary: the repository; outside of one the working directory, or else the folder itself.
+    """
+
+    def __init__(self, start: str) -> None:
+        """`start` is a file or folder, there or not."""
+        super().__init__()
+        self.here = here = find_here()
+        folder = os.sep
+        for part in os.path.normpath(os.path.join(here, start)).split(os.sep)[1:]:
+            below = os.path.join(folder, part)
+            # A link that the user's system has is followed; one that a repository has brought decides nothing.
+            if not os.path.isdir(below) or (os.path.islink(below) and (is_below(folder, here) or find_top(folder))):
+                break
+            folder = os.path.realpath(below)
+        self.repository = find_top(folder)
+        self.boundary = self.repository or (here if is_below(folder, here) else folder)
+
+    def resolve(self, path: str) -> str:
+        """The path without links."""
+        real = os.path.realpath(path)
+        if not is_below(real, self.boundary):
+            named = os.path.normpath(os.path.join(self.here, path))
+            if is_below(named, self.boundary):
+                raise LeftOut(path, f"is a link that leaves {self.boundary}")
+            # Without a repository there is no more to keep to than that no link leads away.
+            if self.repository or real != named:
+                raise LeftOut(path, f"is outside of {self.boundary}")
+        if not os.path.lexists(real):
+            raise FileNotFoundError(path)
+        return real
+
+    def kind(self, path: str) -> str:
+        """What a path leads to."""
+        try:
+            mode = os.lstat(self.resolve(path)).st_mode
+        except (LeftOut, OSError, ValueError):
+            return ""
+        return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        """What is in a folder."""
+        try:
+            with os.scandir(self.resolve(folder)) as found:
+                for entry in found:
+                    yield Entry(entry.name, _spell_kind(entry))
+        except (LeftOut, FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self.left_out.append(LeftOut(folder, f"cannot be read: {error.strerror}", severe=True))
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes."""
+        try:
+            real = self.resolve(path)
+            # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.
+            number = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            raise
+        except ValueError:  # a zero byte in the name
+            raise FileNotFoundError(path) from None
+        except OSError as error:
+            raise LeftOut(path, f"cannot be read: {error.strerror}", severe=True) from None
+        try:
+            status = os.fstat(number)
+            if not stat.S_ISREG(status.st_mode):
+                raise LeftOut(path, f"is {_KINDS.get(stat.S_IFMT(status.st_mode), 'not a file')}")
+            if status.st_size > MOST_BYTES:
+                raise LeftOut(path, "is larger than 1 GiB", severe=True)
+            with open(number, "rb", closefd=False) as stream:
+                return stream.read()
+        except OSError as error:
+            raise LeftOut(path, f"cannot be read: {error.strerror}", severe=True) from None
+        finally:
+            os.close(number)
+
+
+def read_stream(path: str) -> bytes | None:
+    """The bytes of a stream that this process was given, as in `<(kustomize build)`; None for any other path."""
+    if not path.startswith(_STREAMS):
+        return None
+    try:
+        with open(path, "rb") as stream:
+            if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty():
+                raise InputMissing(f"{path} is a device, not a stream of manifests")
+            return stream.read()
+    except OSError as error:
+        raise InputMissing(f"{path}: {error.strerror}") from None
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is a folder or lies in it. Looks at the names only."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def list_names(folder: str) -> Iterable[str]:
+    """The names in a folder, sorted; none where it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return ()
+
+
+def _spell_kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    if entry.is_file(follow_symlinks=False):
+        return "file"
+    mode = entry.stat(follow_symlinks=False).st_mode
+    return _KINDS.get(stat.S_IFMT(mode), "not a file")

@@ -1,0 +1,213 @@
+"""git: the one gate to it. Files of a revision are read from the objects; nothing is checked out, fetched or run.
+
+A repository can bring configuration, attributes, hooks and bare repositories in its folders, all of which make git
+run programs. So git starts at the top of the work tree that was found from outside, does only what reads objects
+(rev-parse, ls-tree, cat-file), and is told on its command line that nothing else is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from krmfn.workspace.disk import find_here, find_top, is_below
+from krmfn.workspace.processes import Failed, run, start
+from krmfn.workspace.trees import GIT, MOST_BYTES, Entry, InputMissing, LeftOut, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_SETTINGS = {
+    "safe.bareRepository": "explicit",
+    "protocol.allow": "never",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "core.pager": "cat",
+    "core.sshCommand": "false",
+}
+_ENVIRONMENT = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+#: What a caller's environment may say: where its own configuration is, which names the folders that it trusts.
+_KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
+_LINK, _MODULE = "120000", "160000"
+_MOST_LINKS = 40
+
+
+class Revision(Tree):
+    """The files of a repository at a revision. Paths mean what they mean in the work tree."""
+
+    def __init__(self, argument: str, revision: str, path: str) -> None:
+        """The repository that `path` lies in, or lay in. `argument` is what messages call the revision.
+
+        Raises InputMissing when git, the repository or the revision is missing.
+        """
+        super().__init__()
+        self.argument = argument
+        self.where = f" in {GIT}{revision}"
+        self._here = find_here()
+        folder = os.path.join(self._here, path)
+        while not os.path.isdir(folder):
+            folder = os.path.dirname(folder)
+        self.repository = self.boundary = find_top(folder)
+        if not self.repository:
+            raise InputMissing(f"{argument}: {path} is not in a git repository")
+        self._tree = self._find_tree(revision)
+        self._files: dict[str, tuple[str, str]] = {}  # path from the top -> mode, object
+        self._folders: dict[str, list[Entry]] = {"": []}
+        self._list()
+        self._reader: Popen[bytes] | None = None
+
+    def close(self) -> None:
+        """Ends the process that reads objects."""
+        if self._reader is not None:
+            self._reader.communicate()
+            self._reader = None
+
+    def kind(self, path: str) -> str:
+        """What a path leads to."""
+        try:
+            place = self._follow(self._locate(path))
+        except (LeftOut, FileNotFoundError):
+            return ""
+        return "folder" if place in self._folders else "file" if self._files[place][0] != _MODULE else ""
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        """What is in a folder."""
+        try:
+            yield from self._folders.get(self._follow(self._locate(folder)), ())
+        except (LeftOut, FileNotFoundError):
+            return
+
+    def resolve(self, path: str) -> str:
+        """The path without links."""
+        return self._spell(self._follow(self._locate(path)))
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes."""
+        place = self._follow(self._locate(path))
+        mode, name = self._files.get(place, ("", ""))
+        if not mode:
+            raise LeftOut(path, "is a folder")
+        if mode == _MODULE:
+            raise LeftOut(path, "is a submodule")
+        return self._read_object(path, name)
+
+    def _find_tree(self, revision: str) -> str:
+        if not revision:
+            raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
+        try:
+            out, _ = run(
+                self._command("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}"), self._environment()
+            )
+        except Failed as failure:
+            if failure.lines and "Needed a single revision" not in failure.lines[-1]:
+                reason = failure.lines[0].removeprefix("fatal: ")
+            else:
+                reason = "no such revision in this clone; fetch it first (a CI job often has the newest commit only)"
+            raise InputMissing(f"{self.argument}: {reason}") from None
+        except ValueError:  # a zero byte
+            raise InputMissing(f"{self.argument}: no such revision") from None
+        return out.decode().strip()
+
+    def _list(self) -> None:
+        try:
+            out, _ = run(self._command("ls-tree", "-r", "-t", "-z", "--full-tree", self._tree), self._environment())
+        except Failed as failure:
+            raise InputMissing(f"{self.argument}: git cannot list the files: {failure}") from None
+        for line in out.decode("utf-8", "surrogateescape").split("\0"):
+            head, _, path = line.partition("\t")
+            if not path:
+                continue
+            mode, kind, name = head.split()
+            folder, _, base = path.rpartition("/")
+            if kind == "tree":
+                self._folders[path] = []
+                shown = "folder"
+            else:
+                self._files[path] = (mode, name)
+                shown = "link" if mode == _LINK else "a submodule" if mode == _MODULE else "file"
+            self._folders[folder].append(Entry(base, shown))
+
+    def _locate(self, path: str) -> str:
+        """The path from the top of the repository, empty for the top. Raises LeftOut outside of it."""
+        whole = os.path.normpath(os.path.join(self._here, path))
+        if not is_below(whole, self.repository):
+            start = whole
+            while not os.path.lexists(start):
+                start = os.path.dirname(start)
+            whole = os.path.normpath(os.path.realpath(start) + whole[len(start) :])
+        if not is_below(whole, self.repository):
+            raise LeftOut(path, f"is outside of the repository {self.repository}")
+        place = os.path.relpath(whole, self.repository).replace(os.sep, "/")
+        return "" if place == "." else place
+
+    def _spell(self, place: str) -> str:
+        return os.path.relpath(os.path.join(self.repository, place), self._here).replace(os.sep, "/")
+
+    def _follow(self, place: str) -> str:
+        """The place without links. Raises LeftOut where one leaves the repository, FileNotFoundError at a dead end."""
+        for _ in range(_MOST_LINKS):
+            if place in self._folders:
+                return place
+            link = place
+            while link and link not in self._files:
+                link = link.rpartition("/")[0]
+            if link == place and self._files[link][0] != _LINK:
+                return place
+            if not link or self._files[link][0] != _LINK:
+                raise FileNotFoundError(place)
+            target = self._read_object(link, self._files[link][1]).decode("utf-8", "surrogateescape")
+            place = os.path.normpath(os.path.join(os.path.dirname(link), target) + place[len(link) :])
+            if target.startswith("/") or place.startswith("../") or place == "..":
+                raise LeftOut(link, f"is a link that leaves {self.repository}")
+            place = "" if place == "." else place
+        raise LeftOut(place, "is a link to itself")
+
+    def _read_object(self, path: str, name: str) -> bytes:
+        if self._reader is None:
+            self._reader = start(self._command("cat-file", "--batch"), self._environment())
+        asked, answers = self._reader.stdin, self._reader.stdout
+        assert asked is not None
+        assert answers is not None
+        try:
+            asked.write(f"{name}\n".encode())
+            asked.flush()
+            head = answers.readline().split()
+            if len(head) != 3 or head[1] != b"blob":
+                raise BrokenPipeError
+            size = int(head[2])
+            if size > MOST_BYTES:
+                raise LeftOut(path, "is larger than 1 GiB", severe=True)
+            return answers.read(size + 1)[:-1]
+        except BrokenPipeError:
+            self._stop()
+            reason = f"is not in this clone, which holds a part of {self.argument} only; git fetch the rest first"
+            raise LeftOut(path, reason, severe=True) from None
+        except LeftOut:
+            self._stop()
+            raise
+
+    def _stop(self) -> None:
+        """The next object is asked of a new process: this one has ended, or is in the middle of an answer."""
+        if self._reader is not None:
+            self._reader.kill()
+            self._reader.communicate()
+            self._reader = None
+
+    def _command(self, *words: str) -> list[str]:
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        return ["git", "--no-pager", *settings, "-C", self.repository, *words]
+
+    def _environment(self) -> dict[str, str]:
+        """The caller's, without what would point git to another repository."""
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
+        return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.repository)}

@@ -1,0 +1,184 @@
+"""Kustomizations as the files say: which there are, what each uses, and which functions it would have kustomize run.
+
+Reads, and renders nothing. What is decided here (whether a function is ours, what leaves the machine) decides what
+`staging` lets kustomize see.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.krm import Item, Stream, Unreadable
+from krmfn.krm.records import NamedTuple
+from krmfn.workspace.trees import LeftOut, Tree
+
+#: The names that kustomize looks for, in its order.
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+#: Lists of files and folders that become objects, and of those that become functions.
+USES = ("resources", "bases", "components")
+PLUGINS = ("generators", "transformers", "validators")
+CONFIG_KIND = "GangScheduling"
+CONFIG_GROUP = "krmfn.dev"
+#: Where kustomize finds what to run for an object of PLUGINS.
+_MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
+_HELM = ("helmCharts", "helmChartInflationGenerator")
+
+
+class NotRendered(Exception):
+    """A kustomization that is not rendered. The message says why, and `hint` what to do about it."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        """`reason` follows the name of the kustomization."""
+        super().__init__(reason)
+        self.hint = hint
+
+
+class Overlay(NamedTuple):
+    """A kustomization. `folder` and `path` (its file) are spelled as the tree spells them."""
+
+    folder: str
+    path: str
+    value: Mapping[str, Any]
+
+    @property
+    def is_component(self) -> bool:
+        """Whether it is a part for others, which cannot be rendered alone."""
+        return self.value.get("kind") == "Component"
+
+
+class Function(NamedTuple):
+    """What kustomize would run for an object. `ours` is krmfn, `program` a path or name, `image` a container's."""
+
+    ours: bool
+    program: str = ""
+    image: str = ""
+
+
+def find_overlay(tree: Tree, folder: str) -> Overlay | None:
+    """The kustomization in a folder, None when there is none. Raises NotRendered when it cannot be read."""
+    found = [path for path in (posixpath.join(folder, name) for name in NAMES) if tree.kind(path) == "file"]
+    if not found:
+        return None
+    if len(found) > 1:
+        names = " and ".join(path.rpartition("/")[2] for path in found)
+        raise NotRendered(f"holds {names}, and kustomize accepts only one of them")
+    path = posixpath.normpath(found[0])
+    try:
+        return Overlay(posixpath.normpath(folder), path, Item.parse(tree.read(path), path).value)
+    except Unreadable as error:
+        raise NotRendered(f"cannot be read: {error.message} (line {error.line})") from None
+    except (LeftOut, FileNotFoundError) as error:
+        raise NotRendered(f"cannot be read: {error}") from None
+
+
+def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
+    """The texts in a list of a kustomization."""
+    listed = value.get(field)
+    return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+
+
+def list_uses(tree: Tree, overlay: Overlay) -> Iterator[str]:
+    """The folders that a kustomization builds on, without links; those that are not there are left out."""
+    for field in (*USES, *PLUGINS):
+        for entry in list_entries(overlay.value, field):
+            if is_path(entry):
+                path = posixpath.normpath(posixpath.join(overlay.folder, entry))
+                if tree.kind(path) == "folder":
+                    yield tree.resolve(path)
+
+
+def is_path(entry: str) -> bool:
+    """Whether an entry can be a path at all: not a text of several lines, and nothing with a scheme."""
+    return bool(entry) and "\n" not in entry and "\0" not in entry and "://" not in entry and len(entry) < 4096
+
+
+def is_remote(entry: str) -> bool:
+    """Whether kustomize would fetch an entry that is no path in the tree."""
+    host = entry.partition("/")[0]
+    return "\n" not in entry and (
+        "://" in entry
+        or "?ref=" in entry
+        or "git::" in entry
+        or "@" in host
+        or ("." in host.strip(".") and "/" in entry)
+    )
+
+
+def needs_helm(value: Mapping[str, Any]) -> bool:
+    """Whether a kustomization, or a generator, inflates Helm charts."""
+    return any(field in value for field in _HELM) or value.get("kind") == "HelmChartInflationGenerator"
+
+
+def read_function(value: Mapping[str, Any]) -> Function | None:
+    """What kustomize would run for an object in one of PLUGINS, None for what is built into it.
+
+    Raises NotRendered for a declaration that cannot be understood.
+    """
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    annotations = metadata.get("annotations")
+    declared = [metadata["configFn"]] if "configFn" in metadata else []
+    if isinstance(annotations, dict):
+        declared += [annotations[mark] for mark in _MARKS if mark in annotations]
+    if not declared:
+        return None
+    if str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP and value.get("kind") == CONFIG_KIND:
+        return Function(True)
+    if len(declared) > 1:
+        raise NotRendered("declares its function twice")
+    return _read_declaration(declared[0])
+
+
+def _read_declaration(declared: object) -> Function:
+    if isinstance(declared, str):
+        try:
+            declared = Item.parse(declared.encode()).value
+        except Unreadable:
+            declared = None
+    if isinstance(declared, dict):
+        runs, holds = declared.get("exec"), declared.get("container")
+        if isinstance(runs, dict) and isinstance(runs.get("path"), str) and not holds:
+            return Function(os.path.basename(runs["path"]) == "krmfn", program=runs["path"])
+        if isinstance(holds, dict) and isinstance(holds.get("image"), str) and not runs:
+            image: str = holds["image"]
+            name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+            return Function(name == "krmfn", image=image)
+    raise NotRendered("declares a function in a way that krmfn does not understand")
+
+
+def without_function(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The object without anything that makes kustomize run a program for it."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return dict(value)
+    metadata = {key: each for key, each in metadata.items() if key != "configFn"}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict):
+        metadata["annotations"] = {key: each for key, each in annotations.items() if key not in _MARKS}
+    return {**value, "metadata": metadata}
+
+
+def with_program(value: Mapping[str, Any], program: str) -> dict[str, Any]:
+    """The object, for which kustomize runs `program` and nothing else."""
+    import json
+
+    plain = without_function(value)
+    metadata = plain["metadata"]
+    annotations = metadata.get("annotations")
+    declared = {_MARKS[0]: json.dumps({"exec": {"path": program}})}
+    return {**plain, "metadata": {**metadata, "annotations": {**(annotations or {}), **declared}}}
+
+
+def read_objects(data: bytes, path: str) -> list[dict[str, Any]]:
+    """The objects of a text in one of PLUGINS, as plain values. Raises NotRendered."""
+    try:
+        stream = Stream.parse(data, path)
+        if stream.skipped:
+            raise NotRendered(f"lists {path}, which is a template")
+        return [dict(item.value) for item in stream.items]
+    except Unreadable as error:
+        raise NotRendered(f"lists {path}, which cannot be read: {error.message}") from None

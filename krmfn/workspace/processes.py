@@ -1,0 +1,58 @@
+"""Other programs: the one module that starts them. Two are started, git and kustomize."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from krmfn.workspace.trees import InputMissing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+
+class Failed(Exception):
+    """A program ended with another status than 0. `lines` is what it said, without empty lines."""
+
+    def __init__(self, status: int, lines: Sequence[str]) -> None:
+        """The message is the last line."""
+        super().__init__(lines[-1] if lines else f"exit status {status}")
+        self.status = status
+        self.lines = lines
+
+
+def run(words: Sequence[str], environment: Mapping[str, str], folder: str | None = None) -> tuple[bytes, list[str]]:
+    """Run a program to its end, with nothing on stdin: its output, and the lines of its stderr.
+
+    Raises Failed, and InputMissing when there is no such program.
+    """
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        raise InputMissing(f"{words[0]} is not on the PATH") from None
+    except OSError as error:
+        raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
+    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    if done.returncode:
+        raise Failed(done.returncode, lines)
+    return done.stdout, lines
+
+
+def start(words: Sequence[str], environment: Mapping[str, str], folder: str | None = None) -> Popen[bytes]:
+    """Start a program to talk to: bytes on its stdin and stdout, and its stderr nowhere."""
+    import subprocess
+
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+
+
+def find_program(name: str) -> str:
+    """The path of a program on the PATH, empty when there is none."""
+    import shutil
+
+    return os.path.abspath(found) if (found := shutil.which(name)) else ""

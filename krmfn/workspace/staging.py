@@ -1,0 +1,243 @@
+"""A copy of what a kustomization builds from, in which kustomize can be let loose on files that nobody has reviewed.
+
+kustomize reads the copy alone. Every kustomization and every function's configuration in it was written here, as JSON
+from the values that were checked, so kustomize cannot read them in another way than we did. A function of ours is
+replaced by a program of ours, whatever the file says; others have to be allowed by name; nothing is fetched. Only files
+that a kustomization names are copied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from krmfn.workspace.disk import find_here, is_below
+from krmfn.workspace.overlays import (
+    NAMES,
+    PLUGINS,
+    USES,
+    NotRendered,
+    Overlay,
+    find_overlay,
+    is_path,
+    is_remote,
+    list_entries,
+    needs_helm,
+    read_function,
+    read_objects,
+    with_program,
+)
+from krmfn.workspace.trees import LeftOut, Tree
+
+#: Deeper than any real repository; kustomize itself would run until the stack ends.
+_DEEPEST = 64
+_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+class Stage:
+    """The copy below `root`, an empty folder. After `add`, `configurations` are ours, by the name of their copy."""
+
+    def __init__(
+        self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], render: Callable[[str], bytes]
+    ) -> None:
+        """`ours` is the program that stands for krmfn. `allowed` maps the real paths of programs that may be run to
+        themselves. `render` renders a folder of the tree without anything being run, for lists of functions that are
+        kustomizations themselves."""
+        self.tree = tree
+        self.runs = False
+        self.runs_others = False
+        self.copied: set[str] = set()
+        self.configurations: list[dict[str, Any]] = []
+        self._root = root
+        self._ours = ours
+        self._allowed = allowed
+        self._render = render
+        self._here = find_here()
+        self._written: set[str] = set()
+        self._done: set[str] = set()
+        self._number = 0
+
+    def place(self, path: str) -> str:
+        """Where a path of the tree is in the copy."""
+        return os.path.join(self._root, os.path.normpath(os.path.join(self._here, path)).lstrip(os.sep))
+
+    def add(self, folder: str, *, top: bool = False, depth: int = 0) -> str:
+        """Copies the kustomization in `folder` and everything that it builds on; its folder in the copy.
+
+        With `top` its output says where each object comes from. Raises NotRendered.
+        """
+        try:
+            real = self.tree.resolve(folder)
+        except LeftOut as left:
+            raise NotRendered(f"uses {left}") from None
+        except FileNotFoundError:
+            raise NotRendered(f"uses {folder}, which does not exist") from None
+        place = self.place(real)
+        if real in self._done:
+            return place
+        self._done.add(real)
+        overlay = find_overlay(self.tree, real)
+        if overlay is None:
+            raise NotRendered(f"uses {folder}, a folder without a kustomization.yaml")
+        if depth > _DEEPEST:
+            raise NotRendered(f"builds on more than {_DEEPEST} kustomizations on top of each other")
+        self._note(overlay.path)
+        self._write(posixpath.join(place, NAMES[0]), self._spell(overlay, place, top, depth))
+        return place
+
+    def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
+        """The kustomization as kustomize will read it, with all that it names copied."""
+        if needs_helm(overlay.value):
+            raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
+        value = dict(overlay.value)
+        for field in USES:
+            if field in value:
+                value[field] = [self._use(overlay, entry, place, depth) for entry in list_entries(value, field)]
+        for field in PLUGINS:
+            if field in value:
+                value[field] = self._list_plugins(overlay, list_entries(value, field), place, depth)
+        self._copy_named({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}, overlay)
+        if top:
+            value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
+        return value
+
+    def _use(self, overlay: Overlay, entry: str, place: str, depth: int) -> str:
+        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
+        kind = self.tree.kind(path) if path else ""
+        if kind == "folder":
+            return os.path.relpath(self.add(path, depth=depth + 1), place)
+        if kind == "file":
+            if not self._copy(path, overlay):
+                raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
+            return entry
+        if is_remote(entry):
+            hint = "Nothing is fetched. Keep a copy in the repository, or check what kustomize build prints."
+            raise NotRendered(f"uses {entry}", hint)
+        if not path:
+            raise NotRendered("has a text of several lines where a path is expected")
+        try:
+            self.tree.resolve(path)
+        except LeftOut as left:
+            raise NotRendered(f"uses {left}") from None
+        except FileNotFoundError:
+            pass
+        raise NotRendered(f"uses {entry}, which does not exist")
+
+    def _list_plugins(self, overlay: Overlay, entries: list[str], place: str, depth: int) -> list[str]:
+        """The functions' configurations, one file each, in the order in which they run."""
+        names = []
+        for entry in entries:
+            for value in self._read_plugins(overlay, entry, depth):
+                self._number += 1
+                name = f"krmfn-{os.path.basename(self._root)}-{self._number}.json"
+                self._write(posixpath.join(place, name), self._permit(overlay, value))
+                names.append(name)
+        return names
+
+    def _read_plugins(self, overlay: Overlay, entry: str, depth: int) -> Iterator[dict[str, Any]]:
+        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
+        kind = self.tree.kind(path) if path else ""
+        if kind == "folder":
+            if depth > _DEEPEST:
+                raise NotRendered(f"builds on more than {_DEEPEST} kustomizations on top of each other")
+            yield from read_objects(self._render(path), path)
+        elif kind == "file":
+            self._note(path)
+            yield from read_objects(self._read(path), path)
+        elif "\n" in entry or "{" in entry:
+            yield from read_objects(entry.encode(), overlay.path)
+        elif is_remote(entry):
+            raise NotRendered(f"uses {entry}", "Nothing is fetched. Keep a copy in the repository.")
+        else:
+            raise NotRendered(f"uses {entry}, which does not exist")
+
+    def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
+        """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
+        if needs_helm(value):
+            raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
+        function = read_function(value)
+        self._copy_named(value, overlay)
+        if function is None:
+            return value
+        self.runs = True
+        if function.ours:
+            self.configurations.append(value)
+            return with_program(value, self._ours)
+        if function.image:
+            hint = "krmfn starts no containers. Check what kustomize build prints."
+            raise NotRendered(f"runs the container image {function.image}", hint)
+        program = self._find_allowed(overlay, function.program)
+        if not program:
+            hint = f"If you trust it: --allow-exec {function.program}"
+            raise NotRendered(f"runs the program {function.program}", hint)
+        self.runs_others = True
+        return with_program(value, program)
+
+    def _find_allowed(self, overlay: Overlay, program: str) -> str:
+        """The real path of a program that may be run, empty when it may not."""
+        if "\0" in program:
+            return ""
+        if os.sep in program:
+            return self._allowed.get(os.path.realpath(os.path.join(overlay.folder, program)), "")
+        from krmfn.workspace.processes import find_program
+
+        found = find_program(program)
+        return self._allowed.get(os.path.realpath(found), "") if found else ""
+
+    def _copy_named(self, value: object, overlay: Overlay) -> None:
+        """Copies the files that any text in `value` names: patches, sources of ConfigMaps, schemas, replacements."""
+        waiting = [value]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, dict):
+                waiting += each.values()
+            elif isinstance(each, list):
+                waiting += each
+            elif isinstance(each, str):
+                for name in {each, each.partition("=")[2]}:
+                    path = posixpath.normpath(posixpath.join(overlay.folder, name)) if is_path(name) else ""
+                    if path and self.tree.kind(path) == "file":
+                        self._copy(path, overlay)
+
+    def _copy(self, path: str, overlay: Overlay) -> bool:
+        """Copies a file; False where kustomize would not read it."""
+        # A kustomization is written by _spell or not at all: a copy would be read as it is.
+        if path.rpartition("/")[2] in NAMES:
+            return False
+        try:
+            real, folder = self.tree.resolve(path), self.tree.resolve(overlay.folder)
+        except (LeftOut, FileNotFoundError):
+            return False
+        # As for kustomize: a file may be a link, and lies below the folder of the kustomization all the same.
+        if not is_below(self.place(real), self.place(folder)):
+            return False
+        if self.place(path) not in self._written:
+            self._note(path)
+            self._write(self.place(path), self._read(path))
+        return True
+
+    def _note(self, path: str) -> None:
+        self.copied.add(self.tree.resolve(path))
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return self.tree.read(path)
+        except (LeftOut, FileNotFoundError) as left:
+            raise NotRendered(f"uses {left}") from None
+
+    def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
+        self._written.add(place)
+        data = content if isinstance(content, bytes) else _spell_json(content)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "wb") as stream:
+            stream.write(data)
+
+
+def _spell_json(value: object) -> bytes:
+    """JSON that is also YAML with the same meaning: astral characters as they are, line ends of YAML escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")

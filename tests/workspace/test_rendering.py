@@ -1,0 +1,369 @@
+"""Kustomizations of people whom nobody trusts: whatever they list, kustomize runs krmfn and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from krmfn.krm import Stream
+from krmfn.workspace.files import open_tree
+from krmfn.workspace.overlays import NotRendered
+from krmfn.workspace.rendering import Rendered, render
+from tests.e2e.tools import PATH, require
+from tests.workspace.repositories import JOB, Trap, commit
+
+KUSTOMIZATION = "resources: [job.yaml]\n"
+OURS = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata:
+  name: gangs
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: krmfn}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a kustomization `app`, as working directory; kustomize is on the PATH."""
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    folder = tmp_path / "repository"
+    (folder / "app").mkdir(parents=True)
+    (folder / "app/job.yaml").write_text(JOB)
+    (folder / "app/kustomization.yaml").write_text(KUSTOMIZATION)
+    commit(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    """A program outside of the repository."""
+    return Trap(tmp_path / "trap")
+
+
+def build(path: str = "app", *allowed: str) -> Rendered:
+    tree, place = open_tree(path)
+    return render(tree, place, allowed)
+
+
+def kinds(rendered: Rendered) -> list[str]:
+    return sorted(item.kind for item in Stream.parse(rendered.data).items)
+
+
+def declare(program: str, name: str = "evil", indent: str = "") -> str:
+    text = (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  annotations:\n"
+        f"    config.kubernetes.io/function: |\n      exec: {{path: {program}}}\n"
+    )
+    return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def test_an_ordinary_kustomization(folder: Path) -> None:
+    assert kinds(build()) == ["Job"]
+    assert kinds(build("git:HEAD:app")) == ["Job"]
+    assert folder
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / "app" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+EVIL = "{trap}"
+#: Ways to have kustomize run a program: files of the folder `app`, and a part of the reason why it is not rendered.
+WAYS: dict[str, tuple[dict[str, str], str]] = {
+    "file": (
+        {"kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n", "f.yaml": declare(EVIL)},
+        "runs the pro",
+    ),
+    "generator": (
+        {"kustomization.yaml": KUSTOMIZATION + "generators: [f.yaml]\n", "f.yaml": declare(EVIL)},
+        "runs the",
+    ),
+    "validator": (
+        {"kustomization.yaml": KUSTOMIZATION + "validators: [f.yaml]\n", "f.yaml": declare(EVIL)},
+        "runs the",
+    ),
+    "inline": (
+        {"kustomization.yaml": KUSTOMIZATION + "transformers:\n- |-\n" + declare(EVIL, indent="  ")},
+        "runs the program",
+    ),
+    "one line": (
+        {
+            "kustomization.yaml": KUSTOMIZATION
+            + "transformers:\n- '{apiVersion: v1, kind: ConfigMap, metadata: {name: x, "
+            'annotations: {config.kubernetes.io/function: "exec: {path: {trap}}"}}}\'\n'
+        },
+        "runs the program",
+    ),
+    "old annotation": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": declare(EVIL).replace("kubernetes.io", "k8s.io"),
+        },
+        "runs the program",
+    ),
+    "old field": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  configFn: {exec: {path: '{trap}'}}\n",
+        },
+        "runs the program",
+    ),
+    "second document": (
+        {"kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n", "f.yaml": OURS + "---\n" + declare(EVIL)},
+        "runs the program",
+    ),
+    "list": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": "apiVersion: v1\nkind: List\nitems:\n-\n" + declare(EVIL, indent="  "),
+        },
+        "runs the program",
+    ),
+    "behind an alias": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": 'apiVersion: v1\nkind: A\nmetadata:\n  name: &n "exec: {path: {trap}}"\n'
+            "  annotations: {config.kubernetes.io/function: *n}\n",
+        },
+        "runs the program",
+    ),
+    "base": (
+        {
+            "kustomization.yaml": "resources: [base]\n",
+            "base/kustomization.yaml": "transformers: [f.yaml]\n",
+            "base/f.yaml": declare(EVIL),
+        },
+        "runs the program",
+    ),
+    "component": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "components: [c]\n",
+            "c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+            "transformers: [f.yaml]\n",
+            "c/f.yaml": declare(EVIL),
+        },
+        "runs the program",
+    ),
+    "made by a kustomization": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [t]\n",
+            "t/kustomization.yaml": "resources: [f.yaml]\npatches:\n- target: {kind: A}\n  patch: |-\n    - op: add\n"
+            '      path: /metadata/annotations\n      value: {config.kubernetes.io/function: "exec: {path: {trap}}"}\n',
+            "t/f.yaml": "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n",
+        },
+        "runs the program",
+    ),
+    "that runs functions itself": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [t]\n",
+            "t/kustomization.yaml": "resources: [f.yaml]\ntransformers: [f.yaml]\n",
+            "t/f.yaml": OURS,
+        },
+        "runs functions itself",
+    ),
+    "relative": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": declare("./trap.sh"),
+            "trap.sh": "#!/bin/sh\ntouch '{mark}'\ncat\n",
+        },
+        "runs the program ./trap.sh",
+    ),
+    "container": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": declare(EVIL).replace("exec: {path: {trap}}", "container: {image: example.com/evil:1}"),
+        },
+        "runs the container image example.com/evil:1",
+    ),
+    "ours and more": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": declare(EVIL).replace("exec: {path: {trap}}", "{exec: {path: krmfn}, container: {image: a}}"),
+        },
+        "does not understand",
+    ),
+    "plugin": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": "apiVersion: evil/v1\nkind: Evil\nmetadata: {name: a}\n",
+            "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
+        },
+        "kustomize build fails",
+    ),
+    "helm": (
+        {"kustomization.yaml": KUSTOMIZATION + "helmCharts: [{name: a, repo: https://example.com}]\n"},
+        "inflates Helm charts",
+    ),
+    "helm generator": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "generators: [f.yaml]\n",
+            "f.yaml": "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\n",
+        },
+        "inflates Helm charts",
+    ),
+    "remote": ({"kustomization.yaml": "resources: ['{server}/a.yaml']\n"}, "uses http://127.0.0.1"),
+    "remote base": ({"kustomization.yaml": "resources: ['github.com/example/evil?ref=main']\n"}, "uses github.com"),
+    "remote git": ({"kustomization.yaml": "bases: ['git@example.com:evil.git']\n"}, "uses git@example.com"),
+    "remote function": ({"kustomization.yaml": "transformers: ['{server}/a.yaml']\n"}, "uses http://127.0.0.1"),
+    "out of the repository": ({"kustomization.yaml": "resources: ['../../outside']\n"}, "is outside of"),
+    "anywhere": ({"kustomization.yaml": "resources: ['/etc']\n"}, "is outside of"),
+    "file above": ({"kustomization.yaml": "resources: ['../top.yaml']\n", "../top.yaml": JOB}, "kustomize refuses"),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A web server that remembers that it was asked, in `Asked.mark`."""
+    asked = HTTPServer(("127.0.0.1", 0), Asked)
+    Asked.was_asked = False
+    thread = threading.Thread(target=asked.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{asked.server_port}"
+    asked.shutdown()
+    asked.server_close()
+
+
+class Asked(BaseHTTPRequestHandler):
+    """Answers nothing."""
+
+    was_asked = False
+
+    def do_GET(self) -> None:  # the name is that of the protocol
+        """Remembers."""
+        Asked.was_asked = True
+        self.send_error(404)
+
+
+@pytest.mark.parametrize("revision", ["", "git:HEAD:"], ids=["work tree", "revision"])
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Trap, server: str) -> None:
+    files, reason = WAYS[way]
+    (folder.parent / "outside").mkdir()
+    (folder.parent / "outside/kustomization.yaml").write_text(KUSTOMIZATION)
+    texts = {
+        name: text.replace("{trap}", str(trap.path)).replace("{mark}", str(trap.mark)).replace("{server}", server)
+        for name, text in files.items()
+    }
+    write(folder, texts)
+    for program in ("trap.sh", "evil/v1/evil/Evil"):
+        if (folder / "app" / program).exists():
+            (folder / "app" / program).chmod(0o755)
+    commit(folder)
+    with pytest.raises(NotRendered) as caught:
+        build(f"{revision}app")
+    assert reason in str(caught.value)
+    assert not trap.was_run
+    assert not Asked.was_asked
+
+
+@pytest.mark.parametrize("way", ["file", "generator", "validator", "inline", "base", "made by a kustomization"])
+def test_the_ways_are_real(way: str, folder: Path, trap: Trap) -> None:
+    """What is refused above would run: with a permission it does."""
+    write(folder, {name: text.replace("{trap}", str(trap.path)) for name, text in WAYS[way][0].items()})
+    with contextlib.suppress(NotRendered):  # kustomize accepts no change by a validator, not even of annotations
+        build("app", str(trap.path))
+    assert trap.was_run
+
+
+@pytest.mark.parametrize("spelled", ["krmfn", "/usr/bin/evil", "./krmfn"])
+def test_our_function_is_this_program_whatever_the_file_says(spelled: str, folder: Path, trap: Trap) -> None:
+    text = OURS.replace("path: krmfn", f"path: {spelled}")
+    program = f"#!/bin/sh\ntouch '{trap.mark}'\ncat\n"
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": text, "krmfn": program})
+    (folder / "app/krmfn").chmod(0o755)
+    rendered = build()
+    assert kinds(rendered) == ["Job", "PodGroup", "Workload"]
+    assert [each["kind"] for each in rendered.configurations] == ["GangScheduling"]
+    assert not trap.was_run
+
+
+def test_our_image_is_this_program_too(folder: Path) -> None:
+    text = declare("x").replace("exec: {path: x}", "container: {image: 'ghcr.io/evil/krmfn@sha256:00'}")
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": text})
+    assert kinds(build()) == ["Job", "PodGroup", "Workload"]
+
+
+def test_nothing_of_the_folder_is_imported(folder: Path, trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = f"open({str(trap.mark)!r}, 'w')\n"
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": OURS})
+    for name in ("krmfn/__init__.py", "yaml.py", "json.py", "sitecustomize.py", "usercustomize.py"):
+        write(folder, {name: evil})
+    monkeypatch.chdir(folder / "app")
+    monkeypatch.setenv("PYTHONPATH", str(folder / "app"))
+    assert kinds(build(".")) == ["Job", "PodGroup", "Workload"]
+    assert not trap.was_run
+
+
+def test_layers_give_what_kustomize_gives(folder: Path) -> None:
+    write(
+        folder,
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n"
+            "configMapGenerator: [{name: c, files: [key=data/a.txt, data/b.txt], env: e.env}]\n",
+            "g.yaml": OURS,
+            "data/a.txt": "\U0001f600 : #\n",
+            "data/b.txt": "b",
+            "e.env": "X=1\n",
+            "../over/kustomization.yaml": "resources: [../app]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n"
+            'commonAnnotations: {note: "\\u2028 \U0001f600"}\n',
+            "../over/patch.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {parallelism: 4}\n",
+        },
+    )
+    rendered = build("over")
+    values = {item.kind: item.value for item in Stream.parse(rendered.data).items}
+    assert values["Job"]["spec"]["parallelism"] == 4
+    assert values["Job"]["metadata"]["annotations"]["note"] == "\u2028 \U0001f600"
+    assert values["PodGroup"]["metadata"]["name"] == "prod-job-train"
+    assert values["ConfigMap"]["data"] == {"key": "\U0001f600 : #\n", "b.txt": "b", "X": "1"}
+    assert "path: ../app/job.yaml" in rendered.data.decode()
+    names = {Path(path).relative_to(folder).as_posix() for path in rendered.copied}
+    assert names == {
+        *(f"app/{name}" for name in ("kustomization.yaml", "job.yaml", "g.yaml", "data/a.txt", "data/b.txt", "e.env")),
+        *("over/kustomization.yaml", "over/patch.yaml"),
+    }
+
+
+def test_links_inside_of_the_repository(folder: Path) -> None:
+    (folder / "link").symlink_to("app")
+    write(folder, {"../over/kustomization.yaml": "resources: [../link]\n"})
+    commit(folder)
+    assert kinds(build("over")) == ["Job"]
+    assert kinds(build("git:HEAD:over")) == ["Job"]
+
+
+def test_a_kustomization_in_a_configmap_cannot_replace_one_that_was_checked(folder: Path, trap: Trap) -> None:
+    """Files are copied as they are, kustomizations never: else the copy would be read unchecked."""
+    evil = KUSTOMIZATION + "transformers: [f.yaml]\n"
+    write(
+        folder,
+        {
+            "kustomization.yaml": "resources: [base]\nconfigMapGenerator: [{name: a, files: [base/Kustomization]}]\n",
+            "base/Kustomization": evil,
+            "base/job.yaml": JOB,
+            "base/f.yaml": declare(str(trap.path)),
+        },
+    )
+    with pytest.raises(NotRendered):
+        build()
+    assert not trap.was_run
+
+
+def test_what_kustomize_says_names_the_files_of_the_user(folder: Path) -> None:
+    write(folder, {"kustomization.yaml": json.dumps({"resources": ["job.yaml"], "patches": [{"path": "job.txt"}]})})
+    with pytest.raises(NotRendered, match="kustomize build fails") as caught:
+        build()
+    assert "krmfn-" not in str(caught.value)

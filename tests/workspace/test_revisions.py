@@ -1,0 +1,169 @@
+"""Revisions of repositories that nobody trusts: git runs nothing of theirs, and what is left out is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krmfn.workspace.files import Inputs, read_paths, read_revision
+from krmfn.workspace.trees import InputMissing
+from tests.workspace.repositories import JOB, Trap, commit, git
+
+Read = Callable[[str], Inputs]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with apps/job.yaml at `main`, as working directory."""
+    folder = tmp_path / "repository"
+    (folder / "apps").mkdir(parents=True)
+    (folder / "apps/job.yaml").write_text(JOB)
+    commit(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def names(inputs: Inputs) -> list[str]:
+    return [file.path for file in inputs.files]
+
+
+def told(inputs: Inputs) -> dict[str, str]:
+    return {left.path: left.reason for left in inputs.left_out}
+
+
+def make_bare(folder: Path, config: str) -> None:
+    """A bare repository as files, as a commit can bring it."""
+    for name in ("objects", "refs"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "keep").touch()
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text(config)
+
+
+def test_a_folder_that_is_a_repository_itself_decides_nothing(repository: Path, tmp_path: Path) -> None:
+    trap = Trap(tmp_path / "trap")
+    make_bare(
+        repository / "apps",
+        "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+        f"\tfsmonitor = {trap.path}\n\tsshCommand = {trap.path}\n"
+        '[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = .\n\tpromisor = true\n'
+        f"\tuploadpack = {trap.path}\n[alias]\n\tls-tree = !{trap.path}\n",
+    )
+    assert names(read_revision("git:main", ["apps"])) == ["apps/job.yaml"]
+    os.chdir(repository / "apps")
+    assert names(read_revision("git:main", ["."])) == ["job.yaml"]
+    assert not trap.was_run
+
+
+def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trap = Trap(tmp_path / "trap")
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repository}", str(clone))
+    git(clone, "config", "remote.origin.uploadpack", str(trap.path))
+    monkeypatch.chdir(clone)
+    inputs = read_revision("git:HEAD", ["apps"])
+    assert names(inputs) == []
+    assert told(inputs) == {
+        "apps/job.yaml": "is not in this clone, which holds a part of git:HEAD:apps only; git fetch the rest first"
+    }
+    assert inputs.left_out[0].severe
+    assert not trap.was_run
+
+
+def test_one_missing_object_does_not_hide_the_others(repository: Path) -> None:
+    (repository / "apps/other.yaml").write_text(JOB.replace("train", "other"))
+    commit(repository)
+    name = git(repository, "rev-parse", "HEAD:apps/job.yaml").strip()
+    (repository / ".git/objects" / name[:2] / name[2:]).unlink()
+    inputs = read_revision("git:HEAD", ["apps"])
+    assert names(inputs) == ["apps/other.yaml"]
+    assert list(told(inputs)) == ["apps/job.yaml"]
+
+
+@pytest.mark.parametrize("revision", ["--output={}", "-o{}", "--help", "main:apps --output={}", "@{{u}}", "a\0b", "^"])
+def test_a_revision_is_never_an_option(revision: str, repository: Path) -> None:
+    precious = repository / "precious"
+    precious.write_text("precious")
+    with pytest.raises(InputMissing):
+        read_revision(f"git:{revision.format(precious)}", ["apps"])
+    assert precious.read_text() == "precious"
+
+
+def test_a_path_is_never_an_option_or_a_pattern(repository: Path) -> None:
+    with pytest.raises(InputMissing, match="no such file"):
+        read_revision("git:main:--output=x", [])
+    with pytest.raises(InputMissing, match="no such file"):
+        read_revision("git:main:ap*", [])
+    assert not (repository / "x").exists()
+
+
+def test_attributes_hide_and_change_nothing(repository: Path) -> None:
+    (repository / ".gitattributes").write_text("*.yaml export-ignore ident filter=x eol=crlf\n")
+    commit(repository)
+    inputs = read_revision("git:HEAD", ["apps"])
+    assert [file.data for file in inputs.files] == [JOB.encode()]
+
+
+def test_the_environment_of_a_hook_points_nowhere_else(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    commit(other)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git/objects"))
+    monkeypatch.setenv("GIT_NAMESPACE", "x")
+    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml"]
+
+
+def test_links_are_followed_in_the_repository_only(repository: Path) -> None:
+    (repository / "apps/inside.yaml").symlink_to("job.yaml")
+    (repository / "apps/up.yaml").symlink_to("../../../../etc/passwd")
+    (repository / "apps/out.yaml").symlink_to("/etc/passwd")
+    (repository / "apps/nothing.yaml").symlink_to("nowhere")
+    (repository / "apps/loop.yaml").symlink_to("loop.yaml")
+    (repository / "linked").symlink_to("apps")
+    commit(repository)
+    for inputs in (read_revision("git:HEAD", ["apps"]), read_paths(["apps"])):
+        assert names(inputs)[:2] == ["apps/inside.yaml", "apps/job.yaml"] or names(inputs) == ["apps/inside.yaml"]
+        assert "link that leaves" in told(inputs)["apps/up.yaml"]
+        assert "link that leaves" in told(inputs)["apps/out.yaml"]
+        assert told(inputs)["apps/nothing.yaml"] == "is a link to nothing"
+        assert "apps/loop.yaml" in told(inputs)
+        assert not any(b"root:" in file.data for file in inputs.files)
+    assert [file.data for file in read_revision("git:HEAD:linked/job.yaml", []).files] == [JOB.encode()]
+
+
+def test_a_submodule_is_told(repository: Path) -> None:
+    name = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{name},apps/module.yaml")
+    git(repository, "commit", "-q", "-m", "module")
+    assert told(read_revision("git:HEAD", ["apps"])) == {"apps/module.yaml": "is a submodule"}
+
+
+def test_names_that_are_not_text(repository: Path) -> None:
+    with open(os.path.join(os.fsencode(repository), b"apps", b"\xff\n.yaml"), "w") as stream:
+        stream.write(JOB)
+    commit(repository)
+    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml", "apps/\udcff\n.yaml"]
+    assert names(read_paths(["apps"])) == ["apps/job.yaml", "apps/\udcff\n.yaml"]
+
+
+def test_a_revision_that_is_not_there(repository: Path) -> None:
+    with pytest.raises(InputMissing, match="git:nothing:apps: no such revision in this clone; fetch it first"):
+        read_revision("git:nothing", ["apps"])
+    with pytest.raises(InputMissing, match="not in a git repository"):
+        read_revision("git:main:/usr", [])
+    assert repository
+
+
+def test_a_repository_of_somebody_else(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(repository))
+    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml"]
