@@ -16,25 +16,30 @@ _STEP = 2
 
 _WORD = rb"((?!(?i:y|n|yes|no|on|off|true|false|null)\n)[A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')\n"
 
+#: A line without meaning: blanks, a comment in any column.
+_IDLE = rb" *(?:#[^\n]*)?"
+
 Head = tuple[str, str, str, str]
 
 
 def _write_usual(column: int) -> bytes:
     """A pattern for objects in the usual order: apiVersion, kind, metadata with name, namespace; others in between.
 
-    It matches the whole object, so that no key comes twice; every word has to end on its line.
+    It matches the whole object, so that no key comes twice; every word has to end on its line. Two empty groups tell
+    where the fields of metadata begin, behind its line, and where they end, at the next key.
     """
     keys, fields = b" {%d}" % column, b" {%d}" % (column + _STEP)
     odd = b"[\"'?!&*<\t]"
     other = keys + b"(?!(?:apiVersion|kind|metadata)[ :]|" + odd + b")[^\n]*"
     field = fields + b"(?!(?:name|namespace)[ :]|" + odd + b")[^\n]*"
-    ends, field_ends = b"(?! {%d})" % (column + 1), b"(?! {%d})" % (column + _STEP + 1)
-    others, inner = b"(?:(?:" + other + b")?\n)*+", b"(?:(?:" + field + b")?\n)*+"
+    # Lines that are indented more would belong to the word, also behind empty ones.
+    ends, field_ends = b"(?!(?: *\n)*+ {%d})" % (column + 1), b"(?!(?: *\n)*+ {%d})" % (column + _STEP + 1)
+    others, inner = b"(?:(?:" + other + b")?\n)*+", b"(?:(?:" + field + b"|" + _IDLE + b")\n)*+"
     return b"".join(
         [
-            *(b"apiVersion: ", _WORD, ends, others, keys, b"kind: ", _WORD, ends, others, keys, b"metadata:\n"),
+            *(b"apiVersion: ", _WORD, ends, others, keys, b"kind: ", _WORD, ends, others, keys, b"metadata:\n()"),
             *(inner, fields, b"name: ", _WORD, field_ends, inner),
-            *(b"(?:", fields, b"namespace: ", _WORD, field_ends, inner, b")?+(?!", fields, b")", others),
+            *(b"(?:", fields, b"namespace: ", _WORD, field_ends, inner, b")?+()(?=", keys, b"[^ \n]|\\Z)", others),
         ]
     )
 
@@ -44,8 +49,8 @@ class HeadReader:
 
     __slots__ = (
         "_column",
+        "_continues",
         "_data",
-        "_deeper",
         "_entries",
         "_fields",
         "_keys",
@@ -59,11 +64,12 @@ class HeadReader:
         """Prepare the patterns; `column` is that of the objects' keys."""
         self._data = data
         self._column = column
-        #: Lines at the column of the keys, and whether the next line is indented more.
-        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n {%d})?)" % (column, column + 1))
-        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n {%d})?)" % (column + _STEP, column + _STEP + 1))
+        #: Lines at the column of the keys, and whether the next line that is not empty is indented more.
+        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?: *\n)*+ {%d})?)" % (column, column + 1))
+        more = (column + _STEP, column + _STEP + 1)
+        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?: *\n)*+ {%d})?)" % more)
         self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
-        self._deeper = b" " * (column + 1)
+        self._continues = re.compile(b"\n(?: *\n)*+ {%d}" % (column + 1))
         self._words: dict[bytes, str] = {}
         self._usual = re.compile(_write_usual(column))
         depth = column + 2 * _STEP
@@ -80,13 +86,13 @@ class HeadReader:
         data = self._data
         usual = self._usual.fullmatch(data, start, end)
         if usual is not None:
-            api_version, kind, name, namespace = usual.groups(b"")
+            api_version, kind, name, namespace = usual.group(1, 2, 4, 5)
             words = self._words
             if kind not in words:
                 words[kind] = kind.decode().strip("'")
             if api_version not in words:
                 words[api_version] = api_version.decode().strip("'")
-            return words[api_version], words[kind], name.decode().strip("'"), namespace.decode().strip("'")
+            return words[api_version], words[kind], name.decode().strip("'"), (namespace or b"").decode().strip("'")
         return self._read_unusual(start, end)
 
     def _read_unusual(self, start: int, end: int) -> Head | None:
@@ -94,7 +100,9 @@ class HeadReader:
         data = self._data
         found = {b"apiVersion": "", b"kind": ""}
         stop = data.find(b"\n", start, end)
-        first = (data[start:stop], data[stop + 1 : stop + 2 + self._column] == self._deeper)
+        if stop < 0:
+            return None
+        first = (data[start:stop], self._continues.match(data, stop, end) is not None)
         seen: set[bytes] = set()
         name, colon, rest = first[0].partition(b":")
         if not colon or rest[:1] not in (b"", b" ") or not name.translate(None, b"._/-").isalnum():
@@ -108,7 +116,7 @@ class HeadReader:
                 if more or not (word := self._read_word(text)):
                     return None
                 found[key] = word
-        if stop < 0 or b"metadata" not in seen or not found[b"kind"] or not found[b"apiVersion"]:
+        if b"metadata" not in seen or not found[b"kind"] or not found[b"apiVersion"]:
             return None
         names = self._read_names(start, end)
         return names and (found[b"apiVersion"], found[b"kind"], *names)
@@ -122,9 +130,7 @@ class HeadReader:
         if usual is None:
             return None
         data = self._data
-        begin = data.find(self._metadata, start, end)
-        following = self._keys.search(data, begin + len(self._metadata), end)
-        stop = following.start() + 1 if following else end
+        begin, stop = usual.end(3) - 1, usual.end(6)
         line = b"\n" + b" " * (self._column + _STEP) + field
         place = data.find(line, begin, stop)
         if place < 0:
@@ -139,6 +145,12 @@ class HeadReader:
 
     def read_field(self, field: bytes, start: int, end: int) -> dict[str, str] | None:
         """A mapping of strings in `metadata`, such as its annotations; empty where there is none, None in doubt."""
+        try:
+            return self._read_field(field, start, end)
+        except UnicodeDecodeError:
+            return None  # whoever reads it all says where
+
+    def _read_field(self, field: bytes, start: int, end: int) -> dict[str, str] | None:
         span = self.find_field(field, start, end)
         if span is None or span == (0, 0):
             return None if span is None else {}

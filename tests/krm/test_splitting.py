@@ -275,3 +275,42 @@ def test_labels_and_annotations_read_by_lines_are_those_of_the_value(lines: str,
     assert isinstance(full, ResourceList)
     assert getattr(fast.items[0], field) == getattr(full.items[0], field) != {}
     assert fast.items[0].value["metadata"].keys() == {field, "name"}
+
+
+ITEM = """\
+- apiVersion: v1
+  kind: A
+  metadata:
+    annotations:
+      a: b
+      c: |
+        d
+    name: e
+    namespace: f
+  spec:
+    name: g
+"""
+#: What may stand between two lines: nothing, blanks, comments in every column, more of the line before.
+BETWEEN = ["", "   ", *(" " * column + "# c" for column in range(8)), "      h", "\n         h", "     \n       h"]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("order", [False, True])
+def test_lines_between_the_lines_of_a_head_change_it_as_they_change_the_value(between: str, order: bool) -> None:
+    text = ITEM.replace("apiVersion: v1\n  kind: A", "kind: A\n  apiVersion: v1") if order else ITEM
+    lines = text.splitlines()
+    for place in range(1, len(lines) + 1):
+        body = "\n".join([*lines[:place], between, *lines[place:]]) + "\n"
+        fast, full = read_both((HEAD + "items:\n" + body + ITEM).encode())
+        if isinstance(full, Unreadable):
+            continue
+        assert fast is not None
+        for one, other in zip(fast.items, full.items, strict=True):
+            assert (one.ref, one.annotations, one.labels) == (other.ref, other.annotations, other.labels)
+            assert other.value["metadata"].get("namespace") == one.namespace
+
+
+def test_an_annotation_that_is_not_utf_8_is_unreadable() -> None:
+    items = ResourceList.parse((HEAD + "items:\n" + ITEM).encode().replace(b"a: b\n", b"a: '\xff'\n")).items
+    with pytest.raises(Unreadable, match="line 8, column 11: the text is not UTF-8"):
+        assert items[0].annotations
