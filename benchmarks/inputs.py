@@ -103,15 +103,18 @@ DEPLOYMENT = """- apiVersion: apps/v1
 """
 
 RAY_CONTAINER = """          containers:
-          - image: rayproject/ray:2.52.0
+          - env:
+            - name: RUN
+              value: run-{n}
+            image: rayproject/ray:2.52.{n}
             name: {name}
             resources:
               limits:
                 cpu: '{cpu}'
-                memory: 16Gi
+                memory: {memory}Gi
               requests:
                 cpu: '{cpu}'
-                memory: 16Gi
+                memory: {memory}Gi
             volumeMounts:
             - mountPath: /tmp/ray
               name: logs
@@ -131,11 +134,11 @@ RAY_CLUSTER = """- apiVersion: ray.io/v1
 {head}    rayVersion: 2.52.0
     workerGroupSpecs:
     - groupName: trainers
-      maxReplicas: 8
+      maxReplicas: {most}
       minReplicas: 1
       numOfHosts: 2
       rayStartParams: {{}}
-      replicas: 4
+      replicas: {replicas}
       template:
         spec:
 {worker}    - groupName: loaders
@@ -219,11 +222,14 @@ def other_item(n: int) -> str:
 
 
 def ray_cluster(n: int) -> str:
-    """A RayCluster of 11 pods: the head, four trainers of two hosts, two loaders."""
+    """A RayCluster: the head, trainers of two hosts each, two loaders. No two have the same spec, as in life."""
+    replicas = 1 + n % 97
     return RAY_CLUSTER.format(
         metadata=metadata("RayCluster", "ray.io", f"cluster-{n}", n, "      krmfn.dev/gang: 'true'\n"),
-        head=RAY_CONTAINER.format(name="ray-head", cpu=4),
-        worker=RAY_CONTAINER.format(name="ray-worker", cpu=16),
+        head=RAY_CONTAINER.format(name="ray-head", cpu=4, memory=16, n=n),
+        worker=RAY_CONTAINER.format(name="ray-worker", cpu=1 + n % 61, memory=1 + n % 89, n=n),
+        replicas=replicas,
+        most=2 * replicas,
     )
 
 
