@@ -60,9 +60,9 @@ class Board:
         self.findings.append(Finding(owner or item, path, message, hint=hint, rule=rule))
 
     def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
-        """Run `change(item, *arguments)`; where the text cannot be edited, say so."""
+        """Run `change(item, *arguments)`; where the text cannot be edited, leave it and say so."""
         try:
-            change(item, *arguments)
+            item.atomically(lambda: change(item, *arguments))
         except EditRefused as refused:
             self.note(item, "edit-refused", f"{item.ref} cannot be edited: {refused}")
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
 
-#: Deeper documents are refused: nothing in Kubernetes comes near, and Python's stack is finite.
+#: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
 MAX_DEPTH = 200
 
-#: Looks an anchor up outside the text: name -> node, or None.
-FindAnchor = Callable[[str], Node | None]
+#: Looks an anchor up outside the text: name -> node and where its part of the document begins, or None.
+FindAnchor = Callable[[str], tuple[Node, int] | None]
 
 
 def compose(text: str, find_anchor: FindAnchor | None = None, first_line: int = 1) -> Node | None:
@@ -70,8 +70,9 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, first_line: i
         yaml.AliasEvent,
     )
     anchors: dict[str, Node] = {}
-    root: Node | None = None
+    #: The open collections, their children, and the key that waits for its value in each.
     stack: list[Mapping | Sequence] = []
+    children: list[list[Any]] = []
     keys: list[Node | None] = []
     get_event = parser.get_event
     while True:
@@ -79,70 +80,49 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, first_line: i
         kind = type(event)
         start = event.start_mark.index
         node: Node
-        opened: Mapping | Sequence | None = None
         if kind is scalar:
-            style = event.style or ""
-            tag = event.tag
-            end = event.end_mark.index
-            node = Scalar(start, end, event.anchor, tag, event.value, style)
-        elif kind is mapping:
-            opened = Mapping(start, start, event.anchor, event.tag, bool(event.flow_style))
-            node = opened
-        elif kind is sequence:
-            opened = Sequence(start, start, event.anchor, event.tag, bool(event.flow_style))
-            node = opened
+            node = Scalar(start, event.end_mark.index, event.anchor, event.tag, event.value, event.style or "")
+        elif kind is mapping or kind is sequence:
+            make = Mapping if kind is mapping else Sequence
+            opened = make(start, start, event.anchor, event.tag, bool(event.flow_style))
+            if event.anchor is not None:
+                anchors[event.anchor] = opened
+            if len(stack) >= MAX_DEPTH:
+                raise _refuse(event, first_line, f"nested deeper than {MAX_DEPTH} levels")
+            stack.append(opened)
+            children.append(opened.pairs if isinstance(opened, Mapping) else opened.items)
+            keys.append(None)
+            continue
         elif kind is alias:
             node = _resolve_alias(event, anchors, find_anchor, stack, first_line)
         else:
-            node = _close(event, stack.pop())
+            # Flow collections end with their bracket; block collections have ended with their last child.
+            node = closed = stack.pop()
+            if closed.flow:
+                closed.end = event.end_mark.index
+            children.pop()
             keys.pop()
-            if not stack:
-                return node
-            if isinstance(stack[-1], Mapping):
-                # A closed collection is a value, or a key that waits for its value.
-                _extend(stack[-1], node)
-            else:
-                stack[-1].end = node.end
-            continue
         if node.anchor is not None:
             anchors[node.anchor] = node
         if not stack:
-            root = node
+            return node
+        top = stack[-1]
+        top.end = node.end
+        if kind is not scalar:
+            top.height = max(top.height, 1 + measure_height(node))
+        if type(top) is Sequence:
+            children[-1].append(node)
+        elif keys[-1] is None:
+            keys[-1] = node
         else:
-            _attach(stack[-1], keys, node)
-        if opened is not None:
-            if len(stack) >= MAX_DEPTH:
-                raise Unreadable(f"nested deeper than {MAX_DEPTH} levels", first_line + event.start_mark.line)
-            stack.append(opened)
-            keys.append(None)
-        elif not stack:
-            assert root is not None
-            return root
+            children[-1].append((keys[-1], node))
+            keys[-1] = None
 
 
-def _attach(parent: Mapping | Sequence, keys: list[Node | None], node: Node) -> None:
-    """Put a node into the open collection: an element, a key, or the value of the waiting key."""
-    parent.end = node.end
-    if isinstance(parent, Sequence):
-        parent.items.append(node)
-        return
-    key = keys[-1]
-    if key is None:
-        keys[-1] = node
-    else:
-        parent.pairs.append((key, node))
-        keys[-1] = None
-
-
-def _extend(parent: Mapping, node: Node) -> None:
-    parent.end = node.end
-
-
-def _close(event: Any, node: Mapping | Sequence) -> Node:
-    """Flow collections end with their bracket; block collections have ended with their last child."""
-    if node.flow:
-        node.end = event.end_mark.index
-    return node
+def measure_height(node: Node) -> int:
+    """How many levels of collections a node stands for."""
+    target = node.target if isinstance(node, Alias) else node
+    return target.height if isinstance(target, Mapping | Sequence) else 0
 
 
 def _resolve_alias(
@@ -150,17 +130,21 @@ def _resolve_alias(
 ) -> Node:
     """Find what an alias stands for: the latest definition before it, in this text or outside."""
     name = event.anchor
-    target = anchors.get(name)
-    outside = target is None
+    target, origin = anchors.get(name), None
     if target is None and find_anchor is not None:
-        target = find_anchor(name)
-    mark = event.start_mark
+        target, origin = find_anchor(name) or (None, None)
     if target is None:
-        raise Unreadable(f"unknown anchor '{name}' referenced", line + mark.line, mark.column + 1)
-    target = follow(target)
+        raise _refuse(event, line, f"unknown anchor '{name}' referenced")
     if any(target is open_node for open_node in stack):
-        raise Unreadable(f"anchor '{name}' value contains itself", line + mark.line, mark.column + 1)
-    return Alias(mark.index, event.end_mark.index, name, target, outside)
+        raise _refuse(event, line, f"anchor '{name}' value contains itself")
+    alias = Alias(event.start_mark.index, event.end_mark.index, name, target, origin)
+    if len(stack) + measure_height(alias) > MAX_DEPTH:
+        raise _refuse(event, line, f"nested deeper than {MAX_DEPTH} levels, aliases followed")
+    return alias
+
+
+def _refuse(event: Any, first_line: int, message: str) -> Unreadable:
+    return Unreadable(message, first_line + event.start_mark.line, event.start_mark.column + 1)
 
 
 def explain_error(error: Exception, text: str, first_line: int) -> Unreadable:

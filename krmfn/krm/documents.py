@@ -10,52 +10,22 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json, looks_like_json
-from krmfn.krm.line_reading import read_lines
-from krmfn.krm.line_values import read_values
+from krmfn.krm.lines import read_lines
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, is_block_scalar, last_leaf, next_line, visible_end
 from krmfn.krm.resource_list import ResourceList, check_version
-from krmfn.krm.sharing import walk
 from krmfn.krm.source import BOM, Source
 from krmfn.krm.stream import Part, Skipped, Stream
 from krmfn.krm.values import to_value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-class Sharing:
-    """Anchors of a whole document, for items that are read on their own. Reads the document at most once."""
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
-        """The document's bytes in the source."""
-        self.source = source
-        self.start = start
-        self.end = end
-        self.anchors: dict[str, list[tuple[int, Node]]] | None = None
-
-    def find(self, name: str, before: int) -> Node | None:
-        """The latest definition of an anchor before a byte of the source."""
-        if self.anchors is None:
-            text = self.source.text(self.start, self.end)
-            at = Offsets(text, self.start)
-            self.anchors = {}
-            root = compose(text, None, self.source.line(self.start))
-            for node in walk(root) if root else ():
-                if node.anchor is not None:
-                    self.anchors.setdefault(node.anchor, []).append((at(node.start), node))
-        found = [node for offset, node in self.anchors.get(name, ()) if offset < before]
-        return found[-1] if found else None
-
-    def frame(self, index: int, json: bool) -> Frame:
-        """What the document's items share; `index` is its number in the file."""
-        frame = Frame(self.source, index=index, json=json)
-        frame.find_anchor = self.find
-        frame.is_used = self.is_used
-        return frame
-
-    def is_used(self, name: str, behind: int) -> bool:
-        """Whether the text behind a byte may use an anchor: true for every `*name` there."""
-        return self.source.data.find(b"*" + name.encode(), behind, self.end) >= 0
+_IDENTITY = ("apiVersion", "kind")
 
 
 def read_resource_list(source: Source) -> ResourceList:
@@ -80,9 +50,9 @@ def read_resource_list(source: Source) -> ResourceList:
         root = compose(text)
     if not isinstance(root, Mapping):
         raise Unreadable("expected a ResourceList, found " + ("nothing" if root is None else "something else"))
-    frame = Sharing(source, start, end).frame(0, json)
+    frame = Frame(source, json=json)
     words = {key.content: follow(node) for key, node in root.pairs if isinstance(key, Scalar)}
-    api_version, kind = (_spell(words.get(name)) for name in ("apiVersion", "kind"))
+    api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
     check_version(api_version, kind)
     listing, entries = read_listing(source, text, start, root, frame)
     config = entries.get("functionConfig")
@@ -181,8 +151,8 @@ def _read_json_stream(source: Source, start: int) -> list[Part] | None:
         except Unreadable:
             return None
         if isinstance(root, Mapping):
-            frame = Sharing(source, start, len(source.data)).frame(len(parts), json=True)
-            part = _unpack(text, root, start, (at(root.start), at(end)), frame)
+            frame = Frame(source, index=len(parts), json=True)
+            part = _unpack(text, root, None, start, (at(root.start), at(end)), frame)
             if part is not None:
                 parts.append(part)
         offset = end
@@ -194,14 +164,11 @@ def _read_document(
 ) -> Part | None:
     """Read one YAML document: an object, a list of objects, or something else (None)."""
     text = source.text(begin, end)
-    item = None if "{{" in text else _read_plain_object(source, text, begin, end, index)
-    if item is not None:
-        item.frame.remarks = _find_remarks(source, before, begin)
-        return Part(before, end, [item], None)
     first_line = source.line(begin)
+    root: Node | None
     try:
-        root = read_lines(text) or compose(text, None, first_line)
-        if "{{" in text and root is not None:
+        root, value = read_lines(text) or (compose(text, None, first_line), None)
+        if value is None and "{{" in text and root is not None:
             to_value(root, text, first_line)
     except Unreadable:
         if "{{" not in text:
@@ -210,24 +177,9 @@ def _read_document(
         return None
     if not isinstance(root, Mapping):
         return None
-    frame = Sharing(source, begin, end).frame(index, json=False)
+    frame = Frame(source, index=index)
     frame.remarks = _find_remarks(source, before, begin)
-    return _unpack(text, root, begin, (before, end), frame)
-
-
-def _read_plain_object(source: Source, text: str, begin: int, end: int, index: int) -> Item | None:
-    """An object of the plainest kind of YAML, read without a tree; None for everything else."""
-    value = read_values(text)
-    if value is None:
-        return None
-    api_version, kind = value.get("apiVersion"), value.get("kind")
-    if not api_version or not kind or not isinstance(api_version, str) or not isinstance(kind, str):
-        return None
-    if kind.endswith("List") and "items" in value:
-        return None
-    item = Item(Sharing(source, begin, end).frame(index, json=False), begin, end)
-    item.adopt_value(value, len(text))
-    return item
+    return _unpack(text, root, value, begin, (before, end), frame)
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
@@ -247,18 +199,30 @@ def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, s
     return tuple(remarks)
 
 
-def _unpack(text: str, root: Mapping, begin: int, span: tuple[int, int], frame: Frame) -> Part | None:
+def _unpack(
+    text: str, root: Mapping, value: dict[str, Any] | None, begin: int, span: tuple[int, int], frame: Frame
+) -> Part | None:
     """Make a part of a document; `begin` is the first byte of `text`, `span` the bytes of the whole part."""
-    words = {read_key(key): follow(node) for key, node in root.pairs}
-    api_version, kind = _spell(words.get("apiVersion")), _spell(words.get("kind"))
-    if kind.endswith("List") and isinstance(words.get("items"), Sequence):
+    if value is not None:
+        api_version, kind = (word if isinstance(word := value.get(name), str) else "" for name in _IDENTITY)
+        is_list = kind.endswith("List") and isinstance(value.get("items"), list)
+    else:
+        words = {read_key(key): follow(node) for key, node in root.pairs}
+        api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
+        is_list = kind.endswith("List") and isinstance(words.get("items"), Sequence)
+    if is_list:
         listing, _ = read_listing(frame.source, text, begin, root, frame)
+        if value is not None:
+            for item, own in zip(listing.items, value["items"], strict=True):
+                item.adopt_value(own)
         objects = [item for item in listing.items if item.kind and item.api_version]
         return Part(*span, objects, listing)
     if not api_version or not kind:
         return None
     start = begin + len(text[: root.start].encode()) if frame.json else begin
     item = Item(frame, start, span[1])
-    if not frame.json:
+    if value is not None:
+        item.adopt_value(value)
+    elif not frame.json:
         item.adopt(root)
     return Part(*span, [item], None)

@@ -11,14 +11,14 @@ from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
-from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge
+from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.places import column
 from krmfn.krm.removing import remove_element, remove_entry
 from krmfn.krm.replacing import insert_element, insert_entry, replace_child
-from krmfn.krm.sharing import find_path_to, find_user, list_anchored, walk
 from krmfn.krm.style import Style
 from krmfn.krm.values import to_value
-from krmfn.krm.writing import is_collection
+from krmfn.krm.writing import is_collection, write_block, write_scalar
 
 #: The value of `edit_copy` that takes something out.
 REMOVED: Any = object()
@@ -46,21 +46,23 @@ class Editor:
         self.removes = True
         return self._change([], self.root, path, 0, REMOVED)
 
-    def detach(self) -> bool:
-        """Plan to write out the first alias of an anchor outside this text; True when there is none."""
-        for node in walk(self.root):
-            if isinstance(node, Alias) and node.outside:
-                self._write_out(node)
-                return False
+    def detach(self, gone: Callable[[int], bool]) -> bool:
+        """Plan to write out all aliases of anchors in parts of the document that go."""
+        for node, holder, place in walk_places(self.root):
+            if isinstance(node, Alias) and node.origin is not None and gone(node.origin):
+                self._write_out(node, holder, place)
         return True
 
-    def _write_out(self, alias: Alias) -> None:
-        way = find_path_to(self.root, alias)
-        if not way:
-            raise EditRefused(f"the anchor '{alias.name}' is used as a key")
-        holder, place = way[-1]
-        assert isinstance(holder, Mapping | Sequence)
-        self.edits = replace_child(self.text, holder, place, self._read(alias), self.style)
+    def _write_out(self, alias: Alias, holder: Mapping | Sequence | None, place: int) -> None:
+        """Plan to write a value in place of an alias: of a key (`place` -1), of a child, or of the whole text."""
+        if holder is not None and place >= 0:
+            self.edits += replace_child(self.text, holder, place, self._read(alias), self.style)
+            return
+        if holder is not None:
+            new = write_scalar(read_key(alias), self.style.json)
+        else:
+            new = write_block(self._read(alias), self.style, column(self.text, alias.start))
+        self.edits.append((alias.start, alias.end - alias.start, new))
 
     def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
@@ -191,14 +193,19 @@ class Editor:
         shared = [node for node in [self.root, *(step.node for step in way), holder] if node.anchor is not None]
         region = (0, 0)
         if replaced is not None:
-            shared += list_anchored(replaced)
+            shared += [node for node in walk(replaced) if node.anchor is not None]
             region = (replaced.start, replaced.end)
         if not shared:
             return True
-        user = find_user(self.root, shared, region)
-        if user is not None:
-            self._write_out(user)
-            return False
+        for node, near, place in walk_places(self.root):
+            if (
+                isinstance(node, Alias)
+                and node.origin is None
+                and not region[0] <= node.start < region[1]
+                and any(node.target is target for target in shared)
+            ):
+                self._write_out(node, near, place)
+                return False
         for node in shared:
             if node.anchor is not None and self.used_outside(node.anchor):
                 raise EditRefused(f"the anchor '{node.anchor}' is used by another object")

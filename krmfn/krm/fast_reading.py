@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from krmfn.krm.frames import Frame
+from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
 from krmfn.krm.splitting import split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.krm.frames import Frame
-    from krmfn.krm.item import Item
-    from krmfn.krm.nodes import Node
+    from krmfn.krm.anchors import Part
     from krmfn.krm.source import Source
     from krmfn.krm.splitting import Entry, Split
 
@@ -38,30 +38,32 @@ def read_fast(source: Source) -> Found | None:
     words = [_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind")]
     if not all(words):
         return None
-    listing = Listing(source)
+    frame = Frame(source)
+    listing = Listing(source, frame)
+    listing.entries = [(entry.start, entry.end, key) for key, entry in entries.items() if key != "items"]
     if not _fill_items(listing, found):
         return None
     _find_foot(listing, found)
-    config = _cut_config(source, entries.get("functionConfig"))
+    config = _cut_config(frame, entries.get("functionConfig"))
     if isinstance(config, bool):
         return None
+    if b"&" in source.data:
+        from krmfn.krm.anchors import Anchors
+
+        anchors = Anchors(source, lambda: _list_parts(listing, config))
+        for own in (frame, *{item.frame for item in listing.items}, *([config.frame] if config else [])):
+            own.anchors = anchors
     return Found(str(words[0]), str(words[1]), listing, config)
 
 
-def _make_frame(source: Source) -> Frame:
-    """What items share, with anchors looked up in the whole source when one is missing."""
-    from krmfn.krm.frames import Frame
-
-    frame = Frame(source)
-    frame.find_anchor = lambda name, before: _find_anchor(source, name, before)
-    frame.is_used = lambda name, behind: source.data.find(b"*" + name.encode(), behind) >= 0
-    return frame
-
-
-def _find_anchor(source: Source, name: str, before: int) -> Node | None:
-    from krmfn.krm.documents import Sharing
-
-    return Sharing(source, 0, len(source.data)).find(name, before)
+def _list_parts(listing: Listing, config: Item | None) -> list[Part]:
+    """The parts of the document in the order of the text, each to be read by itself."""
+    items = ([] if config is None else [config]) + listing.items
+    parts = [(item.start, item.end, item.frame.pad) for item in items]
+    for start, end, key in listing.entries or ():
+        if key != "functionConfig" or config is None:
+            parts.append((start, end, 0))
+    return sorted(parts)
 
 
 def _read_word(data: bytes, entry: Entry | None) -> str | None:
@@ -95,9 +97,8 @@ def _fill_items(listing: Listing, found: Split) -> bool:
             return False
         return _has_only_head(data, entry)
     from krmfn.krm.heads import HeadReader
-    from krmfn.krm.item import Item
 
-    frame = _make_frame(listing.source)
+    frame = listing.frame
     pad = found.column + 2
     inner = frame.indented(pad)
     plain = frame.indented(pad)
@@ -139,12 +140,12 @@ def _find_foot(listing: Listing, found: Split) -> None:
     entry = found.entries.get("results")
     if entry is not None:
         end = entry.after + len(data[entry.after : entry.end].rstrip())
-        listing.results = (entry.after, max(end, entry.after))
+        listing.results = (entry.start, entry.after, max(end, entry.after))
 
 
-def _cut_config(source: Source, entry: Entry | None) -> Item | bool | None:
+def _cut_config(frame: Frame, entry: Entry | None) -> Item | bool | None:
     """The functionConfig as an item; None when it is null, False when it is no plain block mapping."""
-    data = source.data
+    data = frame.source.data
     if entry is None:
         return None
     if entry.rest:
@@ -159,6 +160,4 @@ def _cut_config(source: Source, entry: Entry | None) -> Item | bool | None:
         start += 1
     if start == line or not data[start : start + 1].isalpha():
         return False
-    from krmfn.krm.item import Item
-
-    return Item(_make_frame(source).indented(start - line), start, entry.end)
+    return Item(frame.indented(start - line), start, entry.end)

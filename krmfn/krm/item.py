@@ -54,7 +54,7 @@ class Item:
         text = write_block(plain) + "\n"
         source = Source(text.encode(), file.path if file else "")
         item = cls(Frame(source, index=file.index if file else 0, new=True), 0, len(source.data))
-        item._reading = Reading(item, source, text, plain)
+        item._reading = Reading(item, text, plain)
         return item
 
     @classmethod
@@ -156,7 +156,7 @@ class Item:
         if frame.new or not frame.source.path:
             return file
         text = self.read_original()
-        root = self.parse_text(text) if self._reading and self._reading.touched else self._read().root()
+        root = self.parse_text(text)[0] if self._reading and self._reading.touched else self._read().root()
         if root is None:
             return file
         offset = find_place(root, path)
@@ -205,9 +205,22 @@ class Item:
             raise EditRefused("an object is removed from its list, not from itself")
         self._edit(lambda editor: editor.remove(path), path, REMOVED)
 
-    def detach(self) -> None:
-        """Write out what comes from anchors in other objects, so that those may go. Raises EditRefused."""
-        self._edit(lambda editor: editor.detach(), (), self.value)
+    def detach(self, gone: Callable[[int], bool]) -> None:
+        """Write out what comes from anchors in other parts of the document, which begin at a byte, where `gone` says
+        that they go. Raises EditRefused."""
+        self._edit(lambda editor: editor.detach(gone), (), self._read().value())
+
+    def atomically(self, work: Callable[[], None]) -> None:
+        """Do `work`, which edits the item; where it raises, the item is as it was before."""
+        reading = self._read()
+        state = reading.save()
+        try:
+            work()
+        except BaseException:
+            reading.restore(state)
+            self._reading = reading
+            self._ref = None
+            raise
 
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
         reading = self._read()
@@ -224,9 +237,7 @@ class Item:
     @property
     def text(self) -> str:
         """The source text with edits, indented as it stands in its file; the first line without indentation."""
-        reading = self._read()
-        reading.flush()
-        return reading.text[self.frame.pad :]
+        return self._read().text[self.frame.pad :]
 
     @property
     def touched(self) -> bool:
@@ -246,34 +257,47 @@ class Item:
         """The number of the first line in the source."""
         return self.frame.source.line(self.start)
 
+    def release(self) -> None:
+        """Forget what was read of the text, for the sake of memory. Edits stay; it is read again when asked."""
+        if self._reading is not None:
+            if self._reading.touched:
+                self._reading.forget()
+            else:
+                self._reading = None
+
     def _read(self) -> Reading:
         if self._reading is None:
-            self._reading = Reading(self, self.frame.source)
+            self._reading = Reading(self, self.read_original())
         return self._reading
 
     def adopt(self, root: Node) -> None:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
-    def adopt_value(self, value: dict[str, Any], size: int) -> None:
-        """Take over the value, which the reader has made of a text of `size` characters."""
-        self._read().adopt_value(value, size)
+    def adopt_value(self, value: dict[str, Any]) -> None:
+        """Take over the value of the text, which the reader of a stream has made."""
+        self._reading = Reading(self, self.read_original(), value)
 
-    def parse_text(self, text: str) -> Node | None:
-        """Read a text that stands where this object does into nodes. Raises Unreadable."""
+    def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]:
+        """Read a text that stands where this object does into a tree, and its value where it comes along.
+
+        Raises Unreadable.
+        """
         frame = self.frame
         if frame.json:
             from krmfn.krm.json_reading import compose_json
 
-            return compose_json(text, 0, self.first_line())[0]
-        from krmfn.krm.line_reading import read_lines
+            return compose_json(text, 0, self.first_line())[0], None
+        from krmfn.krm.lines import read_lines
 
-        if (root := read_lines(text)) is not None:
-            return root
+        found = read_lines(text)
+        if found is not None:
+            return found
         from krmfn.krm.composing import compose
 
-        find_anchor = frame.find_anchor
-        return compose(text, (lambda name: find_anchor(name, self.start)) if find_anchor else None, self.first_line())
+        anchors = frame.anchors
+        find_anchor = (lambda name: anchors.find(name, self.start)) if anchors else None
+        return compose(text, find_anchor, self.first_line()), None
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""

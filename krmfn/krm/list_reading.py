@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from krmfn.krm.anchors import Anchors
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
 from krmfn.krm.lookup import read_key
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
 from krmfn.krm.places import (
     colon_after,
     column,
@@ -51,7 +52,7 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
 
     `text` is the document, `start` its first byte in the source; `frame` is what its items share.
     """
-    listing = Listing(source)
+    listing = Listing(source, frame)
     at = Offsets(text, start)
     listing.style = detect_style(text, root, frame.json, source.newline)
     listing.root_flow = root.flow
@@ -67,12 +68,43 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
             entries[name] = node
             keys[name] = key
     _find_foot(listing, text, root, at)
+    listing.entries = _cut_entries(text, root, at)
+    if "&" in text and not frame.json:
+        frame.anchors = Anchors(source)
     if "items" in entries:
         _find_items(listing, text, keys["items"], entries["items"], at, frame)
     if "results" in entries:
         after = _behind_colon(text, keys["results"])
-        listing.results = (at(after), at(max(after, visible_end(text, entries["results"]))))
+        end = max(after, visible_end(text, entries["results"]))
+        listing.results = (at(entry_start(text, keys["results"])), at(after), at(end))
+    if frame.anchors is not None:
+        _define_anchors(text, frame.anchors, root, listing, at)
     return listing, entries
+
+
+def _cut_entries(text: str, root: Mapping, at: Offsets) -> list[tuple[int, int, str]] | None:
+    """Start and end of each entry but `items`; None where entries share lines with something else."""
+    if root.flow:
+        return None
+    starts = [entry_start(text, key) for key, _ in root.pairs]
+    if any(text[line_start(text, start) : start].strip() for start in starts):
+        return None
+    ends = [*(line_start(text, start) for start in starts[1:]), len(text)]
+    names = [read_key(key) or "" for key, _ in root.pairs]
+    return [(at(start), at(end), name) for start, end, name in zip(starts, ends, names, strict=True) if name != "items"]
+
+
+def _define_anchors(text: str, anchors: Anchors, root: Mapping, listing: Listing, at: Offsets) -> None:
+    """Tell what each entry and each item defines."""
+    for key, node in root.pairs:
+        name = read_key(key)
+        if name == "items" and isinstance(node, Sequence) and listing.items:
+            for item, child in zip(listing.items, node.items, strict=True):
+                anchors.define(item.start, walk(child))
+        elif name == "functionConfig":
+            anchors.define(at(node.start), walk(node))
+        else:
+            anchors.define(at(entry_start(text, key)), [*walk(key), *walk(node)])
 
 
 def _behind_colon(text: str, key: Node) -> int:

@@ -5,6 +5,8 @@ Holds for ResourceList, v1/List and the like. Offsets count bytes of the source.
 
 from __future__ import annotations
 
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.item import Item
 from krmfn.krm.style import Style
 
 TYPE_CHECKING = False
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from krmfn.krm.item import Item
+    from krmfn.krm.frames import Frame
     from krmfn.krm.source import Source
 
     #: Replace the bytes from the first to the second offset.
@@ -26,14 +28,17 @@ class Listing:
     `value`: the bytes of the value of `items`; in "block" form from the line of the first dash to the line behind the
     last item. `after_key`: behind the colon of `items`. `indent`: the column of the dashes, or of flow items on lines
     of their own. `root_flow`, `root_indent`: how the document itself stands. `foot`: where a new entry of the
-    document goes; `foot_line`: whether it goes before the line there, otherwise behind the last value.
-    `results`: the bytes of the value of `results`, from behind its colon.
+    document goes. `results`: where the entry `results` begins, its value (behind the colon), and its end. `entries`:
+    start, end and key of what else is in the document, None where it cannot be read entry by entry; `frame`: what an
+    entry is read with.
     """
 
     __slots__ = (
         "after_key",
+        "entries",
         "foot",
         "form",
+        "frame",
         "indent",
         "items",
         "results",
@@ -45,9 +50,11 @@ class Listing:
         "value",
     )
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, frame: Frame) -> None:
         """An empty listing, filled by the reader."""
         self.source = source
+        self.frame = frame
+        self.entries: list[tuple[int, int, str]] | None = None
         self.items: list[Item] = []
         #: Line starts of the items' dashes (block) or the items' first bytes (flow), and their ends.
         self.spans: list[tuple[int, int]] = []
@@ -58,38 +65,73 @@ class Listing:
         self.root_flow = False
         self.root_indent = 0
         self.foot = 0
-        self.results: tuple[int, int] | None = None
+        self.results: tuple[int, int, int] | None = None
         self.style = Style(newline=source.newline)
 
-    def splice_items(self, items: Sequence[Item]) -> list[Splice]:
-        """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end."""
+    def copy(self) -> Listing:
+        """The same list before any edit."""
+        other = Listing(self.source, self.frame)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.items = [Item(item.frame, item.start, item.end) for item in self.items]
+        return other
+
+    def splice(self, items: Sequence[Item], results: list[dict[str, Any]] | None = None) -> list[Splice]:
+        """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end. `results` take
+        the place of those that were there. Raises EditRefused.
+        """
         kept = {id(item) for item in items}
+        gone = [(item.start, item.end) for item in self.items if id(item) not in kept]
+        if results and self.results is not None:
+            gone.append((self.results[0], self.results[2]))
+        edits = self._keep_anchors(kept, gone, bool(results))
+        staying = [item for item in self.items if id(item) in kept]
+        edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         own = {id(item) for item in self.items}
         added = [item for item in items if id(item) not in own]
-        self._keep_anchors(kept)
-        edits: list[Splice] = [
-            (item.start, item.end, item.text.encode()) for item in self.items if item.touched and id(item) in kept
-        ]
-        places = [place for place, item in enumerate(self.items) if id(item) in kept]
+        edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
+        if results:
+            edits.append(self._splice_results(results))
+        return edits
+
+    def _splice_items(self, places: list[int], added: list[Item]) -> list[Splice]:
+        """Keep the items at `places`, and add others."""
         if len(places) == len(self.items) and not added:
-            return edits
+            return []
         if self.form == "block":
-            return edits + self._splice_block(places, added)
+            return self._splice_block(places, added)
         if self.form == "flow":
-            return edits + self._splice_flow(places, added)
+            return self._splice_flow(places, added)
         if self.form == "empty":
             start, end = self.value
             return [(start, end, self._write_items(added, fresh=True))]
         name = '"items":' if self.style.json else "items:"
-        return [self.insert_root(name.encode() + self._write_items(added, fresh=True))]
+        return [self._insert_root(name.encode() + self._write_items(added, fresh=True))]
 
-    def _keep_anchors(self, kept: set[int]) -> None:
-        """Where an item goes that defines anchors, the others get what they took from it."""
+    def _keep_anchors(self, kept: set[int], gone: list[tuple[int, int]], results: bool) -> list[Splice]:
+        """Where something goes that defines anchors, the rest gets what it took from it. Gives the edits of entries
+        that are no items."""
         data = self.source.data
-        if any(b"&" in data[item.start : item.end] for item in self.items if id(item) not in kept):
-            for item in self.items:
-                if id(item) in kept and b"*" in data[item.start : item.end]:
-                    item.detach()
+        gone = [span for span in gone if data.find(b"&", *span) >= 0]
+        if not gone or self.frame.anchors is None:
+            return []
+
+        def goes(origin: int) -> bool:
+            return any(start <= origin < end for start, end in gone)
+
+        for item in self.items:
+            if id(item) in kept and data.find(b"*", item.start, item.end) >= 0:
+                item.detach(goes)
+        if self.entries is None:
+            raise EditRefused("an object goes that defines anchors, and the document is one flow collection")
+        edits: list[Splice] = []
+        for start, end, key in self.entries:
+            if data.find(b"*", start, end) >= 0 and not (results and key == "results"):
+                entry = Item(self.frame.indented(self.root_indent), start, end)
+                entry.detach(goes)
+                if entry.touched:
+                    edits.append((start, end, entry.text.encode()))
+        return edits
 
     def _splice_block(self, places: list[int], added: list[Item]) -> list[Splice]:
         newline = self.source.newline.encode()
@@ -163,14 +205,14 @@ class Listing:
 
         return write_indented(value, self.style, indent) if self.style.indented else write_flow(value, self.style)
 
-    def splice_results(self, results: list[dict[str, Any]]) -> Splice:
+    def _splice_results(self, results: list[dict[str, Any]]) -> Splice:
         """The edit that puts results into the document, in place of those that were there."""
         new = self.write_list(results, fresh=True)
         if self.results is not None:
-            return (*self.results, new)
-        return self.insert_root((b'"results":' if self.style.json else b"results:") + new)
+            return (*self.results[1:], new)
+        return self._insert_root((b'"results":' if self.style.json else b"results:") + new)
 
-    def insert_root(self, entry: bytes) -> Splice:
+    def _insert_root(self, entry: bytes) -> Splice:
         """The edit that adds an entry to the document."""
         if self.root_flow:
             if self.style.indented:

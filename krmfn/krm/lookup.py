@@ -87,7 +87,7 @@ def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
     node = follow(steps[-1].node if steps else root)
     if not isinstance(node, Scalar):
         return None
-    if any(isinstance(step.node, Alias) and step.node.outside for step in steps):
+    if any(isinstance(step.node, Alias) and step.node.origin is not None for step in steps):
         node.source = node.content  # its text is that of another object
     elif not node.source:
         node.source = text[content_start(text, node) : node.end]

@@ -6,6 +6,10 @@ the content itself: a block collection ends with its last child, not at the next
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 #: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"
 
@@ -43,9 +47,12 @@ class Scalar(Node):
 
 
 class Mapping(Node):
-    """A mapping: pairs in the order of the text, duplicates and merge keys included."""
+    """A mapping: pairs in the order of the text, duplicates and merge keys included.
 
-    __slots__ = ("flow", "pairs")
+    `height` is the number of levels in it, aliases followed: 1 where all children are scalars.
+    """
+
+    __slots__ = ("_pairs", "_unfold", "flow", "height", "places")
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty mapping, to be filled."""
@@ -54,13 +61,29 @@ class Mapping(Node):
         self.anchor = anchor
         self.tag = tag
         self.flow = flow
-        self.pairs: list[tuple[Node, Node]] = []
+        self.height = 1
+        self._pairs: list[tuple[Node, Node]] = []
+        self._unfold: Callable[[], list[tuple[Node, Node]]] | None = None
+        #: Where each key stands among the pairs, made by `lookup` when there are many.
+        self.places: dict[str | None, int] | None = None
+
+    @property
+    def pairs(self) -> list[tuple[Node, Node]]:
+        """Keys and values."""
+        if self._unfold is not None:
+            self._pairs = self._unfold()
+            self._unfold = None
+        return self._pairs
+
+    def unfold_later(self, unfold: Callable[[], list[tuple[Node, Node]]]) -> None:
+        """Make the pairs when somebody asks for them."""
+        self._unfold = unfold
 
 
 class Sequence(Node):
-    """A sequence."""
+    """A sequence; `height` is that of mappings."""
 
-    __slots__ = ("flow", "items")
+    __slots__ = ("_items", "_unfold", "flow", "height")
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty sequence, to be filled."""
@@ -69,27 +92,40 @@ class Sequence(Node):
         self.anchor = anchor
         self.tag = tag
         self.flow = flow
-        self.items: list[Node] = []
+        self.height = 1
+        self._items: list[Node] = []
+        self._unfold: Callable[[], list[Node]] | None = None
+
+    @property
+    def items(self) -> list[Node]:
+        """The elements."""
+        if self._unfold is not None:
+            self._items = self._unfold()
+            self._unfold = None
+        return self._items
+
+    def unfold_later(self, unfold: Callable[[], list[Node]]) -> None:
+        """Make the elements when somebody asks for them."""
+        self._unfold = unfold
 
 
 class Alias(Node):
-    """A use of an anchor. `target` may be a node of another text (`outside`), whose offsets mean nothing here."""
+    """A use of an anchor. `target` is a node of another text where `origin` is set: the byte of the source at which
+    the part of the document begins that defines it. Offsets of such a node mean nothing here."""
 
-    __slots__ = ("name", "outside", "target")
+    __slots__ = ("name", "origin", "target")
 
-    def __init__(self, start: int, end: int, name: str, target: Node, outside: bool) -> None:
-        """An alias that has been resolved."""
+    def __init__(self, start: int, end: int, name: str, target: Node, origin: int | None) -> None:
+        """An alias that has been resolved; the target is no alias."""
         super().__init__(start, end, None, None)
         self.name = name
         self.target = target
-        self.outside = outside
+        self.origin = origin
 
 
 def follow(node: Node) -> Node:
     """The node itself, or what an alias stands for."""
-    while isinstance(node, Alias):
-        node = node.target
-    return node
+    return node.target if isinstance(node, Alias) else node
 
 
 def is_merge(key: Node) -> bool:
@@ -99,3 +135,23 @@ def is_merge(key: Node) -> bool:
         and key.content == "<<"
         and ((not key.style and key.tag is None) or key.tag == "tag:yaml.org,2002:merge")
     )
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes of a text in its order, aliases themselves but not what they stand for."""
+    return (place[0] for place in walk_places(node))
+
+
+def walk_places(root: Node) -> Iterator[tuple[Node, Mapping | Sequence | None, int]]:
+    """Like `walk`, with the collection that each node is in, and its place there: -1 for a key."""
+    todo: list[tuple[Node, Mapping | Sequence | None, int]] = [(root, None, 0)]
+    while todo:
+        found = todo.pop()
+        yield found
+        node = found[0]
+        if isinstance(node, Mapping):
+            for place in range(len(node.pairs) - 1, -1, -1):
+                key, child = node.pairs[place]
+                todo += [(child, node, place), (key, node, -1)]
+        elif isinstance(node, Sequence):
+            todo += [(node.items[place], node, place) for place in range(len(node.items) - 1, -1, -1)]

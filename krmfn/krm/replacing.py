@@ -27,7 +27,6 @@ from krmfn.krm.places import (
 from krmfn.krm.style import Style
 from krmfn.krm.styling import flow_style, is_multiline
 from krmfn.krm.writing import (
-    is_collection,
     write_after_colon,
     write_block,
     write_entry,
@@ -80,9 +79,9 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
     colon = colon_after(text, key)
     end = visible_end(text, node)
     if colon < 0 or is_explicit(text, key):
-        if is_collection(value) or node.start == node.end or "\n" in text[node.start : end]:
+        if node.start == node.end or "\n" in text[node.start : end]:
             raise EditRefused("the key is written with `?`")
-        return [(node.start, end - node.start, write_scalar(value))]
+        return [(node.start, end - node.start, write_flow(value, style))]
     after = colon + 1
     new = write_after_colon(value, style, column(text, key.start))
     block = new[0] in "\r\n"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.krm.item import Item
-    from krmfn.krm.listing import Listing, Splice
+    from krmfn.krm.listing import Listing
     from krmfn.krm.results import Result
 
 VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
@@ -65,16 +65,16 @@ class ResourceList:
 
     def render_original(self, results: Iterable[Result] = ()) -> bytes:
         """The list as it was read, with results: the answer of a function that fails."""
-        return b"".join(splice(self._source.data, self._splice_results(results)))
+        return b"".join(self._splice(None, results))
 
     def render_parts(self, results: Iterable[Result] = ()) -> list[memoryview | bytes]:
         """Like `render`, in parts that share the memory of the input."""
-        edits = self._listing.splice_items(self.items)
-        return splice(self._source.data, [*edits, *self._splice_results(results)])
+        return self._splice(self.items, results)
 
-    def _splice_results(self, results: Iterable[Result]) -> list[Splice]:
+    def _splice(self, items: list[Item] | None, results: Iterable[Result]) -> list[memoryview | bytes]:
+        listing = self._listing if items is not None else self._listing.copy()
         spelled = [result.to_json() for result in results]
-        return [self._listing.splice_results(spelled)] if spelled else []
+        return splice(self._source.data, listing.splice(listing.items if items is None else items, spelled))
 
 
 def check_version(api_version: str, kind: str) -> None:

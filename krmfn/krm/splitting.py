@@ -185,7 +185,7 @@ def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:
         return False
 
 
-def _accept_anchor(_: str) -> Node | None:
+def _accept_anchor(_: str) -> tuple[Node, int]:
     from krmfn.krm.nodes import Scalar
 
-    return Scalar(0, 0, None, None, "", "")
+    return Scalar(0, 0, None, None, "", ""), 0

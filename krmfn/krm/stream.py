@@ -93,7 +93,7 @@ class Stream:
                 # Elements that are no objects are not among the items, and stay.
                 gone = {id(item) for item in part.items} - kept
                 own = [item for item in part.listing.items if id(item) not in gone]
-                edits += part.listing.splice_items(own + (added if part.listing is alone else []))
+                edits += part.listing.splice(own + (added if part.listing is alone else []))
             else:
                 for item in part.items:
                     if id(item) not in kept:

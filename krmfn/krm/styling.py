@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, walk
 from krmfn.krm.places import column, entry_start, first_dash, line_start
-from krmfn.krm.sharing import walk
 from krmfn.krm.style import Style
 
 

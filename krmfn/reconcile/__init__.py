@@ -210,7 +210,7 @@ class _Run:
 
     def _try(self, item: Item, edit: Callable[..., None], *arguments: Any) -> None:
         try:
-            edit(item, *arguments)
+            item.atomically(lambda: edit(item, *arguments))
         except EditRefused as refused:
             self._find(item, "edit-refused", f"{item.ref} cannot be edited: {refused}")
 

@@ -1,4 +1,4 @@
-"""The line reader gives the nodes that libyaml's events give, or nothing."""
+"""The line reader gives the nodes and the value that libyaml's events give, or nothing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.krm.composing import compose
+from krmfn.krm.editing import same
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.line_reading import read_lines
+from krmfn.krm.lines import read_lines
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.values import to_value
 from tests.krm.manifests import spelled_objects
 
 
@@ -32,7 +34,12 @@ def assert_alike(text: str) -> bool:
     read = read_lines(text)
     if read is None:
         return False
-    assert spell(read) == spell(compose(text))
+    root, value = read
+    whole = compose(text)
+    expected = to_value(whole, text)
+    assert same(value, expected)
+    assert same(to_value(root, text), expected)
+    assert spell(root) == spell(whole)
     return True
 
 
@@ -150,10 +157,7 @@ def test_a_damaged_text_is_read_alike_or_not_at_all(data: Any, spelled: tuple[di
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(text)))
         text = text[:place] + data.draw(st.sampled_from(PIECES)) + text[place + data.draw(st.integers(0, 3)) :]
-    read = read_lines(text)
-    if read is None:
-        return
-    assert spell(read) == spell(compose(text))
+    assert_alike(text)
 
 
 LINES = st.tuples(
@@ -184,6 +188,14 @@ LINES = st.tuples(
 @given(st.lists(LINES, min_size=1, max_size=9))
 def test_lines_at_random_are_read_alike_or_not_at_all(lines: list[tuple[int, str]]) -> None:
     text = "".join("  " * depth + line + "\n" for depth, line in lines)
-    read = read_lines(text)
-    if read is not None:
-        assert spell(read) == spell(compose(text))
+    assert_alike(text)
+
+
+def test_documents_share_no_collection() -> None:
+    text = "a: [x]\nb: {m: z}\n"
+    first, second = read_lines(text), read_lines(text)
+    assert first is not None
+    assert second is not None
+    first[1]["a"].append(1)
+    first[1]["b"]["k"] = 1
+    assert second[1] == {"a": ["x"], "b": {"m": "z"}}
