@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding, Rule, Stage
+from krmfn.releases.gates import has
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.results import Severity
     from krmfn.survey.census import Census
+
+SCHEDULER: Final = "kube-scheduler"
+#: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
+WITHOUT_GANGS: Final = ("fit", "hindrances", "gating")
 
 Find = Callable[["Census", "Settings"], Iterable[Finding]]
 
@@ -46,9 +51,20 @@ def list_checks(stage: str) -> tuple[Check, ...]:
     return tuple(value for topic in topics for value in vars(topic).values() if isinstance(value, Check))
 
 
+def is_obeyed(census: Census, settings: Settings, feature: str) -> bool:
+    """Whether the cluster's scheduler has a feature, as far as settings and facts say which gates are on there."""
+    return has(settings.release, {**settings.feature_gates, **census.facts.gates.get(SCHEDULER, {})}, feature)
+
+
 def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
-    """The findings of every rule of a stage that holds for the settings' release."""
+    """The findings of every rule of a stage that holds for the settings' release. A scheduler in which a gate is off
+    does not fail by the rules of what the gate brings."""
+    gangs = stage != "scheduler" or is_obeyed(census, settings, "gang-scheduling")
     for row, find in list_checks(stage):
+        if not gangs and find.__module__.rpartition(".")[2] not in WITHOUT_GANGS:
+            continue
+        if stage == "scheduler" and row.needs and not is_obeyed(census, settings, row.needs):
+            continue
         if row.holds(settings.release):
             for finding in find(census, settings):
                 yield finding if finding.rule else finding._replace(rule=row.id)

@@ -74,6 +74,12 @@ class Gang(NamedTuple):
             total += template.pods
         return total
 
+    def can_spare(self, template: Template) -> bool:
+        """Whether the quorum is met without any pod of one of the templates."""
+        quorum = self.group.quorum if self.group.policy == "gang" else 1
+        others = [other.pods for other in self.templates if other is not template]
+        return None not in others and sum(pods or 0 for pods in others) >= (quorum or 1)
+
     @property
     def owners(self) -> tuple[Item, ...]:
         """The objects whose templates link here, in order."""
@@ -82,7 +88,8 @@ class Gang(NamedTuple):
 
 
 class Census(NamedTuple):
-    """The input, counted. `objects` is everything; `old` the earlier state, None when none was given."""
+    """The input, counted. `objects` is everything; `old` the earlier state, None when none was given. What several
+    rules work out of it, the first one puts into `shared`."""
 
     objects: Sequence[Item]
     old: Sequence[Item] | None
@@ -96,6 +103,7 @@ class Census(NamedTuple):
     by_item: Mapping[int, tuple[Template, ...]]
     facts: Facts
     asking: tuple[Item, ...]
+    shared: dict[str, Any]
 
     def kind(self, group: str, kind: str) -> tuple[Item, ...]:
         """The objects of one kind, in order."""
@@ -183,6 +191,7 @@ def take_census(
         by_item,
         facts,
         tuple(asking),
+        {},
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 Resources = Mapping[str, int]
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 #: The commands that collect the facts, for the CLI to print. They only read; what they print goes below `cluster:`.
 COMMANDS: Final = (
@@ -26,6 +27,8 @@ COMMANDS: Final = (
     "kubectl get queues.scheduling.volcano.sh -o yaml",
     "kubectl get customresourcedefinitions rayclusters.ray.io rayjobs.ray.io rayservices.ray.io -o yaml",
 )
+
+_HOSTNAME: Final = "kubernetes.io/hostname"
 
 #: Classes that every cluster has (pkg/apis/scheduling).
 _BUILT_IN: Final[Mapping[str, tuple[int, str, bool]]] = {
@@ -41,6 +44,19 @@ _TOPICS: Final[Mapping[str, tuple[str, str]]] = {
     "customResourceDefinitions": ("apiextensions.k8s.io", "CustomResourceDefinition"),
     "podGroups": ("scheduling.k8s.io", "PodGroup"),
 }
+#: What rules look up by name without a topic of its own: kubectl's output is read as it is.
+_OTHERS: Final = (
+    ("", "Namespace"),
+    ("", "Pod"),
+    ("", "PersistentVolumeClaim"),
+    ("", "PersistentVolume"),
+    ("", "LimitRange"),
+    ("storage.k8s.io", "StorageClass"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("resource.k8s.io", "ResourceClaim"),
+    ("kueue.x-k8s.io", "ClusterQueue"),
+    ("kueue.x-k8s.io", "LocalQueue"),
+)
 
 
 class PriorityClass(NamedTuple):
@@ -52,26 +68,31 @@ class PriorityClass(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node with what it can give to pods."""
+    """A node with what it can give to pods; `number` of them are alike but for their names."""
 
     name: str
     labels: Mapping[str, Any]
     allocatable: Resources
+    taints: tuple[Mapping[str, Any], ...] = ()
+    unschedulable: bool = False
+    number: int = 1
 
 
 class Quota(NamedTuple):
-    """A ResourceQuota's hard limits."""
+    """A ResourceQuota's hard limits; `scope` holds its scopes and scopeSelector."""
 
     namespace: str
     name: str
     hard: Resources
+    scope: Mapping[str, Any] = _NOTHING
 
 
 class Facts(NamedTuple):
     """What is known. `nodes`, `queues`, `schedulers` are None when nobody gave them.
 
     `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
-    `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates.
+    `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
+    kinds that the facts list completely.
     """
 
     priority_classes: Mapping[str, PriorityClass]
@@ -85,6 +106,26 @@ class Facts(NamedTuple):
     groups: frozenset[tuple[str, str]]
     schedulers: frozenset[str] | None
     gates: Mapping[str, Mapping[str, Any]]
+    found: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
+    listed: frozenset[str] = frozenset()
+
+    def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
+        """The objects of a kind without a field of its own here, from the facts and from the input."""
+        return self.found.get((group, kind), ())
+
+    def lists_all(self, kind: str) -> bool:
+        """Whether what is not among the objects of this kind does not exist: the facts hold one, or say so."""
+        return kind in self.listed
+
+    def preemption_policy(self, name: str) -> str:
+        """The preemption policy that a pod of this class gets; of no class: the global default's. Empty: unknown."""
+        if name:
+            found = self.priority_classes.get(name)
+            return found.preemption_policy if found else ""
+        if not self.complete_classes:
+            return ""
+        defaults = (entry.preemption_policy for entry in self.priority_classes.values() if entry.default)
+        return next(defaults, "PreemptLowerPriority")
 
     def priority(self, name: str) -> int | None:
         """The value that a pod or group of this class gets; of no class: the global default's. None: unknown."""
@@ -99,7 +140,7 @@ class Facts(NamedTuple):
 def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
     given = _gather(cluster)
-    own = {kind: [item.value for item in objects.get(kind, ())] for kind in _TOPICS.values()}
+    own = {kind: [item.value for item in objects.get(kind, ())] for kind in (*_TOPICS.values(), *_OTHERS)}
 
     def all_of(topic: str) -> list[Mapping[str, Any]]:
         return [*given.get(_TOPICS[topic], ()), *own[_TOPICS[topic]]]
@@ -114,6 +155,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     queues = all_of("queues")
     schedulers = cluster.get("schedulers")
     crds = all_of("customResourceDefinitions")
+    others = {kind: (*given.get(kind, ()), *own[kind]) for kind in _OTHERS}
     return Facts(
         priority_classes=classes,
         complete_classes=_TOPICS["priorityClasses"] in given,
@@ -128,6 +170,8 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         ),
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
         gates={component: as_mapping(gates) for component, gates in as_mapping(cluster.get("featureGates")).items()},
+        found={kind: values for kind, values in others.items() if values},
+        listed=frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed")))),
     )
 
 
@@ -162,12 +206,23 @@ def _namespace(value: Mapping[str, Any]) -> str:
 
 
 def _node(value: Mapping[str, Any]) -> Node:
+    name = _name(value)
     labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
-    return Node(_name(value), labels, read_resources(dig(value, "status", "allocatable") or value.get("allocatable")))
+    spec = as_mapping(value.get("spec")) or value
+    return Node(
+        name,
+        {_HOSTNAME: name, **labels},  # kubelets write it; people leave it out
+        read_resources(dig(value, "status", "allocatable") or value.get("allocatable")),
+        tuple(as_mapping(taint) for taint in as_list(spec.get("taints"))),
+        spec.get("unschedulable") is True,
+        as_int(value.get("count")) or 1,
+    )
 
 
 def _quota(value: Mapping[str, Any]) -> Quota:
-    return Quota(_namespace(value), _name(value), read_resources(dig(value, "spec", "hard") or value.get("hard")))
+    spec = as_mapping(value.get("spec")) or value
+    scope = {field: spec[field] for field in ("scopes", "scopeSelector") if field in spec}
+    return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope)
 
 
 def read_resources(value: object) -> Resources:

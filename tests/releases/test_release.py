@@ -112,7 +112,7 @@ def test_features_are_asked_for_and_features_that_are_asked_for_exist() -> None:
             if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[-1], ast.Constant):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("has", "first_release"):
+            if name in ("has", "first_release", "is_obeyed"):
                 asked.add(str(node.args[-1].value))
     assert asked <= known
     assert known <= asked, "a feature that nothing asks for"

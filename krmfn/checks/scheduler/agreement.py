@@ -40,12 +40,14 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
 @rule("scheduler-foreign", "warning", "Linked pods go to a scheduler that may not read the groups of Kubernetes.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     """A linked pod goes to a scheduler that may not read native groups."""
+    needed = {id(template) for gang in census.gangs for template in gang.templates if not gang.can_spare(template)}
+    needed |= {id(template) for template in census.dangling}
     for template in _linked(census):
         name, known = template.scheduler, census.facts.schedulers
         if name == "default-scheduler" or (known is not None and name in known):
             continue
         path = (*template.spec_path, "schedulerName")
-        if name in _OTHER_SCHEDULERS:
+        if name in _OTHER_SCHEDULERS and known is None:
             message = f"{name} does not read PodGroups of scheduling.k8s.io: the pods are scheduled one by one"
             hint = "Remove schedulerName, or use that scheduler's own gang (configuration: scheduler: Volcano)."
         elif known is not None:
@@ -60,7 +62,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
             message,
             name,
             hint=hint,
-            severity="error" if known is not None and name not in _OTHER_SCHEDULERS else None,
+            severity="error" if known is not None and id(template) in needed else None,
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.wording import join
+from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
@@ -145,6 +146,42 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 hint = "Set resources.requests in every container of the gang's pods."
                 path = (*template.spec_path, "containers")
                 yield Finding(template.item, path, message, hint=hint)
+
+
+@rule("volume-shared", "warning", "Pods of a gang share a volume claim that cannot serve all of them.")
+def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Pods of a gang share a claim that only one pod, or one node, can use."""
+    claims = {
+        (
+            as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE,
+            as_text(dig(value, "metadata", "name")),
+        ): value
+        for value in census.facts.objects("", "PersistentVolumeClaim")
+    }
+    for gang in census.gangs:
+        used: dict[str, int] = {}
+        for template in gang.templates:
+            for index, volume in enumerate(as_list(template.spec.get("volumes"))):
+                name = as_text(dig(volume, "persistentVolumeClaim", "claimName"))
+                claim = claims.get((template.item.space, name)) if name else None
+                if claim is None or template.pods is None:
+                    continue
+                used[name] = used.get(name, 0) + template.pods
+                modes = as_list(dig(claim, "spec", "accessModes"))
+                single = modes == ["ReadWriteOncePod"]
+                if used[name] < 2 or not (single or modes == ["ReadWriteOnce"]):
+                    continue
+                limit = "one pod" if single else "the pods of one node"
+                message = (
+                    f"{used[name]} pods of the gang {gang.group.name} use the claim {name}, which serves {limit} "
+                    f"({modes[0]})"
+                )
+                hint = "Use ReadWriteMany, or a claim for each pod."
+                path = (*template.spec_path, "volumes", index)
+                # One of the pods runs: the gang starts only where its quorum can do without the others.
+                remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
+                stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
+                yield Finding(template.item, path, message, modes[0], hint=hint, severity="error" if stuck else None)
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.

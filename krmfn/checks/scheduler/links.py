@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A link to a group that is neither in the input nor among the facts."""
     names = group_names(census.groups)
+    known_all = bool(census.groups) or any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
         link = template.link
         if elsewhere or link is None:
@@ -33,7 +34,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             f'Add the group "{link.group}", or list it under cluster.podGroups when it exists in the cluster already.'
         )
         yield Finding(
-            template.item, link.path, message, link.group, hint=hint, severity=None if census.groups else "warning"
+            template.item, link.path, message, link.group, hint=hint, severity=None if known_all else "warning"
         )
 
 
@@ -128,12 +129,10 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
         spaces.setdefault(name, []).append(group.item.namespace)
     for template in census.dangling:
         link = template.link
-        if link is not None and (template.item.space, link.group) not in census.facts.groups:
+        # A pod that its manifest binds does not wait.
+        if link is not None and not template.spec.get("nodeName") and not _exists(link.group, template, census):
             yield template, tuple(sorted(spaces.get(link.group, ())))
 
 
-_NO_GROUP = (
-    "A pod may name a group that does not exist: the API server accepts it, and the scheduler holds the pod back until "
-    "the group "
-    "appears in the pod's namespace. The pod gets no condition and no event."
-)
+def _exists(group: str, template: Template, census: Census) -> bool:
+    return (template.item.space, group) in census.facts.groups

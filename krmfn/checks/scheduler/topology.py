@@ -1,37 +1,43 @@
-"""A topology constraint against what the pods themselves ask for: ports, affinity, spread, selectors."""
+"""A topology constraint against what the pods themselves ask for: ports, affinity, spread, selectors.
+
+Where the facts list the nodes, errors are what is proved about them; without facts, what holds in any cluster.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from krmfn.capacity.pods import HOSTNAME, read_kinds, selects_itself
 from krmfn.checks.rule import rule
+from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_list, dig
 
 if TYPE_CHECKING:
+    from krmfn.capacity.pods import PodKind
     from krmfn.config import Settings
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, Gang
 
-HOSTNAME: Final = "kubernetes.io/hostname"
 #: Coarse to fine, where the order is fixed by convention.
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
 @rule("topology-host-ports", "error", "Pods that must share a node use the same port of it.", needs="topology-keys")
-def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
+def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]:
     """All pods of the gang must share a node, and each wants the same port of it."""
-    for gang in _gangs(census):
-        if gang.group.topology_key != HOSTNAME or (gang.group.quorum or 0) < 2:
-            continue
-        for template in gang.templates:
-            ports = _host_ports(template)
-            if ports and (template.pods or 0) > 1:
-                message = f"the pods must share one node ({HOSTNAME}) and each uses its port {ports[0]}: only one fits"
-                hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
-                path = (*template.spec_path, "containers")
-                yield Finding(template.item, path, message, ports[0], hint=hint)
+    yield from find_obstacles(census, settings).get("topology-host-ports", ())
+    for gang, kind, needed in _list_needed(census):
+        if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
+            port = kind.ports[0][2]
+            message = (
+                f"the {needed} pods that the gang {gang.group.name} needs must share one node ({HOSTNAME}) and each "
+                f"takes its port {port}: only one fits, and the gang never starts"
+            )
+            hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
+            path = (*kind.template.spec_path, "containers")
+            yield Finding(kind.template.item, path, message, port, hint=hint)
 
 
 @rule(
@@ -40,75 +46,64 @@ def find_one_node_ports(census: Census, _: Settings) -> Iterator[Finding]:
     "Required anti-affinity keeps the pods of a gang out of the one domain they must share.",
     needs="topology-keys",
 )
-def find_anti_affinity(census: Census, _: Settings) -> Iterator[Finding]:
+def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
     """Members that must be in one domain and must not share it."""
-    for gang in _gangs(census):
-        if (gang.group.quorum or 0) < 2:
-            continue
-        for key, template in _required_keys(census, gang):
-            for index, term in enumerate(_anti_affinity(template)):
-                other = as_text(dig(term, "topologyKey"))
-                if _is_same_or_coarser(other, key) and _selects(term, template):
-                    message = (
-                        f"the gang must be in one domain of {key}, and required anti-affinity keeps its pods out of "
-                        f"one another's {other}: they never fit together"
-                    )
-                    hint = "Prefer the anti-affinity instead of requiring it, or use a finer key for it."
-                    path = (*template.spec_path, *_ANTI, index)
-                    yield Finding(template.item, path, message, other, hint=hint)
+    yield from find_obstacles(census, settings).get("topology-anti-affinity", ())
+    for gang, kind, needed in _list_needed(census):
+        keys = _list_keys(census, gang)
+        for term in kind.apart if needed > 1 else ():
+            key = next((key for key in keys if _is_same_or_coarser(term.key, key)), "")
+            if key and selects_itself(term, kind, census.facts):
+                sure = term.key == key
+                message = (
+                    f"the gang {gang.group.name} must be in one domain of {key}, and required anti-affinity keeps the "
+                    f"{needed} pods that it needs out of one another's {term.key}: it never starts"
+                )
+                if not sure:
+                    message += " where the nodes carry both labels"
+                hint = "Prefer the anti-affinity instead of requiring it, or use a finer key for it."
+                path = (*kind.template.spec_path, *_ANTI, term.place)
+                yield Finding(
+                    kind.template.item, path, message, term.key, hint=hint, severity=None if sure else "warning"
+                )
 
 
 @rule("one-pod-per-node", "warning", "Pods of a gang exclude each other on a node, so the gang needs as many nodes.")
-def find_one_pod_per_node(census: Census, _: Settings) -> Iterator[Finding]:
+def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods that exclude each other on a node: the gang needs that many nodes in a domain."""
-    for gang in census.gangs:
-        for template in gang.templates:
-            apart = any(
-                as_text(dig(term, "topologyKey")) == HOSTNAME and _selects(term, template)
-                for term in _anti_affinity(template)
-            )
-            if (template.pods or 0) < 2 or not (apart or _host_ports(template)) or (gang.group.quorum or 0) < 2:
-                continue
-            key = gang.group.topology_key
-            nodes = _most_nodes(census, key)
-            if key == HOSTNAME or (nodes is not None and nodes >= (template.pods or 0)):
-                continue
-            where = f"one domain of {key}" if key else "the cluster"
-            message = (
-                f"at most one of the {template.pods} pods fits on a node, so the gang needs {template.pods} nodes in "
-                f"{where}"
-            )
-            if nodes is not None:
-                message += f", and there are {nodes}"
-            hint = "Make sure that there are as many nodes, or let pods share a node."
-            yield Finding(
-                template.item,
-                template.spec_path,
-                message,
-                template.pods,
-                hint=hint,
-                severity="error" if nodes is not None else None,
-            )
+    for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
+        yield finding._replace(severity="error")
+    for gang, kind, needed in _list_needed(census):
+        apart = any(term.key == HOSTNAME and selects_itself(term, kind, census.facts) for term in kind.apart)
+        keys = _list_keys(census, gang)
+        if needed < 2 or not (apart or kind.ports) or HOSTNAME in keys:
+            continue
+        where = f"one domain of {keys[0]}" if keys else "the cluster"
+        message = f"at most one of these pods fits on a node, so the gang needs {needed} nodes in {where}"
+        hint = "Make sure that there are as many nodes, or let pods share a node."
+        yield Finding(kind.template.item, kind.template.spec_path, message, needed, hint=hint)
 
 
 @rule(
     "topology-spread", "warning", "A spread constraint works against the group's topology key.", needs="topology-keys"
 )
-def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]:
+def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding]:
     """Topology spread over the key whose one domain the gang must stay in."""
-    for gang in _gangs(census):
-        for key, template in _required_keys(census, gang):
-            for index, entry in enumerate(as_list(template.spec.get("topologySpreadConstraints"))):
-                skew = as_int(dig(entry, "maxSkew")) or 1
-                hard = dig(entry, "whenUnsatisfiable") in (None, "DoNotSchedule")
-                if hard and dig(entry, "topologyKey") == key and skew < (gang.group.quorum or 0):
-                    message = (
-                        f"the gang must be in one domain of {key}, and maxSkew {skew} spreads its pods over several: "
-                        f"{gang.group.quorum} pods do not fit into one"
-                    )
-                    hint = "Spread over a finer key, use ScheduleAnyway, or drop the group's topology key."
-                    path = (*template.spec_path, "topologySpreadConstraints", index)
-                    yield Finding(template.item, path, message, skew, hint=hint)
+    proved = find_obstacles(census, settings).get("topology-spread", ())
+    for finding in proved:
+        yield finding._replace(severity="error")
+    told = {id(finding.item) for finding in proved}
+    for gang, kind, needed in _list_needed(census, known=True):
+        keys = _list_keys(census, gang)
+        for spread in kind.spreads:
+            if spread.key in keys and spread.skew < needed and id(kind.template.item) not in told:
+                message = (
+                    f"the gang must be in one domain of {spread.key}, and maxSkew {spread.skew} spreads its pods over "
+                    f"several: where there are several, {needed} pods do not fit into one"
+                )
+                hint = "Spread over a finer key, use ScheduleAnyway, or drop the group's topology key."
+                path = (*kind.template.spec_path, "topologySpreadConstraints", spread.place)
+                yield Finding(kind.template.item, path, message, spread.skew, hint=hint)
 
 
 @rule(
@@ -118,17 +113,17 @@ def find_spread_against_domain(census: Census, _: Settings) -> Iterator[Finding]
     needs="topology-keys",
 )
 def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
-    """Templates that pin different domains of the group's key."""
-    for gang in _gangs(census):
-        pinned: dict[str, Template] = {}
-        for key, template in _required_keys(census, gang):
-            value = _pinned_value(template, key)
+    """Templates that pin different domains of the group's key, each of them needed for the quorum."""
+    pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
+    for gang, kind, needed in _list_needed(census):
+        for key in _list_keys(census, gang) if needed > 0 else ():
+            value = _pinned_value(kind, key)
             if value:
-                pinned.setdefault(value, template)
-        if len(pinned) > 1:
-            template = list(pinned.values())[1]
-            key = gang.group.topology_key or next(iter(_required_keys(census, gang)))[0]
-            message = f"the gang must be in one domain of {key}, and its templates ask for {join(sorted(pinned))}"
+                pinned.setdefault((id(gang.group.item), key), {}).setdefault(value, kind)
+    for (_item, key), values in pinned.items():
+        if len(values) > 1:
+            template = list(values.values())[1].template
+            message = f"the gang must be in one domain of {key}, and its templates ask for {join(sorted(values))}"
             hint = f"Use one value of {key} in all templates, or drop the group's topology key."
             path = (*template.spec_path, "nodeSelector")
             yield Finding(template.item, path, message, hint=hint)
@@ -182,19 +177,6 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
                     yield Finding(owner, path, message, key, hint=hint)
 
 
-@rule("topology-key-unknown", "error", "No node carries the topology key.", needs="topology-keys")
-def find_key_unknown(census: Census, _: Settings) -> Iterator[Finding]:
-    """A topology key that no node carries."""
-    nodes = census.facts.nodes
-    for group in (*(gang.group for gang in census.gangs), *census.composites.values()):
-        key = group.topology_key
-        if key and nodes is not None and not any(key in node.labels for node in nodes):
-            message = f"none of the {len(nodes)} nodes carries the label {key}: the gang is never placed"
-            hint = "Label the nodes, or use a key that they carry."
-            path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-            yield Finding(group.item, path, message, key, hint=hint)
-
-
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _EXCLUSIVE: Final = (
     "alpha.jobset.sigs.k8s.io/exclusive-topology",
@@ -202,38 +184,27 @@ _EXCLUSIVE: Final = (
 )
 
 
+def _list_needed(census: Census, known: bool = False) -> Iterator[tuple[Gang, PodKind, int]]:
+    """Every kind of pod of a gang and how many of them its quorum cannot do without. Where nodes are known, only for
+    questions that the facts leave open (`known`): the others are answered by what is proved about the nodes."""
+    if census.facts.nodes is not None and not known:
+        return
+    for gang in census.gangs:
+        kinds = read_kinds(gang.templates, census.facts)
+        if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods:
+            for kind in kinds:
+                yield gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum)
+
+
+def _list_keys(census: Census, gang: Gang) -> tuple[str, ...]:
+    """The topology keys that hold for the gang: its own, and those above."""
+    groups = (gang.group, *census.chain(gang.group)[0])
+    return tuple(dict.fromkeys(group.topology_key for group in groups if group.topology_key))
+
+
 def _gangs(census: Census) -> Iterator[Gang]:
     """Gangs that must stay in one domain, by their own key or a parent's."""
-    for gang in census.gangs:
-        if gang.group.topology_key or any(parent.topology_key for parent in census.chain(gang.group)[0]):
-            yield gang
-
-
-def _required_keys(census: Census, gang: Gang) -> Iterator[tuple[str, Template]]:
-    keys = [group.topology_key for group in (gang.group, *census.chain(gang.group)[0]) if group.topology_key]
-    for template in gang.templates:
-        for key in dict.fromkeys(keys):
-            yield key, template
-
-
-def _host_ports(template: Template) -> list[int]:
-    network = template.spec.get("hostNetwork") is True
-    ports = [port for box in as_list(template.spec.get("containers")) for port in as_list(dig(box, "ports"))]
-    found = [
-        as_int(dig(port, "hostPort")) or (as_int(dig(port, "containerPort")) if network else None) for port in ports
-    ]
-    return [port for port in found if port]
-
-
-def _anti_affinity(template: Template) -> list[Any]:
-    return list(as_list(dig(template.spec, *_ANTI)))
-
-
-def _selects(term: object, template: Template) -> bool:
-    """Whether the term's matchLabels select the template's own pods; expressions are not evaluated."""
-    labels = as_mapping(template.metadata.get("labels"))
-    wanted = as_mapping(dig(term, "labelSelector", "matchLabels"))
-    return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
+    return (gang for gang in census.gangs if _list_keys(census, gang))
 
 
 def _is_same_or_coarser(key: str, other: str) -> bool:
@@ -242,26 +213,13 @@ def _is_same_or_coarser(key: str, other: str) -> bool:
     return key in _ORDER and other in _ORDER and _ORDER.index(key) < _ORDER.index(other)
 
 
-def _pinned_value(template: Template, key: str) -> str:
-    value = as_mapping(template.spec.get("nodeSelector")).get(key)
+def _pinned_value(kind: PodKind, key: str) -> str:
+    value = kind.selector.get(key)
     if isinstance(value, str):
         return value
-    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    terms = as_list(dig(template.spec, *path))
+    terms = as_list(kind.affinity)
     for expression in as_list(dig(terms[0], "matchExpressions")) if len(terms) == 1 else ():
         values = as_list(dig(expression, "values"))
         if dig(expression, "key") == key and dig(expression, "operator") == "In" and len(values) == 1:
             return str(values[0])
     return ""
-
-
-def _most_nodes(census: Census, key: str) -> int | None:
-    """The number of nodes in the largest domain of `key` (empty: in the cluster), None without facts."""
-    if census.facts.nodes is None:
-        return None
-    sizes: dict[object, int] = {}
-    for node in census.facts.nodes:
-        domain = node.labels.get(key) if key else ""
-        if domain is not None:
-            sizes[domain] = sizes.get(domain, 0) + 1
-    return max(sizes.values(), default=0)

@@ -50,14 +50,21 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("tree-too-deep", "error", "More than four composite levels are above a PodGroup.", needs="composite-groups")
 def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
-    """More composite levels above a PodGroup than the scheduler follows."""
+    """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
     for gang in census.gangs:
         above, end = census.chain(gang.group)
-        if not end and len(above) > MAX_LEVELS:
+        keyed = next((group for group in reversed(above) if group.topology_key), None)
+        levels = above.index(keyed) + 1 if keyed else 0
+        if not end and (len(above) > MAX_LEVELS or levels >= MAX_LEVELS):
             message = (
-                f"{len(above)} composite levels are above this group, the scheduler follows {MAX_LEVELS}: "
-                "its pods wait for ever"
+                f"{len(above)} composite levels are above this group, the scheduler follows {MAX_LEVELS}: its pods are "
+                "never scheduled"
             )
+            if keyed and len(above) <= MAX_LEVELS:
+                message = (
+                    f"this group is {levels} levels below {keyed.name}, which has a topology key: there the scheduler "
+                    f"follows {MAX_LEVELS - 1}, and the tree is never scheduled"
+                )
             hint = "Remove a level; a list holds 8 groups."
             path = (*gang.group.path, _PARENT)
             yield Finding(gang.group.item, path, message, gang.group.parent, hint=hint)

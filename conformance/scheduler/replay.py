@@ -1,0 +1,140 @@
+"""Recorded decisions against what krmfn says of the same manifests: who was told "never" and ran, who was not told.
+
+An error of the stage `scheduler` says that pods are never scheduled, one of the stage `server` that an object is never
+stored. It speaks of the groups that the object, or the
+template at its path, belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from conformance.scheduler.pods import expand
+from conformance.scheduler.verdicts import judge, link_of, read_groups, root_of
+from krmfn.config import read_settings
+from krmfn.krm import Item
+from krmfn.model.findings import Finding
+from krmfn.pipeline import find_all
+
+Value = dict[str, Any]
+
+
+#: Kinds of which a scenario stores all that there are.
+LISTED = (
+    *("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim", "RuntimeClass"),
+    *("PodGroup", "Workload"),
+)
+
+
+class Verdict(NamedTuple):
+    """A gang's root: what the scheduler did with it ("ran", "never" or "unknown") and what was said of it."""
+
+    scenario: str
+    gang: str
+    root: str
+    kind: str
+    spoilt: tuple[str, ...]
+    decided: str
+    claims: tuple[str, ...]
+
+
+def replay(scenarios: Iterable[Value]) -> Iterator[Verdict]:
+    """One verdict for every root group that has pods."""
+    for scenario in scenarios:
+        yield from replay_one(scenario)
+
+
+def replay_one(scenario: Value, findings: Sequence[tuple[Value, Finding]] | None = None) -> Iterator[Verdict]:
+    """The verdicts of one scenario; `findings` are those of krmfn, asked for when not given."""
+    said = predict(scenario) if findings is None else findings
+    for gang in scenario["gangs"]:
+        objects = gang["objects"]
+        groups = read_groups(objects)
+        pods = [pod for value in objects for pod in expand(value)]
+        started = started_groups(scenario, gang)
+        claims: dict[str, list[str]] = {}
+        for value, finding in said:
+            if not any(value is each for each in objects):
+                continue
+            for link in links_at(value, finding.path, objects):
+                claims.setdefault(link, []).append(finding.rule)
+        links = {link_of(pod): None for pod in pods if link_of(pod)}
+        for root in {root_of(link, groups): None for link in links}:
+            below = [link for link in links if root_of(link, groups) == root]
+            names = (root, *below)
+            ran = all(started.get(name) for name in names)
+            some = any(started.get(name) for name in names)
+            tree = {*names, *(name for name in groups if root_of(name, groups) == root)}
+            told = tuple(sorted({rule for name in tree for rule in claims.get(name, ())}))
+            wrong = tuple(sorted({rule for name in tree if started.get(name) for rule in claims.get(name, ())}))
+            decided = "ran" if ran else "partly" if some else "never"
+            if wrong and not ran:  # said of a group that started, while another of the same gang did not
+                told = tuple(rule for rule in told if rule not in wrong) or told
+            yield Verdict(scenario["id"], gang["name"], root, gang["kind"], tuple(gang["spoilt"]), decided, told)
+
+
+def started_groups(scenario: Value, gang: Value) -> dict[str, bool]:
+    """Every group of the gang: whether it started in any of the trials."""
+    started: dict[str, bool] = {}
+    for name, outcome in [("", scenario["together"]), *scenario["alone"].items()]:
+        if name and name.split()[0] != gang["name"]:
+            continue
+        pods = [pod for value in gang["objects"] for pod in expand(value)]
+        for group, ran in judge(gang["objects"], pods, outcome["bound"]).items():
+            started[group] = started.get(group, False) or ran
+    return started
+
+
+def predict(scenario: Value) -> list[tuple[Value, Finding]]:
+    """The errors of the stages server and scheduler, each with the object of the scenario that it is about."""
+    settings = read_settings(configuration(scenario))
+    values = [value for gang in scenario["gangs"] for value in gang["objects"]]
+    items = [Item.new(value) for value in values]
+    places = {id(item): value for item, value in zip(items, values, strict=True)}
+    found = find_all(items, settings, None, ("server", "scheduler"), "apply")
+    from krmfn.catalogue import RULES
+
+    return [
+        (places[id(finding.item)], finding)
+        for finding in found
+        if (finding.severity or RULES[finding.rule].severity) == "error"
+        and RULES[finding.rule].stage in ("server", "scheduler")
+        and id(finding.item) in places
+    ]
+
+
+def configuration(scenario: Value) -> Value:
+    """The configuration of a scenario, with its cluster as facts."""
+    cluster = {
+        "items": [*scenario["nodes"], *scenario["stored"], *scenario["running"]],
+        "featureGates": {"kube-scheduler": scenario["scheduler_gates"]},
+        "schedulers": ["default-scheduler"],
+        "listed": list(LISTED),
+    }
+    spec = {"kubernetes": {"version": scenario["release"], "featureGates": scenario["gates"]}, "cluster": cluster}
+    return {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "metadata": {"name": "facts"}, "spec": spec}
+
+
+def links_at(value: Value, path: Sequence[str | int], objects: Sequence[Value]) -> list[str]:
+    """The groups that a finding at this path of an object speaks of."""
+    groups = read_groups([value])
+    if groups:
+        names = list(groups)
+        if value["kind"] == "CompositePodGroup":
+            every = read_groups(objects)
+            names += [name for name in every if root_of(name, every) == names[0]]
+        if value["kind"] == "Workload" and len(path) > 2 and path[1] == "podGroups":
+            names = names[int(path[2]) : int(path[2]) + 1]
+        return names
+    pods = list(expand(value))
+    links = {link_of(pod): None for pod in pods if link_of(pod)}
+    spec: Any = value
+    for step in path:
+        if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+            break
+        spec = spec[int(step)] if isinstance(spec, list) else spec.get(step) if isinstance(spec, dict) else None
+    if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+        pod = {"metadata": {"namespace": value["metadata"].get("namespace", "default")}, "spec": spec}
+        return [link_of(pod)] if link_of(pod) else []
+    return list(links)

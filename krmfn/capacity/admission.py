@@ -1,0 +1,210 @@
+"""Pods that the API server never lets be created: LimitRanges, runtime classes, quotas. Needs no nodes.
+
+Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota}, pkg/quota/v1/evaluator/core/pods.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.capacity.requests import container_limits, container_requests
+from krmfn.krm.records import NamedTuple
+from krmfn.model.quantity import format_quantity
+from krmfn.survey.facts import read_resources
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.capacity.pods import PodKind
+    from krmfn.survey.facts import Facts, Quota, Resources
+
+_ONE: Final = 10**9
+#: Of these a quota wants to know the amount of every container.
+_COMPUTE: Final = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+
+
+class Refusal(NamedTuple):
+    """Why a pod is refused: the server's words, and the kind and name of the object that says so."""
+
+    said: str
+    by: str
+    name: str
+
+
+def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
+    """The first reason for which not a single pod of the kind can be created."""
+    name = as_text(kind.template.spec.get("runtimeClassName"))
+    if name and facts.lists_all("RuntimeClass"):
+        classes = facts.objects("node.k8s.io", "RuntimeClass")
+        if not any(dig(value, "metadata", "name") == name for value in classes):
+            return Refusal(f'pod rejected: RuntimeClass "{name}" not found', "RuntimeClass", name)
+    policy = as_text(kind.template.spec.get("preemptionPolicy"))
+    if policy and facts.complete_classes:
+        name = kind.template.priority_class
+        computed = facts.preemption_policy(name)
+        if computed and computed != policy:
+            said = (
+                f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; priority admission "
+                f"controller computed {computed} from the given PriorityClass name"
+            )
+            return Refusal(said, "PriorityClass", name)
+    refused = next(_check_limits(kind, facts), None)
+    if refused is not None:
+        return refused
+    for quota in facts.quotas:
+        if counts(quota, kind):
+            missing = _list_missing(quota, kind, facts)
+            if missing:
+                said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
+                return Refusal(said, "ResourceQuota", quota.name)
+    return None
+
+
+def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
+    """What a LimitRange of the namespace says against a container, or against the pod as a whole."""
+    spec = kind.template.spec
+    ranges = [value for value in facts.objects("", "LimitRange") if _is_in(value, kind.namespace)]
+    items = [as_mapping(item) for value in ranges for item in as_list(dig(value, "spec", "limits"))]
+    defaults = [item for item in items if as_text(item.get("type")) == "Container"]
+    for value in ranges:
+        name = as_text(dig(value, "metadata", "name"))
+        for item in as_list(dig(value, "spec", "limits")):
+            if dig(item, "type") == "Container":
+                boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+                for box in boxes:
+                    requests, limits = container_requests(box, defaults), container_limits(box, defaults)
+                    yield from (
+                        Refusal(said, "LimitRange", name) for said in _compare(item, "Container", requests, limits)
+                    )
+            elif dig(item, "type") == "Pod":
+                limits = dict(_sum_limits(spec, defaults))
+                if is_ray_worker(kind):  # KubeRay may add an init container that has limits
+                    limits = {"cpu": 0, "memory": 0, **limits}
+                for said in _compare(item, "Pod", kind.requests, limits):
+                    yield Refusal(said, "LimitRange", name)
+
+
+def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> Iterator[str]:
+    for name, least in read_resources(dig(item, "min")).items():
+        bound = f"minimum {name} usage per {what} is {format_quantity(least)}"
+        if name not in requests:
+            yield f"{bound}.  No request is specified"
+        elif requests[name] < least:
+            yield f"{bound}, but request is {format_quantity(requests[name])}"
+        elif name in limits and limits[name] < least:
+            yield f"{bound}, but limit is {format_quantity(limits[name])}"
+    for name, most in read_resources(dig(item, "max")).items():
+        bound = f"maximum {name} usage per {what} is {format_quantity(most)}"
+        if name not in limits:
+            yield f"{bound}.  No limit is specified"
+        elif limits[name] > most:
+            yield f"{bound}, but limit is {format_quantity(limits[name])}"
+        elif requests.get(name, 0) > most:
+            yield f"{bound}, but request is {format_quantity(requests[name])}"
+
+
+def _sum_limits(spec: Mapping[str, Any], defaults: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """The limits of a pod as a whole: the sum of its containers, at least that of each init container."""
+    total: dict[str, int] = {}
+    sidecars = [box for box in as_list(spec.get("initContainers")) if dig(box, "restartPolicy") == "Always"]
+    for box in (*as_list(spec.get("containers")), *sidecars):
+        for name, amount in container_limits(box, defaults).items():
+            total[name] = total.get(name, 0) + amount
+    for box in as_list(spec.get("initContainers")):
+        for name, amount in container_limits(box, defaults).items():
+            total[name] = max(total.get(name, 0), amount)
+    total |= read_resources(dig(spec, "resources", "limits"))
+    yield from total.items()
+
+
+def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
+    """The resources that the quota limits and a container does not name."""
+    spec = kind.template.spec
+    if read_resources(dig(spec, "resources", "requests")) or read_resources(dig(spec, "resources", "limits")):
+        return []  # with resources of its own the pod is counted as a whole
+    defaults = [
+        as_mapping(item)
+        for value in facts.objects("", "LimitRange")
+        if _is_in(value, kind.namespace)
+        for item in as_list(dig(value, "spec", "limits"))
+        if dig(item, "type") == "Container"
+    ]
+    missing = {}
+    for box in (*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))):
+        requests, limits = container_requests(box, defaults), container_limits(box, defaults)
+        for name in sorted(quota.hard):
+            where, _, resource = name.rpartition(".")
+            if name in _COMPUTE and resource not in (limits if where == "limits" else requests):
+                missing[name] = f"{name} for: {as_text(dig(box, 'name'))}"
+    return list(missing.values())
+
+
+def counts(quota: Quota, kind: PodKind) -> bool:
+    """Whether a quota certainly counts pods of the kind: its namespace, scopes and scope selector."""
+    if (quota.namespace or kind.namespace) != kind.namespace:
+        return False
+    terms: list[tuple[str, str, Any]] = []
+    terms += [(as_text(scope), "Exists", ()) for scope in as_list(quota.scope.get("scopes"))]
+    for entry in as_list(dig(quota.scope, "scopeSelector", "matchExpressions")):
+        terms.append((as_text(dig(entry, "scopeName")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))))
+    return all(_is_in_scope(*term, kind.template.spec) for term in terms)
+
+
+def _is_in_scope(scope: str, operator: str, values: Any, spec: Mapping[str, Any]) -> bool:
+    ends = dig(spec, "activeDeadlineSeconds") is not None
+    match scope:
+        case "Terminating":
+            return ends
+        case "NotTerminating":
+            return not ends
+        case "BestEffort":
+            return _is_best_effort(spec)
+        case "NotBestEffort":
+            return not _is_best_effort(spec)
+        case "PriorityClass":
+            name = as_text(spec.get("priorityClassName"))
+            if operator == "In":
+                return name in values
+            return bool(name) if operator == "Exists" else False
+    return False
+
+
+def _is_best_effort(spec: Mapping[str, Any]) -> bool:
+    boxes = [spec, *as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+    return not any(
+        amount
+        for box in boxes
+        for field in ("requests", "limits")
+        for name, amount in read_resources(dig(box, "resources", field)).items()
+        if name in ("cpu", "memory")
+    )
+
+
+def list_usage(kind: PodKind, facts: Facts) -> Resources:
+    """What one pod of the kind takes from a quota, by the names that quotas use."""
+    defaults = [
+        as_mapping(item)
+        for value in facts.objects("", "LimitRange")
+        if _is_in(value, kind.namespace)
+        for item in as_list(dig(value, "spec", "limits"))
+        if dig(item, "type") == "Container"
+    ]
+    usage = {"pods": _ONE, "count/pods": _ONE}
+    for name, amount in kind.requests.items():
+        usage[f"requests.{name}"] = amount
+        if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
+            usage[name] = amount
+    for name, amount in _sum_limits(kind.template.spec, defaults):
+        if name in ("cpu", "memory", "ephemeral-storage"):
+            usage[f"limits.{name}"] = amount
+    return usage
+
+
+def is_ray_worker(kind: PodKind) -> bool:
+    """Whether KubeRay makes the pods from the template of a worker group."""
+    template = kind.template
+    return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
+
+
+def _is_in(value: Mapping[str, Any], namespace: str) -> bool:
+    return (as_text(dig(value, "metadata", "namespace")) or namespace) == namespace

@@ -1,0 +1,152 @@
+"""At most how many pods of one kind some nodes take: by room, ports, anti-affinity, affinity and spread.
+
+Every bound holds in the empty cluster whatever the order; the smallest one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from krmfn.capacity.filters import count_on, explain, list_reasons
+from krmfn.capacity.nodes import count_domains, split
+from krmfn.capacity.pods import HOSTNAME, selects, selects_itself
+from krmfn.capacity.selectors import match_node, tolerates
+from krmfn.krm.records import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.capacity.nodes import NodeKind, Room
+    from krmfn.capacity.pods import PodKind, Spread
+    from krmfn.capacity.world import World
+
+MANY: Final = 10**12
+
+
+class Bound(NamedTuple):
+    """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread" or
+    "volume". `place` is the number of the term or constraint in the template, `key` its topology key."""
+
+    pods: int
+    cause: str
+    key: str = ""
+    place: int = 0
+
+
+class Fitting:
+    """What is asked again and again about one kind of pod: the nodes it fits on, whom its terms select."""
+
+    def __init__(self, pod: PodKind, world: World) -> None:
+        self.pod, self.world = pod, world
+        self.volumes = world.volumes_of(pod)
+        self.reasons = {node: list_reasons(pod, node, self.volumes) for node in world.room}
+        self.nodes = frozenset(node for node, reasons in self.reasons.items() if not reasons)
+        #: Anti-affinity terms that certainly keep two pods of this kind apart.
+        self.apart = tuple(term for term in pod.apart if selects_itself(term, pod, world.facts))
+        self.alone = any(term.key == HOSTNAME for term in self.apart)
+
+    def explain(self, room: Room) -> tuple[str, dict[str, int]]:
+        """The scheduler's message for a pod that fits on none of these nodes, and how many nodes gave each reason."""
+        return explain({node: (self.reasons[node], count) for node, count in room.items()})
+
+    def most(self, room: Room) -> Bound:
+        """The smallest bound on pods of this kind in these nodes."""
+        caps = {
+            node: (count_on(self.pod, node, self.alone), count) for node, count in room.items() if node in self.nodes
+        }
+        cause = "host" if self.alone else "port" if self.pod.ports else "room"
+        bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", self._term_of_host())]
+        if self.world.obeyed.remembers and self.world.single_claims(self.pod):
+            bounds.append(Bound(1, "volume"))
+        for term in self.apart:
+            if term.key != HOSTNAME:
+                free = {node: cap for node, cap in caps.items() if term.key not in node.labels}
+                domains = (_sum(self._inside(caps, domain)) for domain in split(room, term.key))
+                bounds.append(Bound(_sum(free) + sum(min(1, cap) for cap in domains), "apart", term.key, term.place))
+        for term in self.pod.together:
+            if selects_itself(term, self.pod, self.world.facts) and not self.world.others_match(term, self.pod):
+                largest = max((_sum(self._inside(caps, domain)) for domain in split(room, term.key)), default=0)
+                bounds.append(Bound(largest, "together", term.key, term.place))
+        for spread in self.pod.spreads:
+            if self.world.counts_only(spread, self.pod):
+                bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
+        return min(bounds, key=lambda bound: bound.pods)
+
+    def _term_of_host(self) -> int:
+        return next((term.place for term in self.apart if term.key == HOSTNAME), 0)
+
+    def _inside(self, caps: dict[NodeKind, tuple[int, int]], domain: Room) -> dict[NodeKind, tuple[int, int]]:
+        return {node: (caps[node][0], count) for node, count in domain.items() if node in caps}
+
+    def _spread(self, spread: Spread, caps: dict[NodeKind, tuple[int, int]], room: Room) -> int:
+        """In the end no domain has more than the emptiest one plus maxSkew."""
+        keys = {other.key for other in self.pod.spreads}
+        counted = {
+            node: count
+            for node, count in self.world.room.items()
+            if keys <= set(node.labels) and self._is_counted(spread, node)
+        }
+        number = count_domains(counted, spread.key)
+        inside = self._domain_caps(spread.key, caps, room)
+        least = 0
+        if number >= spread.least_domains and number:
+            everywhere = self._domain_caps(spread.key, caps, counted, room)
+            least = min((cap for cap, _ in everywhere), default=0)
+        return sum(min(cap, least + spread.skew) * count for cap, count in inside)
+
+    def _domain_caps(
+        self, key: str, caps: dict[NodeKind, tuple[int, int]], domains: Room, within: Room | None = None
+    ) -> list[tuple[int, int]]:
+        """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
+        if key == HOSTNAME:
+            found = []
+            for node, count in domains.items():
+                here = count if within is None else min(count, within.get(node, 0))
+                cap = caps[node][0] if node in caps else 0
+                found += [(cap, here), (0, count - here)]
+            return [(cap, count) for cap, count in found if count]
+        return [
+            (_sum({node: caps[node] for node in domain if node in caps and (within is None or node in within)}), 1)
+            for domain in split(domains, key)
+        ]
+
+    def _is_counted(self, spread: Spread, node: NodeKind) -> bool:
+        if spread.honors_affinity:
+            if any(node.labels.get(key) != value for key, value in self.pod.selector.items()):
+                return False
+            if self.pod.affinity is not None and not match_node(self.pod.affinity, node.labels, node.name):
+                return False
+        return not spread.honors_taints or all(tolerates(self.pod.tolerations, taint) for taint in node.taints)
+
+
+def _sum(caps: dict[NodeKind, tuple[int, int]]) -> int:
+    return min(MANY, sum(cap * count for cap, count in caps.values()))
+
+
+def list_conflicts(fittings: Sequence[Fitting]) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
+    """Pairs of kinds that exclude each other on a host: by anti-affinity, and by ports."""
+    apart, clashing = set(), set()
+    for first, one in enumerate(fittings):
+        for second in range(first + 1, len(fittings)):
+            other = fittings[second]
+            excluding = (_keeps_apart(one, other), _keeps_apart(other, one))
+            if all(excluding) or (any(excluding) and one.world.obeyed.remembers):
+                apart.add((first, second))
+            if _clash(one.pod, other.pod):
+                clashing.add((first, second))
+    return frozenset(apart), frozenset(clashing)
+
+
+def _keeps_apart(one: Fitting, other: Fitting) -> bool:
+    return any(
+        term.key == HOSTNAME
+        and selects(term, one.pod, other.pod.namespace, other.pod.labels, other.pod, one.world.facts) is True
+        for term in one.pod.apart
+    )
+
+
+def _clash(one: PodKind, other: PodKind) -> bool:
+    return any(
+        mine[1:] == theirs[1:] and (mine[0] == theirs[0] or "0.0.0.0" in (mine[0], theirs[0]))
+        for mine in one.ports
+        for theirs in other.ports
+    )

@@ -1,0 +1,236 @@
+"""Kinds of pods: what the scheduler looks at in a pod template, read once. Equal templates are one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.capacity.requests import count_requests
+from krmfn.capacity.selectors import Answer, both, match_labels
+from krmfn.krm.records import NamedTuple
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.survey.census import Template
+    from krmfn.survey.facts import Facts, Resources
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+#: Labels without a domain that controllers give their pods.
+_CONTROLLERS: Final = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
+
+
+class Term(NamedTuple):
+    """A required (anti-)affinity term. `key` is its topology key, `selector` its label selector with the match keys
+    merged in, `place` its number in the template."""
+
+    key: str
+    selector: Any
+    namespaces: tuple[str, ...]
+    namespace_selector: Any
+    place: int
+
+
+class Spread(NamedTuple):
+    """A topology spread constraint that the scheduler enforces; `place` is its number in the template."""
+
+    key: str
+    skew: int
+    selector: Any
+    least_domains: int
+    honors_affinity: bool
+    honors_taints: bool
+    place: int
+
+
+class PodKind(NamedTuple):
+    """A pod as the scheduler sees it. `pods` of them exist at once (None: unknown); `template` is the first of the
+    templates that are alike. `claims` are volume claims, `devices` resource claims by name; `node` is where its
+    manifest binds it."""
+
+    template: Template
+    pods: int | None
+    namespace: str
+    labels: Mapping[str, Any]
+    requests: Resources
+    selector: Mapping[str, Any]
+    affinity: Any
+    tolerations: tuple[Any, ...]
+    ports: tuple[tuple[str, str, int], ...]
+    apart: tuple[Term, ...]
+    together: tuple[Term, ...]
+    spreads: tuple[Spread, ...]
+    claims: tuple[str, ...]
+    devices: tuple[str, ...]
+    node: str
+
+    def may_get(self, key: str) -> bool:
+        """Whether a controller may add a label of this key."""
+        return self.template.item.kind != "Pod" and ("/" in key or key in _CONTROLLERS)
+
+
+def read_kinds(templates: Iterable[Template], facts: Facts) -> tuple[PodKind, ...]:
+    """The kinds of pods of some templates; equal ones are counted together."""
+    kinds: dict[object, PodKind] = {}
+    for template in templates:
+        if template.pods == 0:
+            continue
+        kind = _read(template, facts)
+        alike = repr(kind[2:])
+        known = kinds.get(alike)
+        if known is not None:
+            both_known = known.pods is not None and kind.pods is not None
+            kind = known._replace(pods=(known.pods or 0) + (kind.pods or 0) if both_known else None)
+        kinds[alike] = kind
+    return tuple(kinds.values())
+
+
+def _read(template: Template, facts: Facts) -> PodKind:
+    spec, labels = template.spec, as_mapping(template.metadata.get("labels"))
+    namespace = template.item.space
+    runtime = _find_runtime(as_text(spec.get("runtimeClassName")), facts)
+    overhead = as_mapping(dig(runtime, "overhead", "podFixed"))
+    limits = [
+        as_mapping(item)
+        for value in facts.objects("", "LimitRange")
+        if dig(value, "metadata", "namespace") == namespace
+        for item in as_list(dig(value, "spec", "limits"))
+    ]
+    from krmfn.survey.facts import read_resources
+
+    requests = dict(count_requests(spec, read_resources(overhead), limits))
+    for name, amount in _count_injected(template).items():
+        requests[name] = requests.get(name, 0) + amount
+    affinity = as_mapping(spec.get("affinity"))
+    return PodKind(
+        template,
+        template.pods,
+        namespace,
+        labels,
+        requests,
+        {**as_mapping(dig(runtime, "scheduling", "nodeSelector")), **as_mapping(spec.get("nodeSelector"))},
+        dig(affinity, "nodeAffinity", _REQUIRED, "nodeSelectorTerms"),
+        (*as_list(spec.get("tolerations")), *as_list(dig(runtime, "scheduling", "tolerations"))),
+        _read_ports(spec),
+        _read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels),
+        _read_terms(dig(affinity, "podAffinity", _REQUIRED), labels),
+        _read_spreads(spec, labels),
+        tuple(
+            dict.fromkeys(
+                name
+                for volume in as_list(spec.get("volumes"))
+                if (name := as_text(dig(volume, "persistentVolumeClaim", "claimName")))
+            )
+        ),
+        tuple(
+            name for claim in as_list(spec.get("resourceClaims")) if (name := as_text(dig(claim, "resourceClaimName")))
+        ),
+        as_text(spec.get("nodeName")),
+    )
+
+
+def _find_runtime(name: str, facts: Facts) -> Mapping[str, Any] | None:
+    found = (value for value in facts.objects("node.k8s.io", "RuntimeClass") if dig(value, "metadata", "name") == name)
+    return next(found, None) if name else None
+
+
+def _count_injected(template: Template) -> Resources:
+    """What KubeRay adds to the head for its autoscaler (ray-operator/controllers/ray/common/pod.go)."""
+    from krmfn.survey.facts import read_resources
+
+    item, path = template.item, template.path
+    if item.ref.group != "ray.io" or path[-2:] != ("headGroupSpec", "template"):
+        return {}
+    cluster = dig(item.value, *path[:-2])
+    if dig(cluster, "enableInTreeAutoscaling") is not True:
+        return {}
+    resources = as_mapping(dig(cluster, "autoscalerOptions", "resources"))
+    limits, requests = read_resources(resources.get("limits")), read_resources(resources.get("requests"))
+    usual = read_resources({"cpu": "500m", "memory": "512Mi"})
+    return {**usual, **limits, **requests}
+
+
+def _read_ports(spec: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:
+    """(IP, protocol, port) of a node that the pod takes for itself."""
+    network = spec.get("hostNetwork") is True
+    found: dict[tuple[str, str, int], None] = {}
+    boxes = [*as_list(spec.get("containers"))]
+    boxes += [box for box in as_list(spec.get("initContainers")) if as_text(dig(box, "restartPolicy")) == "Always"]
+    for box in boxes:
+        for port in as_list(dig(box, "ports")):
+            number = as_int(dig(port, "hostPort")) or (as_int(dig(port, "containerPort")) if network else None)
+            if number:
+                address = as_text(dig(port, "hostIP")) or "0.0.0.0"
+                found[address, as_text(dig(port, "protocol")) or "TCP", number] = None
+    return tuple(found)
+
+
+def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:
+    found = []
+    for index, term in enumerate(as_list(terms)):
+        selector = _merge(dig(term, "labelSelector"), labels, term)
+        names = tuple(map(str, as_list(dig(term, "namespaces"))))
+        found.append(Term(as_text(dig(term, "topologyKey")), selector, names, dig(term, "namespaceSelector"), index))
+    return tuple(found)
+
+
+def _merge(selector: object, labels: Mapping[str, Any], term: object) -> Any:
+    """The selector with matchLabelKeys and mismatchLabelKeys, as the API server writes them into it."""
+    if not isinstance(selector, dict):
+        return selector
+    expressions = list(as_list(selector.get("matchExpressions")))
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in as_list(dig(term, field)):
+            if key in labels:
+                expressions.append({"key": key, "operator": operator, "values": [labels[key]]})
+    return {**selector, "matchExpressions": expressions}
+
+
+def _read_spreads(spec: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[Spread, ...]:
+    found = []
+    for index, entry in enumerate(as_list(spec.get("topologySpreadConstraints"))):
+        if dig(entry, "whenUnsatisfiable") in (None, "DoNotSchedule"):
+            found.append(
+                Spread(
+                    as_text(dig(entry, "topologyKey")),
+                    as_int(dig(entry, "maxSkew")) or 1,
+                    _merge(dig(entry, "labelSelector"), labels, entry),
+                    as_int(dig(entry, "minDomains")) or 1,
+                    dig(entry, "nodeAffinityPolicy") != "Ignore",
+                    dig(entry, "nodeTaintsPolicy") == "Honor",
+                    index,
+                )
+            )
+    return tuple(found)
+
+
+def selects(
+    term: Term, owner: PodKind, namespace: str, labels: Mapping[str, Any], other: PodKind | None, facts: Facts
+) -> Answer:
+    """Whether a term of `owner` selects pods with these labels; `other` is their kind, None for pods that exist."""
+    if not term.namespaces and term.namespace_selector is None:
+        here: Answer = namespace == owner.namespace
+    else:
+        here = namespace in term.namespaces
+        if not here and term.namespace_selector is not None:
+            here = _selects_namespace(term.namespace_selector, namespace, facts)
+    return both(here, match_labels(term.selector, labels, other.may_get if other else _never))
+
+
+def selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
+    """Whether a term certainly selects pods of the kind that it stands in."""
+    return selects(term, kind, kind.namespace, kind.labels, kind, facts) is True
+
+
+def _selects_namespace(selector: object, namespace: str, facts: Facts) -> Answer:
+    if not as_mapping(selector):
+        return True
+    labels: dict[str, Any] = {"kubernetes.io/metadata.name": namespace}
+    for value in facts.objects("", "Namespace"):
+        if dig(value, "metadata", "name") == namespace:
+            return match_labels(selector, {**as_mapping(dig(value, "metadata", "labels")), **labels}, _never)
+    return match_labels(selector, labels, lambda _: True)
+
+
+def _never(_: str) -> bool:
+    return False

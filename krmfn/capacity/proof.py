@@ -1,0 +1,313 @@
+"""Proofs that a gang never starts: every group of a tree against the nodes, from the leaves up and domain by domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from krmfn.capacity.admission import counts, find_refusal
+from krmfn.capacity.bounds import Bound, Fitting, list_conflicts
+from krmfn.capacity.nodes import split
+from krmfn.capacity.packing import Demand, Quota, can_pack, find_short_resource
+from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.world import Obeyed, World
+from krmfn.krm.records import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.capacity.nodes import Room
+    from krmfn.capacity.pods import PodKind
+    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.facts import Facts
+    from krmfn.survey.facts import Quota as Allowance
+    from krmfn.survey.groups import Group
+
+
+class Branch(NamedTuple):
+    """A group with what is below it: kinds of pods, or child groups. `need` of them have to be there; `key` is the
+    topology key that the scheduler obeys."""
+
+    group: Group
+    need: int
+    key: str
+    kinds: tuple[PodKind, ...]
+    children: tuple[Branch, ...]
+
+
+class Obstacle(NamedTuple):
+    """Why a group never starts. `cause` is one of:
+
+    "refused": the API server refuses its pods (`said`, by the object `by`); "quota": the quota `by` allows less than
+    the gang needs; "pod": no node takes a pod of `kind`; "claim": a claim of it finds no volume (`said` are the
+    scheduler's words); "nobody": its affinity term looks for pods that do not exist; "bound": nodes take at most
+    `bound.pods` of it, and `need` are needed; "resource": the pods need `need` of `resource`, the nodes have `have`;
+    "packing": they do not fit side by side; "key": no node carries the topology key. `key` is the key of the domain
+    that the pods have to share.
+    """
+
+    group: Group
+    cause: str
+    kind: PodKind | None = None
+    said: str = ""
+    reasons: tuple[tuple[str, int], ...] = ()
+    bound: Bound | None = None
+    resource: str = ""
+    need: int = 0
+    have: int = 0
+    key: str = ""
+    nodes: int = 0
+    by: str = ""
+
+
+def prove(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
+    """The obstacles of all gangs, at most one for a root and, where the root can start, one for each group below.
+
+    Without facts about nodes only what the API server refuses is proved.
+    """
+    nodes = census.facts.nodes
+    if not census.gangs or (nodes is None and not _may_refuse(census)):
+        return
+    kinds = {id(gang): read_kinds(gang.templates, census.facts) for gang in census.gangs}
+    linked = {id(template) for gang in census.gangs for template in gang.templates}
+    strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
+    every = [*(kind for found in kinds.values() for kind in found), *strangers]
+    roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))
+    world = World(census.facts, nodes or (), every, sorted({key for root in roots for key in _list_keys(root)}), obeyed)
+    for root in roots:
+        obstacle = _try(root, world, world.room) or _exceed(root, world)
+        if obstacle is not None:
+            yield obstacle
+        else:
+            yield from _below(root, world, world.room)
+
+
+def _may_refuse(census: Census) -> bool:
+    """Whether the input or the facts hold anything by which pods can be refused."""
+    facts = census.facts
+    return bool(facts.quotas or facts.objects("", "LimitRange") or facts.lists_all("RuntimeClass"))
+
+
+def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[Branch]:
+    """The roots with what is below them. A gang without pods, or in a chain that does not end, is left out."""
+    children: dict[int, list[Branch]] = {}
+    roots: dict[int, Group] = {}
+    leaves: list[Branch] = []
+    order: list[tuple[Group, list[Group]]] = []
+    for gang in census.gangs:
+        above, end = census.chain(gang.group) if trees else ([], "")
+        leaf = _leaf(gang, kinds[id(gang)], keys, census.facts)
+        if end or leaf is None:
+            continue
+        if not above:
+            leaves.append(leaf)
+            continue
+        children.setdefault(id(above[0].item), []).append(leaf)
+        order.append((gang.group, above))
+        roots.setdefault(id(above[-1].item), above[-1])
+    inner: dict[int, set[int]] = {}
+    composites: dict[int, Group] = {}
+    for _, above in order:
+        for lower, upper in pairwise(above):
+            inner.setdefault(id(upper.item), set()).add(id(lower.item))
+        composites |= {id(group.item): group for group in above}
+
+    def build(group: Group) -> Branch:
+        below = [build(composites[child]) for child in sorted(inner.get(id(group.item), ()))]
+        found = (*children.get(id(group.item), ()), *below)
+        need = group.quorum if group.policy == "gang" and group.quorum else 1
+        return Branch(group, need, group.topology_key if keys else "", (), found)
+
+    yield from leaves
+    for root in roots.values():
+        yield build(root)
+
+
+def _leaf(gang: Gang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> Branch | None:
+    """The gang as a leaf; None without pods, or with fewer than its quorum (another rule speaks of that)."""
+    need = gang.group.quorum if gang.group.policy == "gang" and gang.group.quorum else 1
+    placed = [kind for kind in kinds if kind.node and not find_refusal(kind, facts)]
+    bound = sum(kind.pods or 0 for kind in placed)
+    free = tuple(kind for kind in kinds if kind not in placed)
+    total = sum(kind.pods or 0 for kind in kinds)
+    if not kinds or any(kind.pods is None for kind in kinds) or total < need or bound >= need:
+        return None
+    return Branch(gang.group, need - bound, gang.group.topology_key if keys else "", free, ())
+
+
+def _list_keys(branch: Branch) -> Iterator[str]:
+    if branch.key:
+        yield branch.key
+    for child in branch.children:
+        yield from _list_keys(child)
+
+
+def _below(branch: Branch, world: World, room: Room) -> Iterator[Obstacle]:
+    """Obstacles of groups below a root that can start without them."""
+    rooms = split(room, branch.key) if branch.key else (room,)
+    for child in branch.children:
+        obstacles = [_try(child, world, domain) for domain in rooms]
+        if obstacles and all(obstacles):
+            yield next(obstacle for obstacle in obstacles if obstacle)
+        elif child.children:
+            yield from _below(child, world, room)
+
+
+def _try(branch: Branch, world: World, room: Room) -> Obstacle | None:
+    """Why a group cannot start in these nodes; None where nothing is proved."""
+    if not branch.key or not world.known:
+        return _try_in(branch, world, room)
+    domains = split(room, branch.key)
+    if not domains:
+        everywhere = _try_in(branch, world, room)
+        return everywhere or Obstacle(branch.group, "key", key=branch.key, nodes=sum(room.values()))
+    first: Obstacle | None = None
+    for domain in sorted(domains, key=lambda domain: -sum(domain.values())):
+        obstacle = _try_in(branch, world, domain)
+        if obstacle is None:
+            return None
+        first = first or obstacle
+    # What no node at all can give is said without the domain.
+    everywhere = _try_in(branch, world, room)
+    if everywhere is not None or first is None:
+        return everywhere
+    return first if first.key else first._replace(key=branch.key)
+
+
+def _try_in(branch: Branch, world: World, room: Room) -> Obstacle | None:
+    if not branch.children:
+        return _try_leaf(branch, world, room)
+    tried = [(child, _try(child, world, room)) for child in branch.children]
+    fit = [child for child, obstacle in tried if obstacle is None]
+    if len(fit) < branch.need:
+        return next((obstacle for _, obstacle in tried if obstacle is not None), None)
+    return _try_together(branch, fit, world, room)
+
+
+def _try_leaf(branch: Branch, world: World, room: Room) -> Obstacle | None:
+    total = sum(kind.pods or 0 for kind in branch.kinds)
+    most = 0
+    worst: Obstacle | None = None
+    for kind in branch.kinds:
+        obstacle, taken = _try_kind(branch, kind, world, room, (kind.pods or 0) - (total - branch.need))
+        most += taken
+        worst = worst or obstacle
+    if most < branch.need:
+        if worst is not None and worst.bound is not None and worst.bound.cause == "room":
+            whole = _quota(branch, world, room, clipped=False)
+            worst = _compare(branch.group, [whole], (), room, pack=False) or worst
+        return worst or Obstacle(branch.group, "packing", need=branch.need, have=most)
+    if not world.known:
+        return None
+    quota = _quota(branch, world, room)
+    return _compare(branch.group, [quota], [world.fitting(demand.kind) for demand in quota.demands], room)
+
+
+def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: int) -> tuple[Obstacle | None, int]:
+    """What keeps pods of a kind from being placed, and at most how many of them are. `least` are needed of it."""
+    count = kind.pods or 0
+    refusal = world.refusal(kind)
+    if refusal is not None:
+        by = f"{refusal.by} {refusal.name}"
+        return Obstacle(branch.group, "refused", kind, refusal.said, need=least, by=by), 0
+    if not world.known:
+        return None, count
+    words = world.missing_claim(kind)
+    if words:
+        return Obstacle(branch.group, "claim", kind, words, nodes=sum(room.values()), need=least), 0
+    for term in kind.together:
+        if world.finds_nobody(term, kind):
+            bound = Bound(0, "nobody", term.key, term.place)
+            return Obstacle(branch.group, "nobody", kind, bound=bound, nodes=sum(room.values()), need=least), 0
+    fitting = world.fitting(kind)
+    if not any(node in fitting.nodes for node in room):
+        said, reasons = fitting.explain(room)
+        found = Obstacle(branch.group, "pod", kind, said, tuple(reasons.items()), nodes=sum(room.values()), need=least)
+        return found, 0
+    bound = fitting.most(room)
+    if bound.pods < count:
+        need = max(least, 1)
+        found = Obstacle(branch.group, "bound", kind, bound=bound, need=need, have=bound.pods, nodes=len(room))
+        return found, bound.pods
+    return None, count
+
+
+def _quota(branch: Branch, world: World, room: Room, clipped: bool = True) -> Quota:
+    """A leaf's pods, with the nodes in `room` that they fit on; no more of a kind than its bound (`clipped`)."""
+    demands = []
+    for kind in branch.kinds:
+        fitting = world.fitting(kind)
+        nodes = frozenset(node for node in fitting.nodes if node in room)
+        pods = kind.pods or 0
+        if nodes and not world.missing_claim(kind) and not world.refusal(kind):
+            pods = min(pods, fitting.most(room).pods) if clipped else pods
+            demands.append(Demand(kind, pods, nodes, fitting.alone))
+    return Quota(tuple(demands), branch.need)
+
+
+def _compare(
+    group: Group, quotas: Sequence[Quota], fittings: Sequence[Fitting], room: Room, pack: bool = True
+) -> Obstacle | None:
+    """Sums first, for large and small; then the exact search (`pack`)."""
+    short = find_short_resource(quotas, room)
+    if short is None:
+        for quota in quotas:  # pods that only some nodes take
+            for demand in quota.demands:
+                others = [_only_on(each, demand.nodes) for each in quotas]
+                short = short or find_short_resource([each for each in others if each.least > 0], room)
+    need = sum(quota.least for quota in quotas)
+    if short is not None:
+        name, wanted, have = short
+        return Obstacle(group, "resource", resource=name, need=wanted, have=have, nodes=sum(room.values()))
+    apart, clashing = list_conflicts(fittings)
+    if pack and not can_pack(quotas, room, apart, clashing):
+        return Obstacle(group, "packing", need=need, nodes=sum(room.values()))
+    return None
+
+
+def _only_on(quota: Quota, nodes: frozenset[object]) -> Quota:
+    """Those pods of a quota that have to be on `nodes`: the others are taken to be placed elsewhere."""
+    inside = tuple(demand for demand in quota.demands if demand.nodes <= nodes)
+    elsewhere = sum(demand.pods for demand in quota.demands if not demand.nodes <= nodes)
+    return Quota(inside, quota.least - elsewhere)
+
+
+def _try_together(branch: Branch, children: Iterable[Branch], world: World, room: Room) -> Obstacle | None:
+    """Whether the cheapest children that make the quorum fit side by side. Where some can be left out, only those that
+    cannot are looked at."""
+    children = list(children)
+    if not world.known or branch.need < len(children):
+        return None
+    quotas = [_quota(leaf, world, room) for child in children for leaf in _needed_leaves(child)]
+    fittings = [world.fitting(demand.kind) for quota in quotas for demand in quota.demands]
+    return _compare(branch.group, quotas, fittings, room)
+
+
+def _exceed(root: Branch, world: World) -> Obstacle | None:
+    """A quota that allows less than the pods that a root cannot start without."""
+    leaves = list(_needed_leaves(root))
+    for quota in world.facts.quotas:
+        for name, allowed in quota.hard.items():
+            need = sum(_least_usage(leaf, name, quota, world) for leaf in leaves)
+            if need > allowed:
+                return Obstacle(root.group, "quota", resource=name, need=need, have=allowed, by=quota.name)
+    return None
+
+
+def _least_usage(leaf: Branch, name: str, quota: Allowance, world: World) -> int:
+    """The least that the pods of a leaf's quorum take from a quota."""
+    left, total = leaf.need, 0
+    costs = [(world.usage(kind).get(name, 0) if counts(quota, kind) else 0, kind.pods or 0) for kind in leaf.kinds]
+    for cost, pods in sorted(costs):
+        taken = min(left, pods)
+        total += taken * cost
+        left -= taken
+    return total
+
+
+def _needed_leaves(branch: Branch) -> Iterator[Branch]:
+    """The leaves below a branch that start when it starts."""
+    if not branch.children:
+        yield branch
+    elif branch.need >= len(branch.children):
+        for child in branch.children:
+            yield from _needed_leaves(child)

@@ -1,0 +1,89 @@
+"""What one pod asks of a node, as the scheduler counts it. Amounts are billionths of the unit.
+
+Source: k8s.io/component-helpers/resource (PodRequests), the API server's defaults (a request that is not written is
+the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from krmfn.survey.facts import Resources, read_resources
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+_POD_LEVEL = ("cpu", "memory")
+
+
+def count_requests(spec: Mapping[str, Any], overhead: Resources, limits: Iterable[Mapping[str, Any]] = ()) -> Resources:
+    """What a pod with this spec asks for. `overhead` is its runtime class's, `limits` are the items of the
+    LimitRanges of its namespace, whose defaults are filled in."""
+    defaults = [item for item in limits if as_text(item.get("type")) == "Container"]
+    total: dict[str, int] = {}
+    for container in as_list(spec.get("containers")):
+        _add(total, container_requests(container, defaults))
+    beside: dict[str, int] = {}
+    highest: dict[str, int] = {}
+    for container in as_list(spec.get("initContainers")):
+        amounts = container_requests(container, defaults)
+        if as_text(dig(container, "restartPolicy")) == "Always":
+            _add(total, amounts)
+            _add(beside, amounts)
+            amounts = dict(beside)
+        else:
+            amounts = dict(amounts)
+            _add(amounts, beside)
+        _raise(highest, amounts)
+    _raise(total, highest)
+    whole = as_mapping(spec.get("resources"))
+    given, bound = read_resources(whole.get("requests")), read_resources(whole.get("limits"))
+    for name in {*given, *bound}:
+        if name in _POD_LEVEL or name.startswith("hugepages-"):
+            # A limit of the pod stands in where neither the pod nor a container asks for the resource.
+            total[name] = given[name] if name in given else total.get(name, bound[name])
+    _add(total, overhead)
+    return {name: amount for name, amount in total.items() if amount}
+
+
+def container_requests(container: object, defaults: Iterable[Mapping[str, Any]] = ()) -> Resources:
+    """The requests of a container, with its limits and a LimitRange's defaults standing in."""
+    resources = as_mapping(dig(container, "resources"))
+    requests, limits = read_resources(resources.get("requests")), read_resources(resources.get("limits"))
+    filled = {**limits, **requests}
+    for item in defaults:
+        filled = {**default_requests(item), **filled}
+    return filled
+
+
+def container_limits(container: object, defaults: Iterable[Mapping[str, Any]] = ()) -> Resources:
+    """The limits of a container, with a LimitRange's defaults standing in."""
+    filled = read_resources(dig(container, "resources", "limits"))
+    for item in defaults:
+        filled = {**default_limits(item), **filled}
+    return filled
+
+
+def default_limits(item: Mapping[str, Any]) -> Resources:
+    """What a LimitRange item gives a container without limits: `default`, where that says nothing `max`."""
+    return {**read_resources(item.get("max")), **read_resources(item.get("default"))}
+
+
+def default_requests(item: Mapping[str, Any]) -> Resources:
+    """What a LimitRange item gives a container without requests."""
+    return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
+
+
+def containers_of(spec: Mapping[str, Any]) -> Iterator[Any]:
+    """All containers that a LimitRange looks at."""
+    yield from as_list(spec.get("containers"))
+    yield from as_list(spec.get("initContainers"))
+
+
+def _add(total: dict[str, int], amounts: Resources) -> None:
+    for name, amount in amounts.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise(total: dict[str, int], amounts: Resources) -> None:
+    for name, amount in amounts.items():
+        total[name] = max(total.get(name, 0), amount)

@@ -1,0 +1,113 @@
+"""Selectors of labels and of nodes, as the scheduler matches them. Pure; a label that a controller may add is unknown.
+
+Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+#: True, False, or None where a controller or the cluster may decide it.
+Answer = bool | None
+
+
+def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[[str], bool]) -> Answer:
+    """Whether a label selector selects pods with these labels; `may_get` tells which further keys they may have.
+
+    No selector selects nothing, an empty one everything.
+    """
+    if selector is None:
+        return False
+    answers = [
+        _match(key, "In", [value], labels, may_get) for key, value in as_mapping(dig(selector, "matchLabels")).items()
+    ]
+    for entry in as_list(dig(selector, "matchExpressions")):
+        key, operator = as_text(dig(entry, "key")), as_text(dig(entry, "operator"))
+        answers.append(_match(key, operator, as_list(dig(entry, "values")), labels, may_get))
+    return both(*answers)
+
+
+def both(*answers: Answer) -> Answer:
+    """Whether all hold."""
+    return False if False in answers else None if None in answers else True
+
+
+def _match(
+    key: str, operator: str, values: object, labels: Mapping[str, Any], may_get: Callable[[str], bool]
+) -> Answer:
+    known = key in labels
+    if not known and may_get(key):
+        return None
+    value = labels.get(key)
+    match operator:
+        case "In":
+            return known and value in as_list(values)
+        case "NotIn":
+            return not known or value not in as_list(values)
+        case "Exists":
+            return known
+        case "DoesNotExist":
+            return not known
+    return None
+
+
+def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
+    """Whether one of the node selector terms selects the node; a term without requirements selects none."""
+    for term in as_list(terms):
+        expressions, fields = as_list(dig(term, "matchExpressions")), as_list(dig(term, "matchFields"))
+        if (expressions or fields) and all(
+            [_match_node(entry, labels) for entry in expressions]
+            + [_match_node(entry, {"metadata.name": name}) for entry in fields]
+        ):
+            return True
+    return False
+
+
+def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
+    key, operator, values = as_text(dig(entry, "key")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))
+    value = labels.get(key)
+    match operator:
+        case "In":
+            return key in labels and value in values
+        case "NotIn":
+            return key not in labels or value not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case "Gt" | "Lt" if key in labels and len(values) == 1:
+            have, wanted = _whole(value), _whole(values[0])
+            if have is None or wanted is None:
+                return False
+            return have > wanted if operator == "Gt" else have < wanted
+    return False
+
+
+def _whole(text: object) -> int | None:
+    """As Go's ParseInt reads a label; None where it refuses."""
+    digits = str(text)
+    bare = digits[1:] if digits[:1] in ("+", "-") else digits
+    return int(digits) if bare.isascii() and bare.isdigit() and len(bare) < 19 else None
+
+
+def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
+    """Whether one of the tolerations tolerates the taint."""
+    key, value, effect = (as_text(taint.get(field)) for field in ("key", "value", "effect"))
+    for entry in tolerations:
+        operator = as_text(dig(entry, "operator")) or "Equal"
+        if as_text(dig(entry, "effect")) not in ("", effect):
+            continue
+        wanted = as_text(dig(entry, "key"))
+        if wanted not in ("", key) or (not wanted and operator != "Exists"):
+            continue
+        held = as_text(dig(entry, "value"))
+        if operator == "Exists" or (operator == "Equal" and held == value):
+            return True
+        if operator in ("Gt", "Lt"):
+            have, bound = _whole(value), _whole(held)
+            if have is not None and bound is not None and (have > bound if operator == "Gt" else have < bound):
+                return True
+    return False

@@ -1,0 +1,308 @@
+"""Whether the gangs fit the nodes that the facts list: what capacity.prove finds, in words, by the rule it belongs to.
+
+An error here is a proof: not even in the empty cluster does the gang start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.checks.rule import is_obeyed, rule
+from krmfn.model.findings import Finding
+from krmfn.model.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from krmfn.capacity import Obstacle
+    from krmfn.config import Settings
+    from krmfn.model.tree import Path
+    from krmfn.survey.census import Census
+
+
+@rule("pod-too-large", "error", "No node is large enough for a pod of the gang.")
+def find_pod_too_large(census: Census, settings: Settings) -> Iterable[Finding]:
+    """No node has the resources or the slots for one pod."""
+    return _view("pod-too-large", census, settings)
+
+
+@rule("no-node-for-pod", "error", "Selectors, affinity, taints or cordons leave no node for a pod of the gang.")
+def find_no_node_for_pod(census: Census, settings: Settings) -> Iterable[Finding]:
+    """Every node is ruled out for one pod, not only by its size."""
+    return _view("no-node-for-pod", census, settings)
+
+
+@rule("nodes-too-small", "error", "The nodes together have too little room for the gang.")
+def find_nodes_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
+    """No domain, or not the whole cluster, has the room that the gang needs at once."""
+    return _view("nodes-too-small", census, settings)
+
+
+@rule("claim-without-volume", "error", "A volume claim of the pods does not exist, or no volume can be found for it.")
+def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Finding]:
+    """A claim that keeps pods from being scheduled."""
+    return _view("claim-without-volume", census, settings)
+
+
+@rule("affinity-without-target", "error", "A required pod affinity looks for pods that do not exist.")
+def find_affinity_without_target(census: Census, settings: Settings) -> Iterable[Finding]:
+    """No pod of the input or of the cluster is what the affinity term selects."""
+    return _view("affinity-without-target", census, settings)
+
+
+@rule("pod-refused", "error", "A LimitRange or a missing runtime class keeps the gang's pods from being created.")
+def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
+    """Pods that the API server never lets be created."""
+    return _view("pod-refused", census, settings)
+
+
+@rule("quota-too-small", "error", "A ResourceQuota allows less than the gang needs at once.")
+def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
+    """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
+    return _view("quota-too-small", census, settings)
+
+
+@rule("topology-key-unknown", "error", "No node carries the topology key.", needs="topology-keys")
+def find_key_unknown(census: Census, settings: Settings) -> Iterable[Finding]:
+    """A topology key that no node carries."""
+    return _view("topology-key-unknown", census, settings)
+
+
+def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Finding]]:
+    """What is proved about the gangs of a census, by rule. Worked out once for a census."""
+    known = census.shared.get("obstacles")
+    if known is None:
+        known = census.shared["obstacles"] = {}
+        from krmfn.capacity import Obeyed, prove
+
+        obeyed = Obeyed(
+            trees=is_obeyed(census, settings, "composite-groups"),
+            keys=is_obeyed(census, settings, "topology-keys"),
+            remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
+        )
+        for obstacle in prove(census, obeyed):
+            finding = _spell(obstacle, census)
+            known.setdefault(finding.rule, []).append(finding)
+    found: Mapping[str, list[Finding]] = known
+    return found
+
+
+def _view(id: str, census: Census, settings: Settings) -> Iterable[Finding]:
+    return find_obstacles(census, settings).get(id, ())
+
+
+def _spell(obstacle: Obstacle, census: Census) -> Finding:
+    write = {
+        "pod": _spell_pod,
+        "refused": _spell_refused,
+        "quota": _spell_quota,
+        "claim": _spell_claim,
+        "nobody": _spell_nobody,
+        "bound": _spell_bound,
+        "resource": _spell_resource,
+        "packing": _spell_packing,
+        "key": _spell_key,
+    }[obstacle.cause]
+    return write(obstacle, census)
+
+
+def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
+    kind = obstacle.kind
+    assert kind is not None
+    template = kind.template
+    reasons = dict(obstacle.reasons)
+    large = all(reason.startswith("Insufficient ") or reason == "Too many pods" for reason in reasons)
+    message = f"{obstacle.said}{_within(obstacle)}; {_consequence(obstacle)}"
+    hints = []
+    for reason in sorted(reasons, key=lambda reason: -reasons[reason]):
+        if reason.startswith("Insufficient "):
+            name = reason.removeprefix("Insufficient ")
+            largest = max((node.allocatable.get(name, 0) for node in census.facts.nodes or ()), default=0)
+            asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
+            hints.append(f"request at most {given} {name} for a pod (now {asked}), or add larger nodes")
+        else:
+            hints.append(_WAYS_OUT[reason])
+    hint = f"{'; '.join(hints) or 'add nodes'}."
+    most = max(reasons, key=lambda reason: reasons[reason], default="")
+    path = (*template.spec_path, *_place(most, template.spec))
+    id = "pod-too-large" if large else "no-node-for-pod"
+    return Finding(template.item, path, message, hint=hint[0].upper() + hint[1:], rule=id)
+
+
+_WAYS_OUT: Final = {
+    "Too many pods": "raise the nodes' limit of pods",
+    "node(s) were unschedulable": "uncordon nodes (kubectl uncordon)",
+    "node(s) had untolerated taint(s)": "tolerate the taint in the pod template, or remove it from the nodes",
+    "node(s) didn't match Pod's node affinity/selector": (
+        "change nodeSelector or node affinity to labels that nodes carry"
+    ),
+    "node(s) didn't match PersistentVolume's node affinity": "use volumes that can be reached from the other nodes",
+    "node(s) didn't match pod topology spread constraints (missing required label)": (
+        "spread over a key that the nodes carry"
+    ),
+    "node(s) didn't match pod affinity rules": "use a topologyKey that the nodes carry",
+}
+
+
+def _place(reason: str, spec: Mapping[str, Any]) -> Path:
+    """The field of a pod's spec that a reason is about, where it is written."""
+    if not reason or reason.startswith("Insufficient ") or reason == "Too many pods":
+        return ("containers",)
+    fields = {
+        "taint": "tolerations",
+        "selector": "nodeSelector",
+        "Volume": "volumes",
+        "spread": "topologySpreadConstraints",
+    }
+    field = next((field for word, field in fields.items() if word in reason), "affinity")
+    if field not in spec:
+        field = "affinity" if "affinity" in spec and field == "nodeSelector" else ""
+    return (field,) if field else ()
+
+
+def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
+    assert obstacle.kind is not None
+    template = obstacle.kind.template
+    message = f"the API server refuses these pods: {obstacle.said}; {_consequence(obstacle)}"
+    hint = f"Change the pod template, or the {obstacle.by}."
+    id = "quota-too-small" if obstacle.by.startswith("ResourceQuota") else "pod-refused"
+    return Finding(template.item, (*template.spec_path, "containers"), message, hint=hint, rule=id)
+
+
+def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
+    need, have = (format_quantity(amount) for amount in (obstacle.need, obstacle.have))
+    name, group = obstacle.resource, obstacle.group
+    message = (
+        f"the gang needs {need} {name}, the ResourceQuota {obstacle.by} allows {have}: some of its pods are never "
+        "created, and the gang never starts"
+    )
+    hint = f"Raise {name} of the quota to at least {need}, or make the gang smaller."
+    return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="quota-too-small")
+
+
+def _spell_claim(obstacle: Obstacle, _: Census) -> Finding:
+    assert obstacle.kind is not None
+    device = obstacle.said.startswith("resourceclaim")
+    message = f"0/{obstacle.nodes} nodes are available: {obstacle.said}; {_consequence(obstacle)}"
+    hint = "Create the claim, or use one that exists."
+    if "persistent volumes" in obstacle.said:
+        hint = "Create a volume for the claim, or use a storage class with a provisioner."
+    path = (*obstacle.kind.template.spec_path, "resourceClaims" if device else "volumes")
+    return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="claim-without-volume")
+
+
+def _spell_nobody(obstacle: Obstacle, _: Census) -> Finding:
+    assert obstacle.kind is not None
+    assert obstacle.bound is not None
+    message = (
+        f"no pod of the cluster or of these manifests is what this required affinity term looks for; "
+        f"{_consequence(obstacle)}"
+    )
+    hint = "Correct the label selector or the namespaces, or prefer the affinity instead of requiring it."
+    path = (*obstacle.kind.template.spec_path, "affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
+    return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="affinity-without-target")
+
+
+def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
+    kind, bound = obstacle.kind, obstacle.bound
+    assert kind is not None
+    assert bound is not None
+    template = kind.template
+    where = f"in one domain of {obstacle.key}" if obstacle.key else "in the cluster"
+    limit, path, id, hint = _LIMITS[bound.cause]
+    fits = f"at most {bound.pods} of the {kind.pods} pods fit {where}"
+    message = f"{fits}: {limit.format(key=bound.key)}; {_consequence(obstacle)}"
+    if bound.cause == "port" and obstacle.key == "kubernetes.io/hostname":
+        id = "topology-host-ports"
+    place = (bound.place,) if bound.cause in ("apart", "together", "spread", "host") else ()
+    current = template.pods if bound.cause == "room" else obstacle.key or bound.key or None
+    return Finding(template.item, (*template.spec_path, *path, *place), message, current, hint=hint, rule=id)
+
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_APART: Final = ("affinity", "podAntiAffinity", _REQUIRED)
+#: What limits the pods of a kind: words, path in the spec, rule, way out.
+_LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
+    "room": (
+        "the others find no room",
+        ("containers",),
+        "nodes-too-small",
+        "Add nodes, or make the gang or its pods smaller.",
+    ),
+    "host": (
+        "required anti-affinity lets only one run on a node",
+        _APART,
+        "one-pod-per-node",
+        "Add nodes, or let pods share a node.",
+    ),
+    "port": (
+        "each takes the same port of its node",
+        ("containers",),
+        "one-pod-per-node",
+        "Add nodes, or remove hostPort and hostNetwork.",
+    ),
+    "apart": (
+        "required anti-affinity lets only one run in a domain of {key}",
+        _APART,
+        "topology-anti-affinity",
+        "Prefer the anti-affinity instead of requiring it, or use a finer key for it.",
+    ),
+    "together": (
+        "required affinity keeps them in one domain of {key}",
+        ("affinity", "podAffinity", _REQUIRED),
+        "nodes-too-small",
+        "Use a coarser topologyKey, or prefer the affinity instead of requiring it.",
+    ),
+    "spread": (
+        "the spread over {key} allows no more",
+        ("topologySpreadConstraints",),
+        "topology-spread",
+        "Raise maxSkew, spread over another key, or use whenUnsatisfiable: ScheduleAnyway.",
+    ),
+    "volume": (
+        "they share a claim that serves one pod (ReadWriteOncePod)",
+        ("volumes",),
+        "volume-shared",
+        "Use ReadWriteMany, or a claim for each pod.",
+    ),
+}
+
+
+def _spell_resource(obstacle: Obstacle, _: Census) -> Finding:
+    need, have = (format_quantity(amount) for amount in (obstacle.need, obstacle.have))
+    where = f"the largest domain of {obstacle.key} has" if obstacle.key else "the nodes that its pods fit on have"
+    message = f"the gang needs {need} {obstacle.resource} at once, {where} {have}: it never starts"
+    return _about_group(obstacle, message)
+
+
+def _spell_packing(obstacle: Obstacle, _: Census) -> Finding:
+    where = f"in any domain of {obstacle.key}" if obstacle.key else f"on the {obstacle.nodes} nodes"
+    message = f"the {obstacle.need} pods that the gang needs do not fit side by side {where}: it never starts"
+    return _about_group(obstacle, message)
+
+
+def _about_group(obstacle: Obstacle, message: str) -> Finding:
+    group = obstacle.group
+    hint = "Add nodes, or make the gang smaller."
+    if obstacle.key:
+        hint = "Add nodes, make the gang smaller, or use a coarser topology key."
+    return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="nodes-too-small")
+
+
+def _spell_key(obstacle: Obstacle, _: Census) -> Finding:
+    group = obstacle.group
+    message = f"none of the {obstacle.nodes} nodes carries the label {obstacle.key}: the gang is never placed"
+    hint = "Label the nodes, or use a key that they carry."
+    path = (*group.path, "schedulingConstraints", "topology", 0, "key")
+    return Finding(group.item, path, message, obstacle.key, hint=hint, rule="topology-key-unknown")
+
+
+def _within(obstacle: Obstacle) -> str:
+    return f" in any domain of {obstacle.key}" if obstacle.key else ""
+
+
+def _consequence(obstacle: Obstacle) -> str:
+    group = obstacle.group
+    kind = obstacle.kind
+    if kind is not None and kind.pods == 1 and obstacle.need <= 1:
+        return f"the gang {group.name} needs this pod and never starts"
+    return f"the gang {group.name} needs {obstacle.need} of these pods and never starts"
