@@ -12,7 +12,7 @@ from krmfn.survey.groups import Group
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.census import Census
 
 #: Composite levels above a PodGroup that the 1.37.0 scheduler follows (observed; a Workload describes one less).
 MAX_LEVELS = 4
@@ -102,21 +102,29 @@ def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator
 )
 def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Finding]:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
-    gangs: dict[int, Gang] = {id(gang.group.item): gang for gang in census.gangs}
+    families = {id(composite.item): children for composite, children in list_families(census)}
+    empty = {id(gang.group.item) for gang in census.gangs if gang.pods == 0 and not gang.group.composite}
+
+    def is_ready(group: Group, depth: int = 0) -> bool:
+        if not group.composite or depth > 2 * MAX_LEVELS:  # deeper trees, and circles, are for other rules
+            return id(group.item) not in empty
+        ready = sum(is_ready(child, depth + 1) for child in families[id(group.item)])
+        return ready >= (group.quorum or 1)
+
     for composite, children in list_families(census):
-        if composite.quorum is None or composite.quorum > len(children):
+        lacking = [child for child in children if not is_ready(child)]
+        ready = len(children) - len(lacking)
+        if composite.quorum is None or composite.quorum > len(children) or ready >= composite.quorum:
             continue
-        empty = [child for child in children if _is_empty(child, gangs)]
-        ready = len(children) - len(empty)
-        if empty and ready < composite.quorum:
-            message = (
-                f"minGroupCount is {composite.quorum} of {count(len(children), 'child group')}, but "
-                f"{join([child.name for child in empty])} {'has' if len(empty) == 1 else 'have'} no pods: "
-                "the whole tree waits for ever"
-            )
-            hint = f"Set minGroupCount to {ready} and remove the empty groups, or link pods to them."
-            note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
-            yield (note._replace(proposed=ready) if ready else note).on(composite.item)
+        whole = not is_ready(census.root(composite))
+        message = (
+            f"minGroupCount is {composite.quorum} of {count(len(children), 'child group')}, but "
+            f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'} no pods: "
+            f"{'the whole tree is' if whole else 'the groups below are'} never scheduled"
+        )
+        hint = f"Set minGroupCount to {ready} and remove the empty groups, or link pods to them."
+        note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
+        yield (note._replace(proposed=ready) if ready else note).on(composite.item, None if whole else "warning")
 
 
 def list_composites(census: Census) -> list[Group]:
@@ -139,17 +147,3 @@ def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:
             children.setdefault(id(parent.item), []).append(group)
     for composite in list_composites(census):
         yield composite, children.get(id(composite.item), [])
-
-
-def _is_empty(group: Group, gangs: dict[int, Gang]) -> bool:
-    if group.composite:
-        return False
-    gang = gangs.get(id(group.item))
-    return gang is not None and gang.pods == 0
-
-
-_WAITS = (
-    "The scheduler starts a tree only from its root. As long as the root, a group on the way, or the quorum of groups "
-    "is missing, "
-    "every pod below is held back without a condition or an event."
-)
