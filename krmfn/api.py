@@ -72,7 +72,7 @@ def validate(
 ) -> Findings:
     """What the API server, the scheduler and the operators would say of `manifests`.
 
-    `kubernetes` is "1.35", "1.36" or "1.37"; `feature_gates` are the cluster's, as its
+    `kubernetes` is a version such as "1.37" or "v1.37.2"; `feature_gates` are the cluster's, as its
     API server's flag names them (all that are needed are on when none is named); `config` is a
     GangScheduling object, under which the two others lie. `against` is an older state: the step from it is checked too,
     sent as `update` says ("apply", "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator

@@ -15,7 +15,8 @@ import click
 
 from krmfn import __version__
 from krmfn.cli import COMMANDS
-from krmfn.cli.options import RELEASES, Argument, Option
+from krmfn.cli.options import Argument, Option
+from krmfn.releases.release import list_releases
 
 HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods
 start all or nothing, links the pod templates to them, and checks them as the API server and the scheduler would.
@@ -110,7 +111,7 @@ def _option(option: Option) -> click.Option:
 def application() -> click.Group:
     """The whole command line."""
     group = Commands("krmfn", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-    releases = ", ".join(RELEASES)
+    releases = ", ".join(list_releases())
     return click.version_option(
         __version__, prog_name="krmfn", message=f"%(prog)s %(version)s (Kubernetes {releases})"
     )(group)

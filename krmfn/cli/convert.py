@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COLOR, PATHS, QUIET, RELEASES, Option, UsageError
+from krmfn.cli.options import COLOR, PATHS, QUIET, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read
 from krmfn.convert import convert
 from krmfn.pipeline import to_results
+from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
 
 SUMMARY = "Rewrites groups and links for another Kubernetes release, and says what gets lost on the way."
 ARGUMENTS = PATHS
 OPTIONS = (
-    Option(("--to",), "The release; PodGroups of Volcano and scheduler-plugins become native ones.", choices=RELEASES),
+    Option(
+        ("--to",),
+        "The Kubernetes version; PodGroups of Volcano and scheduler-plugins become native ones.",
+        metavar="VERSION",
+    ),
     WRITE,
     CHECK,
     COLOR,
@@ -27,7 +32,7 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Converts all manifests together. Raises UsageError."""
     if not options["to"]:
-        raise UsageError(f"--to is missing: krmfn convert --to {RELEASES[-1]} {' '.join(words)}")
+        raise UsageError(f"--to is missing: krmfn convert --to {newest_release()} {' '.join(words)}")
     in_files = is_in_files(words, options)
     manifests = read(read_paths(words), options)
     done = convert(manifests.items, options["to"])

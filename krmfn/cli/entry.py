@@ -26,6 +26,7 @@ def main(words: Sequence[str]) -> int:
 def _run(words: Sequence[str]) -> int:
     from krmfn.cli.options import UsageError
     from krmfn.config.problems import ConfigError
+    from krmfn.releases.release import UnknownRelease
     from krmfn.workspace.files import InputMissing
 
     try:
@@ -38,7 +39,7 @@ def _run(words: Sequence[str]) -> int:
         from krmfn.cli.app import main as click_main
 
         return click_main(words)
-    except (UsageError, InputMissing) as mistake:
+    except (UsageError, InputMissing, UnknownRelease) as mistake:
         sys.stderr.write(f"krmfn: {mistake}\n")
         return 2
     except ConfigError as mistake:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn.cli.options import KUBERNETES, QUIET, RELEASES, Argument, Option, UsageError
+from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError
 from krmfn.krm import Unreadable
+from krmfn.releases.release import find_release, newest_release
 from krmfn.workspace.kustomization import NotPossible, plan_init
 from krmfn.workspace.writing import Change, spell_diff, write
 
@@ -32,8 +33,9 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
     folder = words[0] if words else "."
+    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     try:
-        planned = plan_init(folder, options["kubernetes"] or RELEASES[-1], not options["no_function"])
+        planned = plan_init(folder, release.name, not options["no_function"])
     except (NotPossible, Unreadable) as reason:
         raise UsageError(str(reason)) from None
     changes = [Change(file.path, file.old, file.data) for file in planned if file.changed]

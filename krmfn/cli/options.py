@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.krm.records import NamedTuple
-from krmfn.releases.release import list_releases
 
-RELEASES = tuple(list_releases())
 STAGES = ("server", "scheduler", "operator", "gitops")
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
@@ -46,8 +44,8 @@ PATHS = Argument("PATH...", "Files, folders (walked for *.yaml, *.yml, *.json), 
 
 KUBERNETES = Option(
     ("--kubernetes",),
-    "The Kubernetes release that gets the manifests. [default: of the configuration, else 1.37]",
-    choices=RELEASES,
+    "The cluster's version of Kubernetes, such as v1.37.2. [default: of the configuration, else the newest]",
+    metavar="VERSION",
 )
 FEATURE_GATES = Option(
     ("--feature-gates",),

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn.cli.options import KUBERNETES, RELEASES, Argument, UsageError
+from krmfn.cli.options import KUBERNETES, Argument, UsageError
 from krmfn.releases import schemastore
+from krmfn.releases.release import find_release, newest_release
 
 SUMMARY = "Prints the JSON Schema of a kind. With --kubernetes, of the objects of that release."
 ARGUMENTS = Argument(
@@ -19,8 +20,8 @@ OPTIONS = (KUBERNETES,)
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the schema to stdout. Raises UsageError for a kind that has none."""
-    release = options["kubernetes"] or RELEASES[-1]
-    found = _paths(release)
+    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    found = _paths(release.name)
     path = found.get(words[0].lower())
     if path is None:
         raise UsageError(f"{words[0]}: no schema of that kind for Kubernetes {release}: there are {', '.join(found)}")

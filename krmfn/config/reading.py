@@ -13,7 +13,8 @@ from krmfn.config.problems import ConfigError, Problem, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
-from krmfn.releases.release import find_release
+from krmfn.releases.gates import list_gates
+from krmfn.releases.release import find_release, newest_release
 
 
 def read_settings(value: Mapping[str, Any] | None) -> Settings:
@@ -36,7 +37,7 @@ def read_settings(value: Mapping[str, Any] | None) -> Settings:
 def check_feature_gates(gates: Iterable[str]) -> None:
     """Raise ConfigError for names that are probably mistyped. Others are gates that have nothing to do with groups:
     the flag of a cluster lists all of them."""
-    known = descend(load_schema(), "spec", "kubernetes", "featureGates")["properties"]
+    known = list_gates()
     meant = {gate: find_nearest(gate, known, 0.8) for gate in gates if gate not in known}
     problems = [
         Problem((), f"unknown feature gate {gate}", f"Did you mean {name}?") for gate, name in meant.items() if name
@@ -78,7 +79,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
     """The record of a spec that has all defaults and no problems."""
     major, minor = spec["kuberay"]["version"].lstrip("v").split(".")[:2]
     return Settings(
-        release=find_release(spec["kubernetes"]["version"]),
+        release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         kuberay=KubeRay((int(major), int(minor)), spec["kuberay"]["manages"]),

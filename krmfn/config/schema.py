@@ -13,6 +13,8 @@ from krmfn.config.problems import Problem, join_words, suggest
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
+from krmfn.releases.gates import list_gates
+from krmfn.releases.release import UnknownRelease, find_release
 
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 
@@ -108,6 +110,8 @@ def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Itera
                 yield from find_problems(child, properties[key], (*path, key))
         elif others is False:
             yield Problem((*path, str(key)), f"unknown key {key!r}", suggest(str(key), properties))
+        elif "propertyNames" in schema and key not in list_gates():
+            yield Problem((*path, str(key)), f"unknown feature gate {key!r}", suggest(str(key), list_gates()))
         elif isinstance(others, dict):
             yield from find_problems(child, others, (*path, str(key)))
     for key in schema.get("required", ()):
@@ -129,12 +133,17 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
 
 
 def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
-    """Texts with a grammar: a pattern, or a selector of labels."""
+    """Texts with a grammar: a pattern, a selector of labels, a version of Kubernetes."""
     if schema.get("format") == "label-selector":
         try:
             parse_requirements(value)
         except SelectorError as mistake:
             yield Problem(path, str(mistake), "Write it as for kubectl: team=ml,tier in (gold,silver),!legacy.")
+    elif schema.get("format") == "kubernetes-version":
+        try:
+            find_release(value)
+        except UnknownRelease as mistake:
+            yield Problem(path, str(mistake))
     elif "pattern" in schema:
         import re  # few values have a pattern, and most runs have none of them
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from krmfn.releases.release import GROUP, Release
+from krmfn.releases.release import GROUP, Release, find_release, list_releases
+
+
+def list_gates() -> list[str]:
+    """The feature gates of all releases."""
+    return list(dict.fromkeys(gate for name in reversed(list_releases()) for gate in find_release(name).gates))
 
 
 def has(release: Release, given: Mapping[str, bool], feature: str) -> bool:

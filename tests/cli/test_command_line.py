@@ -64,7 +64,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["genrate", "."], "Did you mean generate?"),
         (["generate", "--chekc", "."], "--check"),
         (["validate", "--stage", "servr", "."], "Did you mean server?"),
-        (["generate", "--kubernetes", "1.38", "."], "'1.38' is not one of"),
+        (["generate", "--kubernetes", "1.34", "."], 'krmfn does not know Kubernetes "1.34": use 1.35, '),
         (["generate", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (["generate", "--config", "nowhere.yaml", "."], "nowhere.yaml"),
         (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not of the form"),
@@ -77,6 +77,16 @@ def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, k
     done = krmfn(*words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err
+
+
+def test_a_version_is_written_as_clusters_print_it(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    for_release, for_cluster = (
+        krmfn("generate", "--kubernetes", version, str(tmp_path)) for version in ("1.36", "v1.36.2-gke.1000")
+    )
+    assert for_release.code == 0
+    assert "scheduling.k8s.io/v1alpha2" in for_release.out
+    assert for_cluster == for_release
 
 
 def test_terminal_or_nothing_on_stdin_is_a_mistake(krmfn: Call) -> None:
