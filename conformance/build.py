@@ -19,7 +19,9 @@ from pathlib import Path
 from conformance.versions import HERE, Release
 
 PROGRAM = "kube-apiserver"
+#: Our own programs in go/, built against the types of a release.
 THREEWAY = "threeway"
+NUMBERS = "numbers"
 
 
 class BuildFailed(RuntimeError):
@@ -43,9 +45,9 @@ def find_server(release: Release) -> Path | None:
     return next((place for place in places if os.access(place, os.X_OK)), None)
 
 
-def find_threeway(release: Release) -> Path | None:
-    """The built patch program of go/threeway, against the types of this release."""
-    place = binary_folder(release) / THREEWAY
+def find_program(release: Release, name: str) -> Path | None:
+    """A built program of go/, against the types of this release."""
+    place = binary_folder(release) / name
     return place if os.access(place, os.X_OK) else None
 
 
@@ -54,14 +56,14 @@ def binary_folder(release: Release) -> Path:
 
 
 def build_programs(release: Release, again: bool = False) -> list[Path]:
-    """Builds the server and the patch program unless they are there (or anew). Raises BuildFailed.
+    """Builds the server and our own programs unless they are there (or anew). Raises BuildFailed.
 
     Cold about five minutes on two cores, about one with a warm Go build cache.
     """
     programs = []
     for found, name, package in (
         (find_server(release), PROGRAM, f"k8s.io/kubernetes/cmd/{PROGRAM}"),
-        (find_threeway(release), THREEWAY, "./threeway"),
+        *((find_program(release, name), name, f"./{name}") for name in (THREEWAY, NUMBERS)),
     ):
         programs.append(found if found and not again else compile_program(release, name, package))
     return programs
@@ -74,7 +76,8 @@ def compile_program(release: Release, name: str, package: str) -> Path:
     (folder / "servers.go").write_text(
         f'//go:build tools\n\npackage servers\n\nimport _ "k8s.io/kubernetes/cmd/{PROGRAM}/app"\n'
     )
-    shutil.copytree(HERE / "go" / THREEWAY, folder / THREEWAY, dirs_exist_ok=True)
+    for own in (THREEWAY, NUMBERS):
+        shutil.copytree(HERE / "go" / own, folder / own, dirs_exist_ok=True)
     (folder / "go.mod").write_text(write_module(release))
     # -e: test-only dependencies of dependencies may be unavailable; what the program itself needs is found out below.
     run_go(["mod", "tidy", "-e"], folder)

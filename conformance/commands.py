@@ -65,6 +65,12 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
+    numbers = command(
+        "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
+    )
+    numbers.add_argument("--seed", type=int, default=1)
+    numbers.add_argument("--count", type=int, default=1000, help="cases per reader")
+    numbers.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
@@ -165,6 +171,24 @@ def check_tags(arguments: argparse.Namespace) -> int:
         lines += [f"{name}: only in the schema: {each.type}.{each.field} {each.rule}" for each in sorted(extra)]
         wrong += len(lines)
         print("\n".join(lines or [f"{name}: schemas and tags agree"]))
+    return 1 if wrong else 0
+
+
+def compare_numbers(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when krmfn reads a text otherwise than Go."""
+    from conformance import numbers
+
+    cases = list(numbers.generate(arguments.seed, arguments.count))
+    answers = numbers.ask_go(cases)
+    if arguments.record:
+        numbers.record(cases, answers)
+    wrong = 0
+    for case, go in zip(cases, answers, strict=True):
+        ours = numbers.ask_krmfn(case)
+        if numbers.differ(case, go, ours):
+            wrong += 1
+            print(f"{case}\n  Go:    {go}\n  krmfn: {ours}")
+    print(f"{len(cases)} texts, {wrong} read otherwise", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -58,7 +58,7 @@ class _Reader:
     def unexpected(self, context: str) -> BadJson:
         if self.at >= len(self.body):
             return BadJson("unexpected end of JSON input")
-        from krmfn.checks.server.spell import quote
+        from krmfn.model.gotext import quote
 
         character = chr(self.body[self.at])
         shown = {"'": "\\'", '"': '"'}.get(character) or quote(character)[1:-1]

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.build import find_threeway
+from conformance.build import THREEWAY, find_program
 from conformance.versions import Release
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -47,7 +47,7 @@ class ThreeWay:
 @contextlib.contextmanager
 def run_threeway(release: Release) -> Iterator[ThreeWay | None]:
     """The program of a release for the length of the block; None where it is not built."""
-    binary = find_threeway(release)
+    binary = find_program(release, THREEWAY)
     if binary is None:
         yield None
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 #: True, False, or None where a controller or the cluster may decide it.
@@ -79,18 +80,11 @@ def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
         case "DoesNotExist":
             return key not in labels
         case "Gt" | "Lt" if key in labels and len(values) == 1:
-            have, wanted = _whole(value), _whole(values[0])
+            have, wanted = parse_int(value), parse_int(values[0])
             if have is None or wanted is None:
                 return False
             return have > wanted if operator == "Gt" else have < wanted
     return False
-
-
-def _whole(text: object) -> int | None:
-    """As Go's ParseInt reads a label; None where it refuses."""
-    digits = str(text)
-    bare = digits[1:] if digits[:1] in ("+", "-") else digits
-    return int(digits) if bare.isascii() and bare.isdigit() and len(bare) < 19 else None
 
 
 def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
@@ -107,7 +101,7 @@ def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
         if operator == "Exists" or (operator == "Equal" and held == value):
             return True
         if operator in ("Gt", "Lt"):
-            have, bound = _whole(value), _whole(held)
+            have, bound = parse_int(value), parse_int(held)
             if have is not None and bound is not None and (have > bound if operator == "Gt" else have < bound):
                 return True
     return False

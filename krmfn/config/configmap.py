@@ -11,6 +11,7 @@ from typing import Any
 from krmfn.config.problems import Problem
 from krmfn.config.schema import Schema, is_type, resolve
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import parse_int
 
 
 def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Problem]]:
@@ -83,7 +84,8 @@ def _convert_to(text: str, schema: Schema) -> Any:
     if kind == "boolean":
         return {"true": True, "false": False}.get(text.lower(), text)
     if kind == "integer":
-        return int(text) if text.lstrip("-").isdigit() else text
+        number = parse_int(text)
+        return text if number is None else number
     if kind == "array":
         return [part.strip() for part in text.split(",") if part.strip()]
     if kind == "object":

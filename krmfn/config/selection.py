@@ -15,6 +15,7 @@ from krmfn.config.selectors import Head
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
+from krmfn.model.gotext import parse_int
 
 PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"
@@ -144,8 +145,9 @@ def _match_annotation(key: str, known: Mapping[str, Schema]) -> tuple[str, str]:
 
 def _read_value(text: str, schema: Schema) -> Any:
     """Annotations hold text: a number where the schema takes one."""
+    number = parse_int(text)
     takes_integer = any(resolve(branch).get("type") == "integer" for branch in schema.get("anyOf", ()))
-    return int(text) if takes_integer and text.lstrip("-").isdigit() else text
+    return text if number is None or not takes_integer else number
 
 
 def _path(key: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import parse_int
 
 
 class Head(Protocol):
@@ -45,9 +46,8 @@ class Requirement(NamedTuple):
             return (value in self.values) == (self.operator == "in")
         if self.operator in ("exists", "!"):
             return (value is None) == (self.operator == "!")
-        try:
-            number, bound = int(value or ""), int(self.values[0])
-        except ValueError:
+        number, bound = parse_int(value), parse_int(self.values[0])
+        if number is None or bound is None:
             return False
         return number > bound if self.operator == ">" else number < bound
 
@@ -147,7 +147,7 @@ def _check_key(key: str, text: str) -> str:
 
 
 def _check_value(value: str, operator: str, text: str) -> str:
-    if operator in "<>" and not value.lstrip("-").isdigit():
+    if operator in "<>" and parse_int(value) is None:
         raise SelectorError(f"{operator} in {text!r} needs a whole number, not {value!r}")
     # Annotation values may hold more than label values do; only what would read as another operator is refused.
     if any(char in value for char in "=!()<>"):

@@ -1,45 +1,163 @@
-"""Kubernetes quantities (`500m`, `2Gi`, `1e3`), exact, as whole numbers of billionths.
+"""Kubernetes quantities (`500m`, `2Gi`, `1e3`), read and spelled as the API server does.
 
-Source: k8s.io/apimachinery/pkg/api/resource; nothing below a billionth can be written there. Knows no resource.
+Source: k8s.io/apimachinery/pkg/api/resource; the tests replay recorded answers of that package. Knows no resource.
 """
 
 from __future__ import annotations
 
-_UNITS = {
-    "n": 1, "u": 10**3, "m": 10**6, "": 10**9,
-    "k": 10**12, "M": 10**15, "G": 10**18, "T": 10**21, "P": 10**24, "E": 10**27,
-    "Ki": 10**9 << 10, "Mi": 10**9 << 20, "Gi": 10**9 << 30, "Ti": 10**9 << 40, "Pi": 10**9 << 50, "Ei": 10**9 << 60,
-}  # fmt: skip
+import re
+
+from krmfn.krm.records import NamedTuple
+
+_SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_SPELLED = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+#: Around a quantity in JSON Go trims these. Other blanks are escaped in JSON, and an escape is refused.
+_BLANKS = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_LARGEST = 2**63 - 1
+_NANO = -9
+#: Powers of ten above this one are not told apart: no cluster has so much, and the whole number would take long.
+_HIGHEST = 1000
+#: Digits behind these are not told apart.
+_LONGEST = 4000
+
+
+class BadQuantity(ValueError):
+    """The text is not a quantity; the message is Go's."""
+
+
+class Quantity(NamedTuple):
+    """`amount` times ten to the `exponent`. `form` is how the text was written: decimal (`1k`), binary (`1Ki`) or
+    exponent (`1e3`); `text` is the text itself where servers keep it as it is."""
+
+    amount: int
+    exponent: int
+    form: str
+    text: str = ""
+
+    @property
+    def billionths(self) -> int:
+        """The value in billionths: every quantity is a whole number of them."""
+        amount: int = self.amount * 10 ** min(self.exponent - _NANO, _HIGHEST)
+        return amount
+
+    def __str__(self) -> str:
+        """The canonical form, which servers store and print."""
+        if self.text or not self.amount:
+            return self.text or "0"
+        amount, exponent = self.amount, self.exponent
+        if self.form == "binary":
+            whole, rest = divmod(amount, 10**-exponent)  # of a binary quantity the exponent is never positive
+            if not rest and abs(whole) >= 1024:
+                power = 0
+                while whole % 1024 == 0:
+                    whole, power = whole // 1024, power + 1
+                return f"{whole}{tuple(_BINARY)[power - 1] if power else ''}"
+        while amount % 10 == 0:
+            amount, exponent = amount // 10, exponent + 1
+        amount, exponent = amount * 10 ** (exponent % 3), exponent - exponent % 3
+        if self.form == "exponent":
+            return f"{amount}e{exponent}" if exponent else str(amount)
+        return f"{amount}{_SPELLED.get(exponent, '')}"  # beyond an exa Go forgets the suffix
+
+
+def read_quantity(text: str) -> Quantity:
+    """The quantity in a text, as Go's ParseQuantity reads it. Raises BadQuantity."""
+    found = _SHAPE.fullmatch(text)
+    if not found or not text:
+        shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+        raise BadQuantity(f"quantities must match the regular expression '{shape}'")
+    sign, whole, _, fraction, suffix = found.groups("")
+    form, power = _read_suffix(suffix)
+    digits = (whole or "0") + fraction
+    value = int(digits[:_LONGEST]) * 10 ** max(0, len(digits) - _LONGEST)
+    exponent = -len(fraction) if form == "binary" else _to_int32(power - len(fraction))
+    if form == "binary":
+        value <<= power
+    # Go reads in two ways. The fast one is for what surely fits into 64 bits; it keeps canonical texts as they are.
+    room = 18 - len(digits)
+    if form == "binary":
+        room = -1 if fraction else 14 - len(whole or "0") - power * 3 // 10
+    if room < 0 or exponent < _NANO or value > _LARGEST:
+        if not re.search("[0-9]", text[: found.start(5)]):
+            raise BadQuantity("unable to parse numeric part of quantity")
+        form, value, exponent, text = *_round(form, value, exponent), ""
+    elif form == "binary":
+        text = text if value >> power & 7 else ""
+    elif exponent % 3 or digits.endswith("000") or digits[0] == "0":
+        text = ""
+    return Quantity(-value if sign == "-" else value, exponent, form, text)
+
+
+def _round(form: str, value: int, exponent: int) -> tuple[str, int, int]:
+    """Up to a whole number of billionths; what is binary is cut at 64 bits, and decimal below 1."""
+    if exponent < _NANO:
+        surplus = _NANO - exponent
+        value = -(-value // 10 ** min(surplus, _LONGEST * 2))
+        exponent = _NANO
+    if form == "binary":
+        one = 10**-exponent
+        if value > _LARGEST * one:
+            return form, _LARGEST, 0
+        if value < one:
+            return "decimal", value, exponent
+    return form, value, exponent
+
+
+def _read_suffix(suffix: str) -> tuple[str, int]:
+    if suffix in _DECIMAL:
+        return "decimal", _DECIMAL[suffix]
+    if suffix in _BINARY:
+        return "binary", _BINARY[suffix]
+    power = suffix[1:]
+    if suffix[:1] in ("e", "E") and re.fullmatch("[+-]?[0-9]{1,1000}", power) and -(2**63) <= int(power) < 2**63:
+        return "exponent", _to_int32(int(power))
+    raise BadQuantity("unable to parse quantity's suffix")
+
+
+def _to_int32(number: int) -> int:
+    """As Go cuts a number into 32 bits."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def quantity_of(value: object) -> Quantity:
+    """The quantity that a value of JSON or YAML stands for: a text, or a number as a client would send it.
+
+    Raises BadQuantity, also for values that are neither.
+    """
+    if isinstance(value, str):
+        return read_quantity(value.strip(_BLANKS))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadQuantity("a quantity is a text or a number")
+    return read_quantity(write_float(value) if isinstance(value, float) else str(value))
+
+
+def write_float(value: float) -> str:
+    """As Go writes a number into JSON: with an exponent below 1e-6 and from 1e21 on."""
+    text = repr(value)
+    number, mark, power = text.partition("e")
+    if not mark:
+        return text.removesuffix(".0")
+    if not -7 < int(power) < 21:
+        return f"{number}e{int(power):+d}"
+    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+    whole, _, fraction = digits.partition(".")
+    if int(power) < 0:
+        return f"{sign}0.{'0' * (-int(power) - 1)}{whole}{fraction}"
+    return f"{sign}{whole}{fraction.ljust(int(power), '0')}"
 
 
 def parse_quantity(value: object) -> int | None:
-    """Billionths of the unit; None when `value` is no quantity.
+    """Billionths of the unit; None when `value` is not a quantity.
 
     >>> parse_quantity("500m"), parse_quantity(2), parse_quantity("1.5Gi") == 3 * 2**29 * 10**9, parse_quantity("x")
     (500000000, 2000000000, True, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    try:
+        return quantity_of(value).billionths
+    except BadQuantity:
         return None
-    text = str(value)
-    number = text.rstrip("numkKMGTPEi")
-    factor = _UNITS.get(text[len(number) :])
-    exponent = 0
-    if factor is None:
-        return None
-    for mark in "eE":
-        number, found, power = number.partition(mark)
-        if found:
-            if not power.lstrip("+-").isdigit():
-                return None
-            exponent = int(power)
-    whole, _, fraction = number.partition(".")
-    digits = whole.lstrip("+-") + fraction
-    if not digits.isdigit() or len(digits) > 40 or abs(exponent) > 30:
-        return None
-    scale = exponent - len(fraction)
-    amount: int = int(digits) * factor
-    amount = amount * 10**scale if scale >= 0 else -(-amount // 10**-scale)
-    return -amount if whole.startswith("-") else amount
 
 
 def format_quantity(amount: int) -> str:
@@ -48,10 +166,8 @@ def format_quantity(amount: int) -> str:
     >>> format_quantity(1_500_000_000), format_quantity(3 * 2**30 * 10**9), format_quantity(12 * 10**9)
     ('1500m', '3Gi', '12')
     """
-    for unit in ("Ei", "Pi", "Ti", "Gi", "Mi"):
-        if amount and amount % _UNITS[unit] == 0:
-            return f"{amount // _UNITS[unit]}{unit}"
-    for unit in ("", "m", "u"):
-        if amount % _UNITS[unit] == 0:
-            return f"{amount // _UNITS[unit]}{unit}"
-    return f"{amount}n"
+    for unit, power in reversed(_BINARY.items()):
+        if power > 10 and amount and amount % (10**9 << power) == 0:
+            return f"{amount // (10**9 << power)}{unit}"
+    exponent = next(exponent for exponent in (0, -3, -6, -9) if amount % 10 ** (exponent - _NANO) == 0)
+    return f"{amount // 10 ** (exponent - _NANO)}{_SPELLED[exponent]}"

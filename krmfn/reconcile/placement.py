@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.krm import FileRef, Item
+from krmfn.model.gotext import parse_int
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
@@ -52,5 +53,5 @@ def _count(items: Iterable[Item], package: str, path: str) -> int:
         annotations = item.annotations
         if annotations.get(PACKAGE, "") == package and path in (annotations.get(key) for key in PATHS):
             index = next((annotations[key] for key in INDICES if key in annotations), "0")
-            found = max(found, int(index) if index.isdigit() else 0)
+            found = max(found, parse_int(index) or 0)
     return found + 1

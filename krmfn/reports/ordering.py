@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.model.gotext import parse_int
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 _NOWHERE = FileRef("")
@@ -58,4 +59,5 @@ def _key(result: Result) -> tuple[object, ...]:
 
 def _natural(path: str) -> tuple[tuple[bool, int, str], ...]:
     parts = path.replace("]", "").replace("[", ".").split(".")
-    return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
+    numbers = ((parse_int(part), part) for part in parts)
+    return tuple((number is not None, number or 0, part) for number, part in numbers)

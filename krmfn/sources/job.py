@@ -6,6 +6,7 @@ Source: the Job controller and `batch/v1` validation of Kubernetes 1.35 to 1.37,
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import parse_int
 from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
 
@@ -53,8 +54,8 @@ def count_job_pods(manifest: Manifest, spec: Path) -> int:
 
 def _read_minimum(manifest: Manifest, pods: int) -> int:
     """The lower bound of a Job: Kueue's, where it may admit less than parallelism."""
-    text = manifest.annotation(KUEUE_MINIMUM) or ""
-    return min(int(text), pods) if text.isdigit() else pods
+    least = parse_int(manifest.annotation(KUEUE_MINIMUM))
+    return pods if least is None or least < 0 else min(least, pods)
 
 
 def is_job_elsewhere(manifest: Manifest, spec: Path) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.model.findings import Note
+from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
@@ -76,7 +77,8 @@ def _describe_topology(key: str) -> dict[str, Any]:
     """Volcano's domains are HyperNodes, in tiers: a number is a tier, a name without a domain is the name of one."""
     if not key or "/" in key:
         return {}
-    tier = {"highestTierAllowed": int(key)} if key.isdigit() else {"highestTierName": key}
+    number = parse_int(key)
+    tier = {"highestTierName": key} if number is None else {"highestTierAllowed": number}
     return {"networkTopology": {"mode": "hard", **tier}}
 
 
@@ -85,7 +87,8 @@ def _topology_of_labels(gang: Gang) -> dict[str, Any]:
     mode, tier = (_first_label(gang, key) for key in (_MODE, _TIER))
     if not mode:
         return {}
-    return {"networkTopology": {"mode": mode, **({"highestTierAllowed": int(tier)} if tier.isdigit() else {})}}
+    number = parse_int(tier)
+    return {"networkTopology": {"mode": mode, **({} if number is None else {"highestTierAllowed": number})}}
 
 
 def _labels(value: Mapping[str, Any]) -> Mapping[str, Any]:

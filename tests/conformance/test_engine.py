@@ -14,12 +14,11 @@ from conformance.jsonreader import BadJson, read_json
 from conformance.offline import create_from_text
 from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, validate_update
 from krmfn.checks.server.formats import FORMATS
-from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.rules import RULES
-from krmfn.checks.server.spell import quote
 from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
+from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.releases.release import find_release
 from tests.conformance.replay import PROFILES, read_records
 
@@ -179,10 +178,10 @@ def test_gates_that_are_off() -> None:
 
 
 def test_times() -> None:
-    assert parse_time("2026-01-02T03:04:05+01:00") == "2026-01-02T02:04:05Z"
+    assert read_time("2026-01-02T03:04:05+01:00") == "2026-01-02T02:04:05Z"
     for bad in ("", "2026-02-30T00:00:00Z", "2026-01-02", "2026-01-02T03:04:05"):
         with pytest.raises(BadTime):
-            parse_time(bad)
+            read_time(bad)
 
 
 def test_quoting() -> None:

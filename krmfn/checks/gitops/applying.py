@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from krmfn.checks.rule import rule
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
+from krmfn.model.gotext import parse_int
 from krmfn.model.tree import Path
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
 
 
 def _wave(item: Item) -> int:
-    text = item.annotations.get(WAVE, "0")
-    return int(text) if text.lstrip("+-").isdigit() else 0
+    return parse_int(item.annotations.get(WAVE)) or 0
 
 
 def _phase(item: Item) -> str:

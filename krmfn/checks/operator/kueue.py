@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
 from krmfn.model.findings import Finding
+from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_mapping
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
         for owner in gang.owners:
             if _PARTIAL in owner.annotations and gang.group.quorum is not None:
                 least = owner.annotations[_PARTIAL]
-                if least.isdigit() and int(least) >= gang.group.quorum:
+                if (parse_int(least) or 0) >= gang.group.quorum:
                     continue
                 message = (
                     f"Kueue may admit this {owner.kind} with {least} pods, and minCount of {gang.group.name} stays "

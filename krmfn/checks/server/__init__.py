@@ -7,7 +7,7 @@ the modules here know keywords:
 | module | holds |
 |---|---|
 | `requests`, `body`, `apply` | the order of a request, its envelope, what a patch makes of a manifest |
-| `decode`, `explain`, `gotime` | JSON to the object in memory, and the texts of HTTP 400 |
+| `decode`, `explain` | JSON to the object in memory, and the texts of HTTP 400 |
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
 | `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `pods`, `podchanges`, `podspecs` | the rules |

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from krmfn.checks.server.spell import quote
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import quote
 
 
 class PriorityClass(Protocol):

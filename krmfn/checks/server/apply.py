@@ -15,13 +15,13 @@ from typing import Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of
-from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import BadTime, read_time
 
 _NO_FACTS = Facts()
 
@@ -80,7 +80,7 @@ def _is_time(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return bool(parse_time(value)) if isinstance(value, str) else False
+        return bool(read_time(value)) if isinstance(value, str) else False
     except BadTime:
         return False
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from krmfn.checks.server.decode import Normal, Unclean, decode
 from krmfn.checks.server.schema import Kind, find_kind
-from krmfn.checks.server.spell import quote
 from krmfn.checks.server.verdict import Cause, Verdict, invalid, refuse
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import quote
 
 _VERSION: Final = ("metadata", "resourceVersion")
 

@@ -14,15 +14,21 @@ from krmfn.checks.server.schema import Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 
 Object = Mapping[str, Any]
 
 
 def check_cron_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """The name, the schedule's presence and the job template."""
+    """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
+    before = None if old is None else old.get("spec", {})
     if not spec.get("schedule"):
         yield required(("spec", "schedule"), "cronjob-schedule")
+    else:
+        yield from _check_schedule(spec, before)
+    if "timeZone" in spec and (before is None or before.get("timeZone") != spec["timeZone"]):
+        yield from _check_zone(spec["timeZone"])
     name = new.get("metadata", {}).get("name", "")
     if old is None and count_bytes(name) > 52:
         yield invalid(("metadata", "name"), "metadata-name", name, "must be no more than 52 characters")
@@ -42,3 +48,40 @@ def check_cron_job(root: Type, new: Object, old: Object | None, argument: Any) -
         yield invalid_text((*path, "selector"), "job-selector", text, "`selector` will be auto-generated")
     if template.get("manualSelector"):
         yield not_supported((*path, "manualSelector"), "job-selector", "true", ("nil", "false"))
+
+
+def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:
+    """A schedule may name a time zone only where the stored one already does."""
+    path, schedule = ("spec", "schedule"), spec["schedule"]
+    try:
+        read_schedule(schedule)
+    except BadSchedule as mistake:
+        yield invalid(path, "cronjob-schedule", schedule, str(mistake))
+    if "TZ" not in schedule:
+        return
+    if old is None or "TZ" not in old.get("schedule", ""):
+        detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield invalid(path, "cronjob-schedule", schedule, detail)
+    elif "timeZone" in spec:
+        detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        yield invalid(path, "cronjob-schedule", schedule, detail)
+
+
+def _check_zone(zone: str) -> Iterator[Cause]:
+    path = ("spec", "timeZone")
+    if not zone:
+        yield invalid(path, "cronjob-schedule", zone, "timeZone must be nil or non-empty string")
+        return
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
+            yield invalid(path, "cronjob-schedule", zone, f"unknown time zone {zone}")
+            return
+    if zone.lower() == "local":
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        yield invalid(path, "cronjob-schedule", zone, detail)
+    if problem := check_zone(zone):
+        yield invalid(path, "cronjob-schedule", zone, problem)
+
+
+def _is_zone_part(part: str) -> bool:
+    return 0 < len(part) < 15 and part.isascii() and all(letter.isalnum() or letter in ".-_+" for letter in part)

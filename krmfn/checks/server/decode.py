@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.schema import Type
+from krmfn.model.gotext import BadTime, read_time
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -153,7 +153,7 @@ def _time(value: Any) -> Any:
     if type(value) is not str:
         raise Unclean
     try:
-        return parse_time(value)
+        return read_time(value)
     except BadTime:
         raise Unclean from None
 

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from krmfn.checks.server.decode import zero_of
-from krmfn.checks.server.gotime import BadTime, parse_time
 from krmfn.checks.server.schema import Type
-from krmfn.checks.server.spell import quote
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import BadTime, quote, read_time
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
@@ -152,7 +151,7 @@ class _Explainer:
         if type(value) is not str:
             raise _Hard(path, self._message(name_json_type(value), "string", struct, stack))
         try:
-            return parse_time(value)
+            return read_time(value)
         except BadTime as error:
             raise _Hard(path, str(error)) from None
 

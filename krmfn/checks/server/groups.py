@@ -19,7 +19,7 @@ from krmfn.checks.server.formats import (
     count_bytes,
 )
 from krmfn.checks.server.schema import Type
-from krmfn.checks.server.spell import quote, to_internal, write_json
+from krmfn.checks.server.spell import to_internal, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -31,6 +31,7 @@ from krmfn.checks.server.verdict import (
     too_many,
 )
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

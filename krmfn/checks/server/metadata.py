@@ -20,8 +20,9 @@ from krmfn.checks.server.formats import (
     count_bytes,
 )
 from krmfn.checks.server.schema import Type
-from krmfn.checks.server.spell import quote, to_api, write_json
+from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
+from krmfn.model.gotext import quote
 
 Out = list[Cause]
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.schema import Kind, Type
-from krmfn.checks.server.spell import quote, to_internal, write_json
+from krmfn.checks.server.spell import to_internal, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 

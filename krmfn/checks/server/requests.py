@@ -14,7 +14,6 @@ from krmfn.checks.server.declarative import check_create, check_update
 from krmfn.checks.server.metadata import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import quote
 from krmfn.checks.server.strategy import (
     STORED_UID,
     copy_value,
@@ -27,6 +26,7 @@ from krmfn.checks.server.strategy import (
 )
 from krmfn.checks.server.verdict import Cause, Verdict, refuse
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 _NO_FACTS = Facts()
 STORED_VERSION = "4611686018427387904"

@@ -165,7 +165,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("job-hostname", "server", "error", "Pods of an Indexed Job would get a host name that is no DNS label."),
     Rule("job-restart-policy", "server", "error", "restartPolicy of a Job's pods is missing or Always."),
     Rule("job-immutable", "server", "error", "A field of a Job was changed that cannot change."),
-    Rule("cronjob-schedule", "server", "error", "schedule or concurrencyPolicy of a CronJob is missing or unknown."),
+    Rule(
+        "cronjob-schedule",
+        "server",
+        "error",
+        "The schedule, time zone or concurrencyPolicy of a CronJob cannot be read.",
+    ),
     Rule("dropped-field", "server", "info", "A field is silently removed because its feature gate is off."),
     Rule("server-warning", "server", "warning", "The server accepts the object with a warning."),
     Rule("priority-class-unknown", "server", "info", "Whether a PriorityClass exists cannot be told from Git."),

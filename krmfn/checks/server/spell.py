@@ -8,32 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.checks.server.schema import Field, Type
-
-_SHORT = {
-    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"
-}  # fmt: skip
-
-
-def quote(text: str) -> str:
-    """strconv.Quote: printable characters stay, the rest is escaped."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    out = []
-    for character in text:
-        short = _SHORT.get(character)
-        if short:
-            out.append(short)
-        elif character.isprintable() and (character == " " or not character.isspace()):
-            out.append(character)
-        elif 0xD800 <= ord(character) < 0xE000:
-            out.append("\ufffd")  # Go reads half a surrogate pair so
-        else:
-            code = ord(character)
-            if code < 0x80:
-                out.append(f"\\x{code:02x}")
-            else:
-                out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return '"' + "".join(out) + '"'
+from krmfn.model.gotext import quote
 
 
 def spell(value: Any) -> str:

@@ -1,0 +1,237 @@
+"""Whole numbers, times, durations and quoted text, as Go's standard library reads and prints them, with its words.
+
+Source: strconv (Atoi, Quote) and time (Parse with the layout RFC 3339, ParseDuration), which Kubernetes uses; the tests
+replay recorded answers. Quantities are in krmfn.model.quantity.
+"""
+
+from __future__ import annotations
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_SHORT = {
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"
+}  # fmt: skip
+
+
+class BadNumber(ValueError):
+    """The text is not a number or a duration; the message is Go's."""
+
+
+class BadTime(ValueError):
+    """The text is not a time; the message is Go's."""
+
+
+def parse_int(text: object) -> int | None:
+    """A whole number of 64 bits in a text, such as an annotation, as strconv.Atoi reads it; None for anything else.
+
+    >>> parse_int("12"), parse_int("-1"), parse_int("--1"), parse_int("²"), parse_int(" 1"), parse_int("9" * 30)
+    (12, -1, None, None, None, None)
+    """
+    if not isinstance(text, str):
+        return None
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isdigit() or not digits.isascii() or len(digits.lstrip("0")) > 19:
+        return None
+    number = int(digits.lstrip("0") or "0")
+    number = -number if text[0] == "-" else number
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def read_int(text: str) -> int:
+    """As parse_int. Raises BadNumber."""
+    number = parse_int(text)
+    if number is None:
+        bare = text[1:] if text[:1] in ("+", "-") else text
+        digits = bare.encode("ascii", "replace").decode()
+        length = next((place for place, digit in enumerate(digits) if not _digit(digit)), len(digits))
+        # Go reads from the left: a number that is too large is told before a character that does not belong there.
+        leading = digits[:length].lstrip("0")
+        large = len(leading) > 20 or int(leading or "0") >= 2**64
+        wrong = "value out of range" if large or (digits and length == len(digits)) else "invalid syntax"
+        raise BadNumber(f"strconv.Atoi: parsing {quote(text)}: {wrong}")
+    return number
+
+
+def read_duration(text: str) -> int:
+    """Nanoseconds of a duration such as `1h30m`, as time.ParseDuration reads it. Raises BadNumber."""
+    import re  # parse_int is wanted at every start, durations are not
+
+    invalid = BadNumber(f"time: invalid duration {quote_ascii(text)}")
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise invalid
+    total = 0
+    while rest:
+        found = re.match(r"([0-9]*)(?:\.([0-9]*))?", rest)
+        whole, fraction = found.groups("") if found else ("", "")
+        if not (whole or fraction) or len(whole.lstrip("0")) > 19 or int(whole or "0") > 2**63:
+            raise invalid
+        rest = rest[found.end() :] if found else rest
+        unit = re.split("[.0-9]", rest, maxsplit=1)[0]
+        rest = rest[len(unit) :]
+        if not unit:
+            raise BadNumber(f"time: missing unit in duration {quote_ascii(text)}")
+        if unit not in _UNITS:
+            raise BadNumber(f"time: unknown unit {quote_ascii(unit)} in duration {quote_ascii(text)}")
+        part = int(whole or "0")
+        if part > 2**63 // _UNITS[unit]:
+            raise invalid
+        part *= _UNITS[unit]
+        if fraction:
+            digits = _fitting(fraction)
+            part += int(float(int(digits)) * (float(_UNITS[unit]) / float(10 ** len(digits))))
+        total += part
+        if part > 2**63 or total > 2**63:
+            raise invalid
+    if text[0] == "-":
+        return -total
+    if total == 2**63:
+        raise invalid
+    return total
+
+
+def _fitting(fraction: str) -> str:
+    """The leading digits of a fraction that fit into 63 bits; Go drops the rest."""
+    number = 0
+    for place, digit in enumerate(fraction):
+        if number > (2**63 - 1) // 10 or number * 10 + int(digit) > 2**63:
+            return fraction[:place]
+        number = number * 10 + int(digit)
+    return fraction
+
+
+def read_time(text: str) -> str:
+    """The instant in UTC to the second, as the server writes it back. Raises BadTime."""
+    rest = text
+    year, rest = _number(text, rest, "2006", 4, 4)
+    rest = _skip(text, rest, "-")
+    month, rest = _number(text, rest, "01", 2, 2)
+    if not 1 <= month <= 12:
+        raise _out_of_range(text, "month")
+    rest = _skip(text, rest, "-")
+    day, rest = _number(text, rest, "02", 2, 2)
+    rest = _skip(text, rest, "T")
+    hour, rest = _number(text, rest, "15", 1, 2)
+    if hour > 23:
+        raise _out_of_range(text, "hour")
+    rest = _skip(text, rest, ":")
+    minute, rest = _number(text, rest, "04", 2, 2)
+    if minute > 59:
+        raise _out_of_range(text, "minute")
+    rest = _skip(text, rest, ":")
+    second, rest = _number(text, rest, "05", 2, 2)
+    if second > 59:
+        raise _out_of_range(text, "second")
+    if len(rest) >= 2 and rest[0] in ".," and _digit(rest[1]):
+        end = 2
+        while end < len(rest) and _digit(rest[end]):
+            end += 1
+        rest = rest[end:]
+    offset, rest = _zone(text, rest)
+    if rest:
+        raise BadTime(f"parsing time {quote_ascii(text)}: extra text: {quote_ascii(rest)}")
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= day <= _DAYS[month - 1] + (1 if leap and month == 2 else 0):
+        raise _out_of_range(text, "day")
+    return _shift(year, month, day, hour, minute, second, offset)
+
+
+def _zone(text: str, rest: str) -> tuple[int, str]:
+    if rest[:1] == "Z":
+        return 0, rest[1:]
+    octets = rest.encode("utf-8", "surrogatepass").decode("latin-1")  # Go counts bytes
+    hours, minutes = octets[1:3], octets[4:6]
+    if len(octets) < 6 or octets[3] != ":" or not all(map(_digit, hours)):
+        raise _cannot(text, rest, "Z07:00")
+    if int(hours) > 24:
+        raise _out_of_range(text, "time zone offset hour")
+    if all(map(_digit, minutes)) and int(minutes) > 60:
+        raise _out_of_range(text, "time zone offset minute")
+    if rest[0] not in "+-" or not all(map(_digit, minutes)):
+        raise _cannot(text, rest, "Z07:00")
+    return (int(hours) * 60 + int(minutes)) * (-1 if rest[0] == "-" else 1), rest[6:]
+
+
+def _shift(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> str:
+    total = hour * 60 + minute - offset
+    days, total = divmod(total, 1440)
+    for _ in range(abs(days)):
+        day += 1 if days > 0 else -1
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        if day > _DAYS[month - 1] + (1 if leap and month == 2 else 0):
+            day, month = 1, month + 1
+            if month > 12:
+                month, year = 1, year + 1
+        elif day < 1:
+            month -= 1
+            if month < 1:
+                month, year = 12, year - 1
+            leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+            day = _DAYS[month - 1] + (1 if leap and month == 2 else 0)
+    return f"{year:04d}-{month:02d}-{day:02d}T{total // 60:02d}:{total % 60:02d}:{second:02d}Z"
+
+
+def _digit(character: str) -> bool:
+    return "0" <= character <= "9"
+
+
+def _number(text: str, rest: str, element: str, least: int, most: int) -> tuple[int, str]:
+    end = 0
+    while end < most and end < len(rest) and _digit(rest[end]):
+        end += 1
+    if end < least:
+        raise _cannot(text, rest, element)
+    return int(rest[:end]), rest[end:]
+
+
+def _skip(text: str, rest: str, prefix: str) -> str:
+    if not rest.startswith(prefix):
+        raise _cannot(text, rest, prefix)
+    return rest[len(prefix) :]
+
+
+def _cannot(text: str, rest: str, element: str) -> BadTime:
+    text, layout, rest, element = map(quote_ascii, (text, _LAYOUT, rest, element))
+    return BadTime(f"parsing time {text} as {layout}: cannot parse {rest} as {element}")
+
+
+def _out_of_range(text: str, what: str) -> BadTime:
+    return BadTime(f"parsing time {quote_ascii(text)}: {what} out of range")
+
+
+def quote(text: str) -> str:
+    """strconv.Quote: printable characters stay, the rest is escaped."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    out = []
+    for character in text:
+        short = _SHORT.get(character)
+        if short:
+            out.append(short)
+        elif character.isprintable() and (character == " " or not character.isspace()):
+            out.append(character)
+        elif 0xD800 <= ord(character) < 0xE000:
+            out.append("\ufffd")  # Go reads half a surrogate pair so
+        else:
+            code = ord(character)
+            if code < 0x80:
+                out.append(f"\\x{code:02x}")
+            else:
+                out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return '"' + "".join(out) + '"'
+
+
+def quote_ascii(text: str) -> str:
+    """The quoting of the time package: what is not printable ASCII is written as bytes."""
+    out = ""
+    for character in text:
+        if character in '"\\':
+            out += "\\" + character
+        elif " " <= character < "\x80":
+            out += character
+        else:
+            out += "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+    return f'"{out}"'

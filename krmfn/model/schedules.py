@@ -1,0 +1,154 @@
+"""Cron schedules and time zones, as Kubernetes reads them (robfig/cron v3, Go's time zones).
+
+Source: github.com/robfig/cron/v3 (ParseStandard), which pkg/util/parsers of Kubernetes calls, and the zones of Go's
+time/tzdata, which kube-apiserver carries. The tests replay recorded answers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import BadNumber, read_duration, read_int
+from krmfn.releases import schemastore
+
+#: Blanks of Go's unicode.IsSpace; Python's own splitting knows four more.
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10}
+_MONTHS |= {"nov": 11, "dec": 12}
+_DAYS = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
+#: Lowest and highest value of a field, and the names of values: minute, hour, day of month, month, day of week.
+_BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, _MONTHS),
+    (0, 6, _DAYS),
+)
+_YEARLY = "0 0 1 1 *"
+_NAMED = {
+    "@yearly": _YEARLY,
+    "@annually": _YEARLY,
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_SECOND = 10**9
+
+
+class BadSchedule(ValueError):
+    """The text is not a schedule; the message is what the API server says."""
+
+
+class Schedule(NamedTuple):
+    """The values of minute, hour, day of month, month and day of week at which it runs; or `every` so many seconds.
+
+    `starred` says of each field whether it was written as any value: of a day of month and a day of week that are both
+    given, one is enough.
+    """
+
+    fields: tuple[frozenset[int], ...]
+    starred: tuple[bool, ...] = ()
+    every: int = 0
+
+
+def read_schedule(text: str) -> Schedule:
+    """The schedule of a CronJob. Raises BadSchedule."""
+    if not text:
+        raise BadSchedule("empty spec string")
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        zone, blank, rest = text.partition(" ")
+        if not blank:
+            raise BadSchedule("invalid schedule format: runtime error: slice bounds out of range [:-1]")
+        zone = zone.partition("=")[2]
+        if problem := check_zone(zone):
+            raise BadSchedule(f"provided bad location {zone}: {problem}")
+        text = re.sub(f"^[{_BLANKS}]+|[{_BLANKS}]+$", "", rest)
+    if text.startswith("@every "):
+        try:
+            length = max(read_duration(text.removeprefix("@every ")), _SECOND)
+        except BadNumber as mistake:
+            raise BadSchedule(f"failed to parse duration {text}: {mistake}") from None
+        return Schedule((), (), length // _SECOND)
+    if text.startswith("@"):
+        if text not in _NAMED:
+            raise BadSchedule(f"unrecognized descriptor: {text}")
+        text = _NAMED[text]
+    words = [word for word in re.split(f"[{_BLANKS}]+", text) if word]
+    if len(words) != len(_BOUNDS):
+        raise BadSchedule(f"expected exactly 5 fields, found {len(words)}: [{' '.join(words)}]")
+    fields = [_read_field(word, *bounds) for word, bounds in zip(words, _BOUNDS, strict=True)]
+    return Schedule(tuple(values for values, _ in fields), tuple(starred for _, starred in fields))
+
+
+def _read_field(text: str, low: int, high: int, names: dict[str, int]) -> tuple[frozenset[int], bool]:
+    values: set[int] = set()
+    starred = False
+    for part in text.split(","):
+        if part:
+            more, star = _read_range(part, low, high, names)
+            values.update(more)
+            starred |= star
+    return frozenset(values), starred
+
+
+def _read_range(text: str, low: int, high: int, names: dict[str, int]) -> tuple[range, bool]:
+    ends, *steps = text.split("/")
+    first, *others = ends.split("-")
+    starred = first in ("*", "?")
+    if starred:
+        start, end = low, high
+    else:
+        start = end = _read_value(first, names)
+        if len(others) > 1:
+            raise BadSchedule(f"too many hyphens: {text}")
+        if others:
+            end = _read_value(others[0], names)
+    if len(steps) > 1:
+        raise BadSchedule(f"too many slashes: {text}")
+    step = 1
+    if steps:
+        step = _read_value(steps[0], {})
+        end = end if others else high
+    if start < low:
+        raise BadSchedule(f"beginning of range ({start}) below minimum ({low}): {text}")
+    if end > high:
+        raise BadSchedule(f"end of range ({end}) above maximum ({high}): {text}")
+    if start > end:
+        raise BadSchedule(f"beginning of range ({start}) beyond end of range ({end}): {text}")
+    if step == 0:
+        raise BadSchedule(f"step of range should be a positive number: {text}")
+    return range(start, end + 1, step), starred and step <= 1
+
+
+def _read_value(text: str, names: dict[str, int]) -> int:
+    if text.lower() in names:
+        return names[text.lower()]
+    try:
+        number = read_int(text)
+    except BadNumber as mistake:
+        raise BadSchedule(f"failed to parse int from {text}: {mistake}") from None
+    if number < 0:
+        raise BadSchedule(f"negative number ({number}) not allowed: {text}")
+    return number
+
+
+def check_zone(name: str) -> str:
+    """What Go says against the name of a time zone, empty when it knows the zone."""
+    if name in ("", "UTC", "Local"):
+        return ""
+    if ".." in name or name[0] in "/\\":
+        return "time: invalid location name"
+    return "" if name in _list_zones() else f"unknown time zone {name}"
+
+
+def _list_zones() -> frozenset[str]:
+    if not _ZONES:
+        with open(schemastore.root() + "/kubernetes/timezones.txt", encoding="ascii") as file:
+            _ZONES.append(frozenset(file.read().split()))
+    return _ZONES[0]
+
+
+_ZONES: list[frozenset[str]] = []
