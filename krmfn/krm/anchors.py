@@ -57,11 +57,15 @@ class Anchors:
 
     def _read(self, part: Part) -> None:
         from krmfn.krm.composing import compose
+        from krmfn.krm.errors import Unreadable
         from krmfn.krm.nodes import walk
 
         start, end, pad = part
         text = " " * pad + self._source.text(start, end)
-        root = compose(text, lambda name: self._look_up(name, start), self._source.line(start))
+        try:
+            root = compose(text, lambda name: self._look_up(name, start))
+        except Unreadable as error:
+            self._source.refuse(error, start, pad)
         self.define(start, walk(root) if root else ())
 
     def define(self, start: int, nodes: Iterable[Node]) -> None:

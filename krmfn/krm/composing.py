@@ -11,6 +11,7 @@ from typing import Any
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
+from krmfn.krm.places import position
 
 #: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
 MAX_DEPTH = 200
@@ -19,25 +20,24 @@ MAX_DEPTH = 200
 FindAnchor = Callable[[str], tuple[Node, int] | None]
 
 
-def compose(text: str, find_anchor: FindAnchor | None = None, first_line: int = 1) -> Node | None:
-    """Read the only document in `text`; None when there is none. Raises Unreadable.
-
-    `first_line` is the number of the text's first line, for positions in messages.
-    """
-    documents = compose_all(text, find_anchor, first_line)
+def compose(text: str, find_anchor: FindAnchor | None = None) -> Node | None:
+    """Read the only document in `text`; None when there is none. Raises Unreadable."""
+    documents = compose_all(text, find_anchor)
     if len(documents) > 1:
-        line = first_line + text.count("\n", 0, documents[1].start)
-        raise Unreadable("a second document begins where one was expected", line, 1)
+        place = position(text, documents[1].start)
+        raise Unreadable("a second document begins where one was expected", *place)
     return documents[0] if documents else None
 
 
-def compose_all(text: str, find_anchor: FindAnchor | None = None, first_line: int = 1) -> list[Node]:
+def compose_all(text: str, find_anchor: FindAnchor | None = None) -> list[Node]:
     """Read all documents in `text`; documents without content are left out. Raises Unreadable."""
     import yaml
     from yaml._yaml import CParser
 
     documents: list[Node] = []
     parser: Any = None
+    if not text.isascii() and (mark := ("\n" + text).find("\n\ufeff")) >= 0:
+        raise Unreadable("a byte order mark inside the text", *position(text, mark))
     try:
         parser = CParser(text)
         if not parser.check_event(yaml.StreamStartEvent):
@@ -45,21 +45,21 @@ def compose_all(text: str, find_anchor: FindAnchor | None = None, first_line: in
         parser.get_event()
         while not parser.check_event(yaml.StreamEndEvent):
             parser.get_event()
-            root = _compose_document(parser, find_anchor, first_line)
+            root = _compose_document(parser, find_anchor, text)
             parser.get_event()
             if not (isinstance(root, Scalar) and root.start == root.end and not root.style):
                 documents.append(root)
     except yaml.YAMLError as error:
-        raise explain_error(error, text, first_line) from None
+        raise explain_error(error, text) from None
     except UnicodeEncodeError as error:
-        raise Unreadable("a lone surrogate is no character", first_line + text.count("\n", 0, error.start)) from None
+        raise Unreadable("a lone surrogate is no character", *position(text, error.start)) from None
     finally:
         if parser is not None:
             parser.dispose()
     return documents
 
 
-def _compose_document(parser: Any, find_anchor: FindAnchor | None, first_line: int) -> Node:
+def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) -> Node:
     """Read one document; an explicit stack, so that depth costs no Python frames."""
     import yaml
 
@@ -82,19 +82,21 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, first_line: i
         node: Node
         if kind is scalar:
             node = Scalar(start, event.end_mark.index, event.anchor, event.tag, event.value, event.style or "")
+            if event.anchor is not None:
+                anchors[event.anchor] = node
         elif kind is mapping or kind is sequence:
             make = Mapping if kind is mapping else Sequence
             opened = make(start, start, event.anchor, event.tag, bool(event.flow_style))
             if event.anchor is not None:
                 anchors[event.anchor] = opened
             if len(stack) >= MAX_DEPTH:
-                raise _refuse(event, first_line, f"nested deeper than {MAX_DEPTH} levels")
+                raise _refuse(event, text, f"nested deeper than {MAX_DEPTH} levels")
             stack.append(opened)
             children.append(opened.pairs if isinstance(opened, Mapping) else opened.items)
             keys.append(None)
             continue
         elif kind is alias:
-            node = _resolve_alias(event, anchors, find_anchor, stack, first_line)
+            node = _resolve_alias(event, anchors, find_anchor, stack, text)
         else:
             # Flow collections end with their bracket; block collections have ended with their last child.
             node = closed = stack.pop()
@@ -102,8 +104,6 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, first_line: i
                 closed.end = event.end_mark.index
             children.pop()
             keys.pop()
-        if node.anchor is not None:
-            anchors[node.anchor] = node
         if not stack:
             return node
         top = stack[-1]
@@ -126,7 +126,7 @@ def measure_height(node: Node) -> int:
 
 
 def _resolve_alias(
-    event: Any, anchors: dict[str, Node], find_anchor: FindAnchor | None, stack: list[Mapping | Sequence], line: int
+    event: Any, anchors: dict[str, Node], find_anchor: FindAnchor | None, stack: list[Mapping | Sequence], text: str
 ) -> Node:
     """Find what an alias stands for: the latest definition before it, in this text or outside."""
     name = event.anchor
@@ -134,29 +134,28 @@ def _resolve_alias(
     if target is None and find_anchor is not None:
         target, origin = find_anchor(name) or (None, None)
     if target is None:
-        raise _refuse(event, line, f"unknown anchor '{name}' referenced")
+        raise _refuse(event, text, f"unknown anchor '{name}' referenced")
     if any(target is open_node for open_node in stack):
-        raise _refuse(event, line, f"anchor '{name}' value contains itself")
+        raise _refuse(event, text, f"anchor '{name}' value contains itself")
     alias = Alias(event.start_mark.index, event.end_mark.index, name, target, origin)
     if len(stack) + measure_height(alias) > MAX_DEPTH:
-        raise _refuse(event, line, f"nested deeper than {MAX_DEPTH} levels, aliases followed")
+        raise _refuse(event, text, f"nested deeper than {MAX_DEPTH} levels, aliases followed")
     return alias
 
 
-def _refuse(event: Any, first_line: int, message: str) -> Unreadable:
-    return Unreadable(message, first_line + event.start_mark.line, event.start_mark.column + 1)
+def _refuse(event: Any, text: str, message: str) -> Unreadable:
+    return Unreadable(message, *position(text, event.start_mark.index))
 
 
-def explain_error(error: Exception, text: str, first_line: int) -> Unreadable:
+def explain_error(error: Exception, text: str) -> Unreadable:
     """Turn an error of the parser into ours, with the position in the file."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
     if mark is not None:
-        return Unreadable(str(problem), first_line + mark.line, mark.column + 1)
-    position = getattr(error, "position", None)
-    if isinstance(position, int):
+        return Unreadable(str(problem), *position(text, mark.index))
+    byte = getattr(error, "position", None)
+    if isinstance(byte, int):
         # The reader's positions count bytes of UTF-8.
-        before = text.encode("utf-8", "replace")[:position].decode("utf-8", "replace")
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        return Unreadable(str(problem), first_line + before.count("\n"), column)
+        before = text.encode("utf-8", "replace")[:byte].decode("utf-8", "replace")
+        return Unreadable(str(problem), *position(before, len(before)))
     return Unreadable(str(problem))

@@ -73,16 +73,24 @@ def _resolve_tagged(text: str, tag: str) -> Plain:
         from base64 import b64decode
 
         try:
-            return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+            decoded = b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except ValueError:
             raise Unreadable("!!binary value contains invalid base64 data") from None
+        return replace_surrogates(decoded.decode("utf-8", "surrogateescape"))
     if kind not in {"bool", "int", "float", "null"}:
         return text
     value = resolve_plain(text)
-    found = "null" if value is None else "bool" if value is True or value is False else type(value).__name__
-    if found != kind and not (kind == "float" and found == "int"):
+    found = "null" if value is None else type(value).__name__
+    if found == "int" and _parse_int(text.replace("_", "")) is None:
+        found = "float"  # Go's kind is that of the spelling
+    if found != kind and not (kind == "float" and found == "int" and isinstance(value, int) and value < _INT64):
         raise Unreadable(f"cannot decode !!{found} `{text}` as a !!{kind}")
     return value
+
+
+def replace_surrogates(text: str) -> str:
+    """What Go makes of parts that are no characters: each becomes U+FFFD."""
+    return text if text.isascii() else "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in text)
 
 
 def _read_json_number(text: str) -> int | float:
@@ -196,7 +204,8 @@ def _spell_float_key(number: float) -> str:
         single = struct.pack("<f", number)
     except OverflowError:
         return ".inf" if number > 0 else "-.inf"
-    if struct.unpack("<f", single)[0] == 0:
+    number = struct.unpack("<f", single)[0]
+    if number == 0:
         return "-0" if str(number)[0] == "-" else "0"
     text = next(text for digits in range(9) if struct.pack("<f", float(text := f"{number:.{digits}e}")) == single)
     if -4 <= int(text.partition("e")[2]) < 6:
@@ -236,9 +245,15 @@ def _explain_digits(text: str) -> str:
         return f"readers of YAML 1.2 see a string in `{text}`, Kubernetes {number}"
     if len(digits) > 1 and digits[0] == "0" and digits[1] not in ".eE":
         return f"Kubernetes reads `{text}` as {number}, other readers as another number or as a string"
-    if "e" in text.lower() and isinstance(number, int):
+    if ("e" in text.lower() or "." in text) and not _is_old_float(digits, text != digits):
         return f"Kubernetes reads `{text}` as {number}, readers of YAML 1.1 as a string"
     return ""
+
+
+def _is_old_float(digits: str, signed: bool) -> bool:
+    """Whether YAML 1.1 knows a float in what Go reads as one: with a point, and with a sign in the exponent."""
+    mantissa, mark, exponent = digits.lower().partition("e")
+    return "." in mantissa and not (signed and mantissa[0] == ".") and (not mark or exponent[0] in "+-")
 
 
 def _looks_like_date(text: str) -> bool:

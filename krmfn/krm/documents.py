@@ -14,7 +14,7 @@ from krmfn.krm.lines import read_lines
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
-from krmfn.krm.places import column, is_block_scalar, last_leaf, next_line, visible_end
+from krmfn.krm.places import column, is_block_scalar, last_leaf, next_line, position, visible_end
 from krmfn.krm.resource_list import ResourceList, check_version
 from krmfn.krm.source import BOM, Source
 from krmfn.krm.stream import Part, Skipped, Stream
@@ -30,7 +30,7 @@ _IDENTITY = ("apiVersion", "kind")
 
 def read_resource_list(source: Source) -> ResourceList:
     """Read the only document of a source as a ResourceList. Raises Unreadable."""
-    start = len(BOM) if source.data.startswith(BOM) else 0
+    start = source.begin
     end = len(source.data)
     text = source.text(start, end)
     json = looks_like_json(text)
@@ -39,7 +39,7 @@ def read_resource_list(source: Source) -> ResourceList:
         try:
             root, behind = compose_json(text)
             if text[behind:].strip():
-                raise Unreadable("something follows the ResourceList", source.line(start) + text.count("\n", 0, behind))
+                raise Unreadable("something follows the ResourceList", *position(text, behind))
         except Unreadable as error:
             json = False
             try:
@@ -81,7 +81,7 @@ def read_stream(source: Source) -> Stream:
     """Read all documents of a source. Raises Unreadable."""
     parts: list[Part] = []
     skipped: list[Skipped] = []
-    start = len(BOM) if source.data.startswith(BOM) else 0
+    start = source.begin
     head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
     if looks_like_json(head or source.text(start, len(source.data))):
         json_parts = _read_json_stream(source, start)
@@ -106,13 +106,18 @@ def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
         line = data.find(b"\n", marker) + 1 or len(data)
         ends = data.startswith(b"...", marker)
         if _has_content(data, begin, marker):
-            documents.append((before, begin, line if ends else marker))
+            documents.append((before, _skip_mark(data, begin), line if ends else marker))
             before = line if ends else marker
         beside = data[marker + 3 : line].strip()
         begin = line if ends or not beside or beside.startswith(b"#") else marker
     if _has_content(data, begin, len(data)):
-        documents.append((before, begin, len(data)))
+        documents.append((before, _skip_mark(data, begin), len(data)))
     return documents
+
+
+def _skip_mark(data: bytes, begin: int) -> int:
+    """Behind a byte order mark, as in files that were put together."""
+    return begin + len(BOM) if data.startswith(BOM, begin) else begin
 
 
 def _find_markers(data: bytes, start: int) -> list[int]:
@@ -164,16 +169,17 @@ def _read_document(
 ) -> Part | None:
     """Read one YAML document: an object, a list of objects, or something else (None)."""
     text = source.text(begin, end)
-    first_line = source.line(begin)
     root: Node | None
     try:
-        root, value = read_lines(text) or (compose(text, None, first_line), None)
+        root, value = read_lines(text) or (compose(text), None)
         if value is None and "{{" in text and root is not None:
-            to_value(root, text, first_line)
-    except Unreadable:
+            to_value(root, text)
+    except Unreadable as error:
         if "{{" not in text:
-            raise
-        skipped.append(Skipped(source.path, index, first_line, "the document is a template (`{{`): render it first"))
+            source.refuse(error, begin)
+        skipped.append(
+            Skipped(source.path, index, source.line(begin), "the document is a template (`{{`): render it first")
+        )
         return None
     if not isinstance(root, Mapping):
         return None

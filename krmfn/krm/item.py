@@ -6,7 +6,7 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 from __future__ import annotations
 
 from krmfn.krm.addresses import read_address
-from krmfn.krm.errors import EditRefused
+from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.paths import dig
 from krmfn.krm.reading import Reading
@@ -34,7 +34,7 @@ class Item:
     Unreadable, because the text is parsed when the first of them is called.
     """
 
-    __slots__ = ("_fields", "_reading", "_ref", "end", "frame", "start")
+    __slots__ = ("_fields", "_reading", "_ref", "_twin", "end", "frame", "start")
 
     def __init__(self, frame: Frame, start: int, end: int) -> None:
         """The object between two bytes of the frame's source; for readers of streams, others use `new`."""
@@ -44,6 +44,8 @@ class Item:
         self._fields: dict[str, Mapping[str, str]] | None = None
         self._reading: Reading | None = None
         self._ref: ResourceRef | None = None
+        #: The item as it was read, for the places of what was edited since.
+        self._twin: Item | None = None
 
     @classmethod
     def new(cls, value: Mapping[str, Any], file: FileRef | None = None) -> Item:
@@ -60,7 +62,8 @@ class Item:
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> Item:
         """The only object of a YAML document, of a file `path`. Raises Unreadable when it is read."""
-        return cls(Frame(Source(data, path)), 0, len(data))
+        source = Source(data, path)
+        return cls(Frame(source), source.begin, len(data))
 
     def __copy__(self) -> Item:
         """An item with the same text, edits included, that is edited on its own."""
@@ -155,17 +158,16 @@ class Item:
         frame = self.frame
         if frame.new or not frame.source.path:
             return file
-        text = self.read_original()
-        root = self.parse_text(text)[0] if self._reading and self._reading.touched else self._read().root()
+        if self._reading and self._reading.touched:
+            if self._twin is None:
+                self._twin = Item(frame, self.start, self.end)
+            return self._twin.locate(path)
+        reading = self._read()
+        root = reading.root()
         if root is None:
             return file
-        offset = find_place(root, path)
-        first_line = self.first_line()
-        column = offset - text.rfind("\n", 0, offset)
-        line = first_line + text.count("\n", 0, offset)
-        if line == first_line and not frame.pad:
-            column += frame.source.column(self.start)
-        return FileRef(file.path, file.index, line, column)
+        line, column = reading.position(find_place(root, path))
+        return FileRef(file.path, file.index, *frame.source.shift(self.start, frame.pad, line, column))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -173,7 +175,7 @@ class Item:
         from krmfn.krm.problems import list_problems
 
         reading = self._read()
-        return list_problems(reading.root(), reading.text, self.first_line(), self.frame)
+        return list_problems(reading.root(), reading.text, self.frame, self.start)
 
     @property
     def is_new(self) -> bool:
@@ -253,12 +255,9 @@ class Item:
         """The text as it was read, with the indentation of its first line."""
         return " " * self.frame.pad + self.frame.source.text(self.start, self.end)
 
-    def first_line(self) -> int:
-        """The number of the first line in the source."""
-        return self.frame.source.line(self.start)
-
     def release(self) -> None:
         """Forget what was read of the text, for the sake of memory. Edits stay; it is read again when asked."""
+        self._twin = None
         if self._reading is not None:
             if self._reading.touched:
                 self._reading.forget()
@@ -284,20 +283,38 @@ class Item:
         Raises Unreadable.
         """
         frame = self.frame
-        if frame.json:
-            from krmfn.krm.json_reading import compose_json
+        found = None
+        if not frame.json:
+            from krmfn.krm.lines import read_lines
 
-            return compose_json(text, 0, self.first_line())[0], None
-        from krmfn.krm.lines import read_lines
+            found = read_lines(text)
+        return found or (self._compose(text), None)
 
-        found = read_lines(text)
-        if found is not None:
-            return found
-        from krmfn.krm.composing import compose
+    def _compose(self, text: str) -> Node | None:
+        """The tree of a text of any kind."""
+        frame, anchors = self.frame, self.frame.anchors
+        outer: Unreadable | None = None
 
-        anchors = frame.anchors
-        find_anchor = (lambda name: anchors.find(name, self.start)) if anchors else None
-        return compose(text, find_anchor, self.first_line()), None
+        def find_anchor(name: str) -> tuple[Node, int] | None:
+            nonlocal outer
+            try:
+                return anchors.find(name, self.start) if anchors else None
+            except Unreadable as error:
+                outer = error
+                raise
+
+        try:
+            if frame.json:
+                from krmfn.krm.json_reading import compose_json
+
+                return compose_json(text)[0]
+            from krmfn.krm.composing import compose
+
+            return compose(text, find_anchor)
+        except Unreadable as error:
+            if error is outer:
+                raise  # it is about another part of the document, and names its place
+            frame.source.refuse(error, self.start, frame.pad)
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""

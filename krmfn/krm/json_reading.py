@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.krm.composing import MAX_DEPTH
+from krmfn.krm.dialect import replace_surrogates
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import NUMBER_TAG, Mapping, Node, Scalar, Sequence
+from krmfn.krm.places import position
 
 _BLANK = " \t\r\n"
 _WORDS = ("true", "false", "null")
@@ -21,19 +23,18 @@ def looks_like_json(text: str) -> bool:
     return rest.startswith("{") and rest[1:].lstrip(_BLANK)[:1] in ('"', "}")
 
 
-def compose_json(text: str, start: int = 0, first_line: int = 1) -> tuple[Node, int]:
+def compose_json(text: str, start: int = 0) -> tuple[Node, int]:
     """Read one JSON value from `start`; gives the node and the offset behind it. Raises Unreadable."""
-    return _Reader(text, first_line).read(start)
+    return _Reader(text).read(start)
 
 
 class _Reader:
     """An explicit stack of open collections; strings are read by the C scanner of the json module."""
 
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str) -> None:
         from json import decoder
 
         self.text = text
-        self.first_line = first_line
         self.scan: Any = vars(decoder)["scanstring"]  # the C scanner where there is one; typeshed omits it
 
     def read(self, position: int) -> tuple[Node, int]:
@@ -110,7 +111,7 @@ class _Reader:
             content, end = self.scan(self.text, position + 1, True)
         except ValueError as error:
             raise self.refuse(position, str(getattr(error, "msg", error))) from None
-        return Scalar(position, end, None, None, content, '"'), end
+        return Scalar(position, end, None, None, replace_surrogates(content), '"'), end
 
     def read_number(self, position: int) -> tuple[Scalar, int]:
         end = position
@@ -138,6 +139,5 @@ class _Reader:
             position += 1
         return position
 
-    def refuse(self, position: int, message: str) -> Unreadable:
-        line = self.first_line + self.text.count("\n", 0, position)
-        return Unreadable(message, line, position - self.text.rfind("\n", 0, position))
+    def refuse(self, offset: int, message: str) -> Unreadable:
+        return Unreadable(message, *position(self.text, offset))

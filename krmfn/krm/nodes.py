@@ -129,11 +129,11 @@ def follow(node: Node) -> Node:
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is the merge key `<<` (plain, or tagged `!!merge`)."""
+    """Whether a key is the merge key `<<` (plain, or tagged `!!merge` or `!`)."""
     return (
         isinstance(key, Scalar)
         and key.content == "<<"
-        and ((not key.style and key.tag is None) or key.tag == "tag:yaml.org,2002:merge")
+        and ((not key.style and key.tag is None) or key.tag in ("!", "tag:yaml.org,2002:merge"))
     )
 
 

@@ -31,6 +31,33 @@ def next_line(text: str, offset: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
+def position(text: str, offset: int) -> tuple[int, int]:
+    """Line and column of a character, both from 1. Lines end with LF, CR LF, or CR."""
+    line = 1 + text.count("\n", 0, offset)
+    start = text.rfind("\n", 0, offset) + 1
+    if "\r" in text:
+        line += text.count("\r", 0, offset) - text.count("\r\n", 0, offset + 1)
+        start = max(start, text.rfind("\r", 0, offset) + 1)
+    return line, offset - start + 1
+
+
+class Positions:
+    """Lines and columns of many characters of one text."""
+
+    def __init__(self, text: str) -> None:
+        """Find the lines."""
+        import re
+
+        self.starts = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
+
+    def __call__(self, offset: int) -> tuple[int, int]:
+        """Like `position`."""
+        from bisect import bisect_right
+
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+
 def column(text: str, offset: int) -> int:
     """Column from 0."""
     return offset - line_start(text, offset)

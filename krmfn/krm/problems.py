@@ -32,13 +32,15 @@ class Problem:
         return f"Problem({self.path!r}, {self.code!r}, {self.message!r}, {self.line}, {self.column})"
 
 
-def list_problems(root: Node | None, text: str, first_line: int, frame: Frame) -> tuple[Problem, ...]:
-    """The problems of an object's document and of its text, in the order of the text."""
-    from krmfn.krm.values import find_problems, position
+def list_problems(root: Node | None, text: str, frame: Frame, start: int) -> tuple[Problem, ...]:
+    """The problems of an object's document and of its text, which begins at a byte, in the order of the text."""
+    from krmfn.krm.places import Positions
+    from krmfn.krm.values import find_problems
 
+    at = Positions(text)
     found = [Problem((), code, message, line, 1) for code, message, line in frame.remarks]
     found += [
-        Problem(path, code, message, *position(text, offset, first_line))
+        Problem(path, code, message, *frame.source.shift(start, frame.pad, *at(offset)))
         for path, code, message, offset in find_problems(root, text, frame.json)
     ]
     return tuple(found)

@@ -6,7 +6,7 @@ depends on an earlier one. The value follows by the same edit in plain data. An 
 
 from __future__ import annotations
 
-from krmfn.krm.errors import EditRefused
+from krmfn.krm.errors import EditRefused, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.krm.nodes import Node
     from krmfn.krm.paths import Path
+    from krmfn.krm.places import Positions
 
     #: Everything that an edit changes.
     State = tuple[str, Any, Any, list[tuple[int, int, str]], bool]
@@ -27,7 +28,7 @@ _NOTHING: Any = object()
 class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
-    __slots__ = ("_edits", "_owner", "_parsed", "_root", "_value", "touched")
+    __slots__ = ("_edits", "_owner", "_parsed", "_positions", "_root", "_value", "touched")
 
     def __init__(self, owner: Item, text: str, value: Any = _NOTHING) -> None:
         """Nothing is parsed yet; `value` is given where it is known."""
@@ -37,6 +38,7 @@ class Reading:
         self._root: Any = _NOTHING
         self._value: Any = value
         self._edits: list[tuple[int, int, str]] = []
+        self._positions: Positions | None = None
         self.touched = False
 
     @property
@@ -58,6 +60,7 @@ class Reading:
         self._parsed = text
         self._edits = []
         self._root = _NOTHING
+        self._positions = None
 
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
@@ -84,8 +87,19 @@ class Reading:
             if self._value is _NOTHING:
                 from krmfn.krm.values import to_value
 
-                self._value = to_value(root, self._parsed, self._owner.first_line())
+                try:
+                    self._value = to_value(root, self._parsed)
+                except Unreadable as error:
+                    self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character of the text, both from 1."""
+        if self._positions is None:
+            from krmfn.krm.places import Positions
+
+            self._positions = Positions(self.text)
+        return self._positions(offset)
 
     def adopt(self, root: Node) -> None:
         """Take over a tree of the text, and keep the value of it. Raises Unreadable."""

@@ -4,43 +4,85 @@ from __future__ import annotations
 
 from krmfn.krm.errors import Unreadable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from array import array
+    from typing import NoReturn
+
 BOM = b"\xef\xbb\xbf"
+#: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
+_CONTINUES = bytes(range(0x80, 0xC0))
+_BLOCK = 4096
 
 
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_lines", "_offsets", "data", "kept", "newline", "path")
+    __slots__ = ("_characters", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
         self.data = data
         self.path = path
-        #: About how many bytes the values take that are kept of its items.
-        self.kept = 0
+        #: The first byte behind a byte order mark.
+        self.begin = len(BOM) if data.startswith(BOM) else 0
         first = data.find(b"\n")
         self.newline = "\r\n" if first > 0 and data[first - 1] == 13 else "\n"
-        self._offsets = [0]
-        self._lines = [1]
+        if first < 0 and b"\r" in data:
+            self.newline = "\r"
+        #: Where lines begin, and how many characters come before each block; made when a position is asked for.
+        self._starts: array[int] | None = None
+        self._characters: array[int] | None = None
 
     def line(self, offset: int) -> int:
-        """Number of the line that holds a byte, from 1. Cheap for offsets that grow."""
+        """Number of the line that has a byte, from 1. Lines end with LF, CR LF, or CR."""
         from bisect import bisect_right
 
-        place = bisect_right(self._offsets, offset) - 1
-        known = self._offsets[place]
-        line = self._lines[place] + self.data.count(b"\n", known, offset)
-        if offset - known > 4096:
-            self._offsets.insert(place + 1, offset)
-            self._lines.insert(place + 1, line)
-        return line
+        return bisect_right(self._find_starts(), offset)
 
     def column(self, offset: int) -> int:
         """Column of a byte in characters, from 0."""
-        start = self.data.rfind(b"\n", 0, offset) + 1
-        if start == 0 and self.data.startswith(BOM):
-            start = len(BOM)
-        return len(self.data[start:offset].decode("utf-8", "replace"))
+        start = self._find_starts()[self.line(offset) - 1]
+        return self._count(offset) - self._count(start or self.begin)
+
+    def _find_starts(self) -> array[int]:
+        if self._starts is None:
+            import re
+            from array import array
+
+            breaks = rb"\r\n?|\n" if b"\r" in self.data else rb"\n"
+            self._starts = array("Q", [0])
+            self._starts.extend(found.end() for found in re.finditer(breaks, self.data))
+        return self._starts
+
+    def _count(self, offset: int) -> int:
+        """The characters before a byte."""
+        if self._characters is None:
+            from array import array
+
+            self._characters = array("Q", [0])
+            if not self.data.isascii():
+                for start in range(0, len(self.data), _BLOCK):
+                    self._characters.append(self._characters[-1] + self._measure(start, start + _BLOCK))
+        if len(self._characters) == 1:
+            return offset
+        block = offset // _BLOCK
+        return self._characters[block] + self._measure(block * _BLOCK, offset)
+
+    def _measure(self, start: int, end: int) -> int:
+        return len(self.data[start:end].translate(None, _CONTINUES))
+
+    def shift(self, start: int, pad: int, line: int, column: int) -> tuple[int, int]:
+        """Line and column in the source of a place in a text that was cut out at a byte; `pad` blanks were put before
+        its first line. All count from 1, save the byte."""
+        first = self.line(start)
+        return first + line - 1, column + (self.column(start) - pad if line == 1 else 0)
+
+    def refuse(self, error: Unreadable, start: int, pad: int = 0) -> NoReturn:
+        """Raise an error of a text that was cut out at a byte with its place in the source."""
+        if not error.line:
+            raise error
+        raise Unreadable(error.message, *self.shift(start, pad, error.line, error.column)) from None
 
     def text(self, start: int, end: int) -> str:
         """Decode a span. Raises Unreadable with the position of a byte that is no UTF-8."""

@@ -50,7 +50,7 @@ class Split:
 def split(source: Source) -> Split | None:
     """Split a ResourceList; None where the text cannot be proved to be what it looks like."""
     data = source.data
-    start = len(BOM) if data.startswith(BOM) else 0
+    start = source.begin
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         return None
     if not data.isascii() and any(data.find(sign, start) >= 0 for sign in _OTHER_BREAKS):

@@ -13,6 +13,7 @@ from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
+from krmfn.krm.places import position
 
 #: More nodes than this after following aliases is an attack, not a manifest.
 MAX_NODES = 2_000_000
@@ -30,9 +31,8 @@ def _has_room(memory: set[str] | dict[str, Any]) -> bool:
 class _Builder:
     """Builds values; what an anchor stands for is built once and shared."""
 
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.first_line = first_line
         self.shared: dict[int, tuple[Any, int]] = {}
         self.count = 0
         self.depth = 0
@@ -96,11 +96,10 @@ class _Builder:
 
     def merge(self, node: Node, into: dict[str, Any]) -> None:
         """Apply `<<`: a mapping, or a sequence of mappings of which the first wins."""
-        target = follow(node)
-        if isinstance(target, Mapping):
+        if isinstance(follow(node), Mapping):
             into.update(self.build(node))
-        elif isinstance(target, Sequence):
-            for child in reversed(target.items):
+        elif isinstance(node, Sequence):
+            for child in reversed(node.items):
                 if not isinstance(follow(child), Mapping):
                     raise self.refuse(node, "map merge requires map or sequence of maps as the value")
                 into.update(self.build(child))
@@ -136,17 +135,12 @@ class _Builder:
             raise self.refuse(node, error.message) from None
 
     def refuse(self, node: Node, message: str) -> Unreadable:
-        return Unreadable(message, *position(self.text, node.start, self.first_line))
+        return Unreadable(message, *position(self.text, node.start))
 
 
-def position(text: str, offset: int, first_line: int = 1) -> tuple[int, int]:
-    """Line and column of a character, both from 1; `first_line` is the number of the text's first line."""
-    return first_line + text.count("\n", 0, offset), offset - text.rfind("\n", 0, offset)
-
-
-def to_value(node: Node | None, text: str, first_line: int = 1) -> Any:
+def to_value(node: Node | None, text: str) -> Any:
     """Give the plain value of a node: dict, list, str, int, float, bool, None. Raises Unreadable."""
-    return None if node is None else _Builder(text, first_line).build(node)
+    return None if node is None else _Builder(text).build(node)
 
 
 def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[tuple[Path, str, str, int]]:
@@ -156,7 +150,7 @@ def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[
     """
     if node is None:
         return
-    builder = _Builder(text, 1)
+    builder = _Builder(text)
     todo: list[tuple[Path, Node]] = [((), node)]
     while todo:
         path, current = todo.pop()
@@ -181,6 +175,13 @@ def _list_children(path: Path, mapping: Mapping, builder: _Builder) -> list[tupl
     return [((*path, "<<" if is_merge(key) else builder.spell(key)), child) for key, child in mapping.pairs]
 
 
+def _is_no_string(key: Scalar) -> bool:
+    try:
+        return not isinstance(resolve_plain(key.content, key.tag), str)
+    except Unreadable:
+        return True  # infinite, which a key may be
+
+
 def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Iterator[tuple[Path, str, str, int]]:
     seen: set[str] = set()
     merged: set[str] = set()
@@ -201,6 +202,8 @@ def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Itera
         if name in seen:
             yield (*path, name), "duplicate-key", f'key "{name}" already set in map', key.start
         seen.add(name)
-        if isinstance(target, Scalar) and not target.style and not isinstance(builder.resolve(target), str):
+        if isinstance(target, Scalar) and not target.style and _is_no_string(target):
             message = f'the key `{target.content}` is no string: kubectl reads "{name}", other readers may refuse it'
             yield (*path, name), "non-string-key", message, key.start
+        elif isinstance(target, Scalar) and not target.style and (message := explain_ambiguity(target.content)):
+            yield (*path, name), "ambiguous-scalar", message, key.start
