@@ -1,7 +1,7 @@
 """Fields that cannot change in the kinds that make a gang's pods, besides what the server checks judge themselves.
 
-Source: k8s.io/kubernetes/pkg/apis/{apps,batch,core}/validation of 1.35 to 1.37; the CRDs' rules for JobSet, TrainJob
-and the Ray kinds. A field that is not listed is taken as mutable.
+Source: k8s.io/kubernetes/pkg/apis/{apps,batch,core}/validation of 1.35 to 1.37. Of other kinds their row tells; a field
+that is not listed there is taken as mutable.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.krm.paths import Path
+from krmfn.model.kinds import find_kind
 from krmfn.plan.records import Reason
 
 _RULE: Final = "immutable"
@@ -17,10 +18,10 @@ _IMMUTABLE: Final = "field is immutable"
 
 
 def find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
-    """Why `old` cannot become `new` in place, as far as this table knows."""
-    find = _KINDS.get((group, kind))
-    if find is not None:
-        yield from find(_mapping(old.get("spec")), _mapping(new.get("spec")))
+    """Why `old` cannot become `new` in place, as far as is known here."""
+    row = find_kind(group, kind)
+    find = _WHOLE.get((group, kind)) or _fields(*row.immutable if row else ())
+    yield from find(_mapping(old.get("spec")), _mapping(new.get("spec")))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -114,16 +115,8 @@ _POD_MUTABLE: Final = frozenset(
     {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"}
 )
 
-_KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Mapping[str, Any]], Iterator[Reason]]]] = {
+_WHOLE: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Mapping[str, Any]], Iterator[Reason]]]] = {
     ("", "Pod"): _pod,
-    ("apps", "Deployment"): _fields("selector"),
-    ("apps", "DaemonSet"): _fields("selector"),
-    ("apps", "ReplicaSet"): _fields("selector"),
     ("apps", "StatefulSet"): _statefulset,
     ("batch", "Job"): _job,
-    ("jobset.x-k8s.io", "JobSet"): _fields("replicatedJobs", "managedBy"),
-    ("trainer.kubeflow.org", "TrainJob"): _fields("runtimeRef", "trainer"),
-    ("ray.io", "RayCluster"): _fields("managedBy"),
-    ("ray.io", "RayJob"): _fields("managedBy"),
-    ("ray.io", "RayService"): _fields("managedBy"),
 }

@@ -1,19 +1,22 @@
-"""From one manifest to its tree of groups: one module per input kind, listed in `SOURCES`.
+"""From one manifest to its tree of groups.
 
 To add a kind:
 
-1. Write `krmfn/sources/<kind>.py` with a function `read_<kind>(manifest: Manifest) -> Group | None`. It reads through
+1. Add its row to `krmfn/model/kinds.py`: where its pod templates are, how they are counted, which release of its CRD
+   keeps the link. A kind that only has to be explained is done with that: give the reason.
+2. Write `krmfn/sources/<kind>.py` with a function `read_<kind>(manifest: Manifest) -> Group | None`. It reads through
    the Manifest (typed access, the API server's defaults for absent fields, notes) and returns a Leaf or a Composite
    whose names are the user's own. The number of pods is that which the kind's controller creates; cite the source.
-2. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
+3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
-3. Add the rules you need to `rules.py`, as rows.
-4. Add the row to `SOURCES` below, and the kind's worked examples to `tests/sources/`.
+4. Add the rules you need to `rules.py`, as rows, and the kind's worked examples to `tests/sources/`.
 
 Sources know neither targets nor checks.
 """
 
 from __future__ import annotations
+
+from krmfn.model.kinds import KINDS
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -27,42 +30,17 @@ if TYPE_CHECKING:
 
     Source = Callable[[Manifest], Group | None]
 
-__all__ = ["SOURCES", "count_pods", "find_source", "read_tree"]
+__all__ = ["count_pods", "find_source", "is_read", "read_tree"]
 
-#: (API group, kind) -> module and function below this package. A module is imported when its kind turns up, because
-#: most runs meet two or three kinds and every run pays for imports.
-SOURCES: Mapping[tuple[str, str], str] = {
-    ("", "Pod"): "pod.read_pod",
-    ("apps", "Deployment"): "deployment.read_deployment",
-    ("apps", "ReplicaSet"): "deployment.read_replicaset",
-    ("apps", "StatefulSet"): "statefulset.read_statefulset",
-    ("batch", "CronJob"): "cronjob.read_cronjob",
-    ("batch", "Job"): "job.read_job",
-    ("jobset.x-k8s.io", "JobSet"): "jobset.read_jobset",
-    ("kubeflow.org", "JAXJob"): "trainingoperator.read_trainingjob",
-    ("kubeflow.org", "PaddleJob"): "trainingoperator.read_trainingjob",
-    ("kubeflow.org", "PyTorchJob"): "trainingoperator.read_trainingjob",
-    ("kubeflow.org", "TFJob"): "trainingoperator.read_trainingjob",
-    ("kubeflow.org", "XGBoostJob"): "trainingoperator.read_trainingjob",
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.read_leaderworkerset",
-    ("ray.io", "RayCluster"): "raycluster.read_raycluster",
-    ("ray.io", "RayCronJob"): "raycronjob.read_raycronjob",
-    ("ray.io", "RayJob"): "rayjob.read_rayjob",
-    ("ray.io", "RayService"): "rayservice.read_rayservice",
-    ("workload.codeflare.dev", "AppWrapper"): "appwrapper.read_appwrapper",
-    # These are only explained: no group in Git can be linked to their pods.
-    ("argoproj.io", "Workflow"): "foreign.explain_foreign",
-    ("batch.volcano.sh", "Job"): "foreign.explain_foreign",
-    ("grove.io", "PodCliqueSet"): "foreign.explain_foreign",
-    ("kubeflow.org", "MPIJob"): "foreign.explain_foreign",
-    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "foreign.explain_foreign",
-    ("sparkoperator.k8s.io", "SparkApplication"): "foreign.explain_foreign",
-    ("trainer.kubeflow.org", "TrainJob"): "foreign.explain_foreign",
-}
+
+def is_read(group: str, kind: str) -> bool:
+    """Whether there is something to say of resources of a kind: a gang, or why they get none."""
+    row = KINDS.get((group, kind))
+    return row is not None and bool(row.source or row.reason)
 
 
 def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> Reading:
-    """The tree of the manifest `value`, whose (group, kind) must be in SOURCES, and the notes on the way.
+    """The tree of the manifest `value`, of a kind that is read, and the notes on the way.
 
     Without a tree one of the notes says why. With a note whose rule is an error there is no tree.
     """
@@ -97,9 +75,16 @@ def _read(manifest: Manifest) -> Reading:
 
 
 def find_source(ref: ResourceRef) -> Source:
-    """The function that reads resources of the group and kind of `ref`. Raises KeyError for a kind not in SOURCES."""
+    """The function that reads resources of the group and kind of `ref`. Raises KeyError for a kind that is not read.
+
+    Its module is imported when its kind turns up, because most runs meet two or three kinds, and every run pays for
+    imports.
+    """
     from importlib import import_module
 
-    module, _, function = SOURCES[ref.group, ref.kind].partition(".")
+    row = KINDS[ref.group, ref.kind]
+    if not row.source and not row.reason:
+        raise KeyError(ref.kind)
+    module, _, function = (row.source or "foreign.explain_foreign").partition(".")
     source: Source = getattr(import_module(f"krmfn.sources.{module}"), function)
     return source

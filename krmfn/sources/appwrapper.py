@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.sources import SOURCES, find_source
+from krmfn.sources import find_source, is_read
 from krmfn.sources.manifest import Manifest
 
 _COMPONENTS: Path = ("spec", "components")
@@ -34,7 +34,7 @@ def _read_component(manifest: Manifest, component: Path) -> Group | None:
         return None
     kind, name = manifest.text((*path, "kind")), manifest.text((*path, "metadata", "name"))
     ref = ResourceRef(manifest.text((*path, "apiVersion")), kind, name)
-    if (ref.group, kind) not in SOURCES or kind == manifest.ref.kind:
+    if not is_read(ref.group, kind) or kind == manifest.ref.kind:
         return None
     inner = Manifest(value, ref, None if manifest.counting else manifest.options, manifest.settings)
     group = find_source(ref)(inner)

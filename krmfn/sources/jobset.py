@@ -11,17 +11,13 @@ from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.job import count_job_pods
 from krmfn.sources.manifest import Manifest
 
-CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 _JOBS: Path = ("spec", "replicatedJobs")
 _STARTUP: Path = ("spec", "startupPolicy", "startupPolicyOrder")
 
 
 def read_jobset(manifest: Manifest) -> Group | None:
     """The tree of a JobSet. Replicated jobs that start one after the other do not wait for each other's pods."""
-    owner = manifest.text(("spec", "managedBy"))
-    if owner not in ("", CONTROLLER):
-        message = f"another controller, {owner}, has this JobSet: it makes no pods here"
-        manifest.note("managed-elsewhere", ("spec", "managedBy"), message)
+    if manifest.is_elsewhere():
         return None
     leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]
     if not leaves:

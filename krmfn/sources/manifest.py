@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.config import GangOptions, Settings
-from krmfn.config.crds import KEEPERS
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
+from krmfn.model.kinds import KINDS, Kind
 from krmfn.model.tree import Group, Leaf, PodTemplate
 
 MAX_INT32 = 2**31 - 1
@@ -40,6 +40,21 @@ class Manifest:
         self.settings = settings
         self.counting = options is None
         self.notes: list[Note] = []
+
+    @property
+    def kind(self) -> Kind:
+        """What there is to know of the manifest's kind."""
+        return KINDS[self.ref.group, self.ref.kind]
+
+    def is_elsewhere(self) -> bool:
+        """Whether the resource is handed to another controller than its kind's own, which a note then says."""
+        path: Path = tuple(self.kind.managed_by.split("/"))
+        owner = self.text(path)
+        if owner in ("", self.kind.manager):
+            return False
+        message = f"another controller, {owner}, has this {self.ref.kind}: it makes no pods here"
+        self.note("managed-elsewhere", path, message)
+        return True
 
     @property
     def refused(self) -> bool:
@@ -171,7 +186,7 @@ class Manifest:
             return
         field = settings.release.link[0]
         if field == "schedulingGroup":
-            keeper = KEEPERS[self.ref.group]
+            keeper = self.kind.keeper
             message = f"CRDs older than {keeper} drop spec.{field} of pod templates"
             hint = f"Check that {keeper} or later is installed."
         else:

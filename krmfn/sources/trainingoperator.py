@@ -5,37 +5,15 @@ Source: kubeflow/training-operator v1.9.4 `pkg/apis/kubeflow.org/v1`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
 
-CONTROLLER = "kubeflow.org/training-operator"
-
-#: Where each kind has its roles.
-ROLES: Mapping[str, str] = {
-    "JAXJob": "jaxReplicaSpecs",
-    "PaddleJob": "paddleReplicaSpecs",
-    "PyTorchJob": "pytorchReplicaSpecs",
-    "TFJob": "tfReplicaSpecs",
-    "XGBoostJob": "xgbReplicaSpecs",
-}
-
 
 def read_trainingjob(manifest: Manifest) -> Group | None:
     """The tree of a job of the training operator: a leaf per role, called after it in lower case."""
-    roles: Path = ("spec", ROLES[manifest.ref.kind])
-    managed_by: Path = ("spec", "runPolicy", "managedBy")
-    owner = manifest.text(managed_by)
-    if owner not in ("", CONTROLLER):
-        manifest.note(
-            "managed-elsewhere",
-            managed_by,
-            f"another controller, {owner}, has this {manifest.ref.kind}: it makes no pods here",
-        )
-        return None
-    if not manifest.require(roles):
+    roles: Path = tuple(manifest.kind.templates[0].path.split("/")[:2])
+    if manifest.is_elsewhere() or not manifest.require(roles):
         return None
     leaves = [leaf for role in manifest.get(roles) if (leaf := _read_role(manifest, (*roles, role), role))]
     if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), roles):

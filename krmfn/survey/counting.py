@@ -13,7 +13,7 @@ from krmfn.survey.members import from_tree
 
 
 def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Member], list[Finding]]:
-    """The pod templates of `items` (all of kinds in SOURCES) and what their sources have to say.
+    """The pod templates of `items` (all of kinds that are read) and what their sources have to say.
 
     Counted whether the resource asks for a gang or not, because the pods exist either way.
     """

@@ -15,7 +15,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
-from krmfn.sources import SOURCES, read_tree
+from krmfn.sources import is_read, read_tree
 from krmfn.survey.strangers import find_strangers
 
 LOCAL = "config.kubernetes.io/local-config"
@@ -89,7 +89,7 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
         ref = item.ref
         kind = (ref.api_version, ref.kind)
         if kind not in known:
-            known[kind] = (ref.group, ref.kind) in SOURCES
+            known[kind] = is_read(ref.group, ref.kind)
         if known[kind]:
             yield item
 

@@ -11,14 +11,15 @@ from krmfn.config.problems import find_nearest
 from krmfn.config.selection import OPT_IN
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.sources import SOURCES
+from krmfn.model.kinds import KINDS
+from krmfn.sources import is_read
 
 
 def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
-    """A finding for every item of `items` that carries krmfn.dev/gang: "true" and is of no kind in SOURCES."""
+    """A finding for every item of `items` that carries krmfn.dev/gang: "true" and is of no kind that is read."""
     mark = OPT_IN.encode()
     for item in items:
-        if item.source.data.find(mark, item.start, item.end) < 0 or (item.ref.group, item.kind) in SOURCES:
+        if item.source.data.find(mark, item.start, item.end) < 0 or is_read(item.ref.group, item.kind):
             continue
         if item.annotations.get(OPT_IN) == "true":
             message = f"{item.api_version} {item.kind} is no kind that can become a gang: nothing is generated"
@@ -28,9 +29,10 @@ def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
 
 def _suggest(item: Item) -> str:
     """The kind that was probably meant: the same word in another group, or a similar one."""
-    kinds = sorted({kind for _, kind in SOURCES})
+    read = [key for key in KINDS if is_read(*key)]
+    kinds = sorted({kind for _, kind in read})
     nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
-    groups = sorted(group for group, kind in SOURCES if kind == nearest)
+    groups = sorted(group for group, kind in read if kind == nearest)
     if not nearest:
         return "Take the annotation off; the mapping page of the documentation lists the kinds."
     return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

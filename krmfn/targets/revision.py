@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.paths import Path
+from krmfn.krm.results import ResourceRef
+from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest
 from krmfn.model.tree import Gang, Leaf
 from krmfn.targets.layout import Node
 
-#: Kinds whose controllers build the new pods beside the old ones after a change of the template, so that two
-#: generations would meet in one group.
-_TWO_GENERATIONS: Final = frozenset({"RayService", "Deployment"})
 _LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
 
 
@@ -34,11 +33,17 @@ def revise(gang: Gang, node: Node, spec: Mapping[str, Any], mutable: Path) -> st
         facts["pods"] = [
             _without_links(_at(gang.values[template.owner], template.path))
             for template in node.group.templates
-            if template.owner < len(gang.values) and gang.owners[template.owner].kind in _TWO_GENERATIONS
+            if template.owner < len(gang.values) and _is_renewed(gang.owners[template.owner])
         ]
     import json
 
     return digest(json.dumps(facts, sort_keys=True, default=str))
+
+
+def _is_renewed(owner: ResourceRef) -> bool:
+    """Whether new pods are built beside the old ones after a change of the template: two generations would meet."""
+    kind = find_kind(owner.group, owner.kind)
+    return kind is not None and kind.renewed
 
 
 def _without(value: Mapping[str, Any], path: Path) -> dict[str, Any]:

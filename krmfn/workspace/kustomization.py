@@ -139,7 +139,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedF
     is made that lists the manifests of the folder. Without `function` only the name references are added: for rendered
     manifests that Flux or an outer kustomization renames. Raises NotPossible, and InputMissing for a missing folder.
     """
-    from krmfn.workspace.name_references import TEXT
+    from krmfn.workspace.name_references import write_names
 
     if not os.path.isdir(folder):
         raise InputMissing(f"{folder}: no such folder")
@@ -161,7 +161,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedF
     names = os.path.join(folder, NAMES_FILE)
     return [
         *config,
-        PlannedFile(names, TEXT.encode(), _read(names)),
+        PlannedFile(names, write_names().encode(), _read(names)),
         PlannedFile(target, add_entries(old or b"", target, entries), old),
     ]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.kinds import list_linked
 
 _SCHEDULING: Final = "scheduling.k8s.io"
 _VOLCANO: Final = "scheduling.volcano.sh"
@@ -17,15 +18,6 @@ _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
 #: Composites above a leaf, at most, in a Workload (rule C21).
 _COMPOSITE_LEVELS: Final = 3
-
-_RAY: Final = ("headGroupSpec", "workerGroupSpecs")
-_TRAINING: Final = {
-    "JAXJob": ("jaxReplicaSpecs", ("Worker",)),
-    "PaddleJob": ("paddleReplicaSpecs", ("Master", "Worker")),
-    "PyTorchJob": ("pytorchReplicaSpecs", ("Master", "Worker")),
-    "TFJob": ("tfReplicaSpecs", ("Chief", "Evaluator", "Master", "PS", "Worker")),
-    "XGBoostJob": ("xgbReplicaSpecs", ("Master", "Worker")),
-}
 
 
 class PodTemplate(NamedTuple):
@@ -63,31 +55,12 @@ def list_pod_templates() -> Iterator[PodTemplate]:
 
 def _list_plain() -> Iterator[PodTemplate]:
     """The same without wrappers of other objects."""
-    yield PodTemplate("", "Pod", "")
-    for group, kind in (
-        ("", "ReplicationController"),
-        ("apps", "DaemonSet"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("batch", "Job"),
-    ):
-        yield PodTemplate(group, kind, "spec/template")
-    yield PodTemplate("", "PodTemplate", "template")
-    yield PodTemplate("batch", "CronJob", "spec/jobTemplate/spec/template")
-    for part in _RAY:
-        yield PodTemplate("ray.io", "RayCluster", f"spec/{part}/template")
-        yield PodTemplate("ray.io", "RayJob", f"spec/rayClusterSpec/{part}/template")
-        yield PodTemplate("ray.io", "RayService", f"spec/rayClusterConfig/{part}/template")
-        yield PodTemplate("ray.io", "RayCronJob", f"spec/jobTemplate/rayClusterSpec/{part}/template")
-    yield PodTemplate("ray.io", "RayJob", "spec/submitterPodTemplate")
-    yield PodTemplate("ray.io", "RayCronJob", "spec/jobTemplate/submitterPodTemplate")
-    yield PodTemplate("jobset.x-k8s.io", "JobSet", "spec/replicatedJobs/template/spec/template")
-    for part in ("leaderTemplate", "workerTemplate"):
-        yield PodTemplate("leaderworkerset.x-k8s.io", "LeaderWorkerSet", f"spec/leaderWorkerTemplate/{part}")
-    for kind, (field, roles) in _TRAINING.items():
-        for role in roles:
-            yield PodTemplate("kubeflow.org", kind, f"spec/{field}/{role}/template")
+    for kind in list_linked():
+        for template in kind.templates:
+            path = template.path.removeprefix("/")
+            for role in template.roles or ("",):
+                spelled = path.replace("*", role).replace("//", "/")
+                yield PodTemplate(kind.group, kind.name, spelled)
 
 
 def list_references() -> Iterator[Reference]:
@@ -183,6 +156,3 @@ def write_names() -> str:
             place = f", group: {field.group}" if field.group else ""
             lines.append(f"  - {{path: {field.path}, kind: {field.kind}{place}}}")
     return "\n".join(lines) + "\n"
-
-
-TEXT: Final = write_names()

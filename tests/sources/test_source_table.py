@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 import krmfn.sources
-from krmfn.sources import SOURCES
-from krmfn.sources.foreign import REASONS
+from krmfn.model.kinds import KINDS
 from krmfn.sources.rules import RULES
-from krmfn.sources.trainingoperator import ROLES
 from tests.sources.manifests import manifest, read
 
+READ = [key for key, row in KINDS.items() if row.source or row.reason]
 FOLDER = Path(krmfn.sources.__file__).parent
 
 
-@pytest.mark.parametrize(("group", "kind"), SOURCES)
+@pytest.mark.parametrize(("group", "kind"), READ)
 @pytest.mark.parametrize("spec", [None, {}, [], "x", 7, {"template": 1, "replicas": [], "jobTemplate": {}}])
 def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
     reading = read(manifest(f"{group}/v1" if group else "v1", kind, spec))
@@ -26,17 +25,28 @@ def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
     assert reading.notes
 
 
-def test_kinds_that_share_a_module_are_all_in_the_table() -> None:
-    foreign = {key for key, source in SOURCES.items() if source == "foreign.explain_foreign"}
-    training = {kind for (_, kind), source in SOURCES.items() if source == "trainingoperator.read_trainingjob"}
-    assert (foreign, training) == (set(REASONS), set(ROLES))
+@pytest.mark.parametrize("key", KINDS)
+def test_a_row_is_whole(key: tuple[str, str]) -> None:
+    row = KINDS[key]
+    assert key == (row.group, row.name)
+    assert not (row.source and row.reason)
+    assert bool(row.managed_by) == bool(row.manager)
+    assert bool(row.rival) == bool(row.rival_name)
+    assert row.keeper is None or row.group not in ("", "apps", "batch")
+    for template in row.templates:
+        stars = [path.split("/").count("*") for path in (template.path, template.counted)]
+        assert stars[1] <= stars[0], "a count belongs to its template"
+        assert not template.roles or "*" in template.path
+    if row.source:
+        module, _, function = row.source.partition(".")
+        assert f"def {function}(" in (FOLDER / f"{module}.py").read_text()
 
 
 def test_the_mapping_page_names_every_kind() -> None:
     page = (FOLDER.parent.parent / "docs" / "reference" / "mapping.md").read_text(encoding="utf-8")
     table = page.partition("## Kinds")[2].partition("## Names")[0]
-    assert [kind for _, kind in SOURCES if kind not in table] == []
-    assert [group for group, _ in SOURCES if group not in table] == []
+    assert [kind for _, kind in READ if kind not in table] == []
+    assert [group for group, _ in READ if group not in table] == []
 
 
 _NOTING = ("note", "decline")

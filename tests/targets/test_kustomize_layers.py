@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.workspace.name_references import TEXT
+from krmfn.workspace.name_references import write_names
 from tests.targets.programs import build, write
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def layer(
 
 def base(folder: Path, *objects: dict[str, Any], **more: Any) -> None:
     layer(folder, ["objects.yaml"], configurations=["names.yaml"], **more)
-    write(folder, objects=list(objects), names=TEXT)
+    write(folder, objects=list(objects), names=write_names())
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, Any]:

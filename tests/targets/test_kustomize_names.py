@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.sources import SOURCES
-from krmfn.workspace.name_references import TEXT, Field, Reference, list_pod_templates, list_references
+from krmfn.model.kinds import KINDS
+from krmfn.workspace.name_references import Field, Reference, list_pod_templates, list_references, write_names
 from tests.targets.programs import build, write
 
 LISTS = {
@@ -64,7 +64,7 @@ def test_references_follow(tmp_path: Path) -> None:
     sent = {entry: referrers(entry) for entry in references}
     resources = [*targets, *(value for objects in sent.values() for value in objects.values())]
     base = {"resources": ["objects.yaml"], "configurations": ["names.yaml"], "namePrefix": "b-"}
-    write(tmp_path / "base", kustomization=base, objects=resources, names=TEXT)
+    write(tmp_path / "base", kustomization=base, objects=resources, names=write_names())
     write(tmp_path / "overlay", kustomization={"resources": ["../base"], "namePrefix": "o-", "nameSuffix": "-z"})
     built = {
         (value["kind"], value["apiVersion"], value["metadata"]["name"]): value for value in build(tmp_path / "overlay")
@@ -83,16 +83,15 @@ def follow(built: Any, objects: Any, field: Field) -> Any:
     return get(built[value["kind"], value["apiVersion"], f"o-b-{value['metadata']['name']}-z"], parts_of(field.path))
 
 
-@pytest.mark.parametrize("kind", sorted(SOURCES))
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_source_is_covered(kind: tuple[str, str]) -> None:
     """A kind whose pods can be linked has its pod templates in the table."""
-    from krmfn.sources.foreign import REASONS
 
     known = {(template.group, template.kind) for template in list_pod_templates()}
-    assert kind in known or kind in REASONS
+    assert kind in known or not KINDS[kind].source
 
 
 def test_is_plain_yaml() -> None:
-    value = yaml.safe_load(TEXT)
+    value = yaml.safe_load(write_names())
     assert list(value) == ["nameReference"]
     assert all(entry["fieldSpecs"] for entry in value["nameReference"])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.config.crds import KEEPERS, kuberay_keeps
+from krmfn.config.crds import kuberay_keeps
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.krm.item import Item
     from krmfn.survey.census import Census, Template
 
 
@@ -23,8 +25,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item
-        group = item.ref.group
-        if template.link is None or group in _BUILT_IN or (id(item), item.kind) in reported:
+        if template.link is None or _keeps_always(item) or (id(item), item.kind) in reported:
             continue
         field = _field(template)
         verdict, reason = _judge(census, settings, template, field)
@@ -54,8 +55,8 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
         yield Finding(template.item, path, message, hint=hint)
 
 
-#: Groups whose kinds the API server itself knows; AppWrapper keeps everything.
-_BUILT_IN: Final = frozenset({"", "apps", "batch", "workload.codeflare.dev"})
+def _keeps_always(item: Item) -> bool:
+    return item.ref.group != "ray.io" and KINDS[item.ref.group, item.kind].keeper is None
 
 
 def _field(template: Template) -> str:
@@ -77,9 +78,11 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     if item.ref.group == "ray.io":
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
-    if item.kind == "MPIJob" and item.api_version.endswith("/v2beta1"):
-        return False, "no release of the MPI operator has it"
-    keeper = KEEPERS.get(item.ref.group)
+    row = KINDS[item.ref.group, item.kind]
+    version_of_api, project = row.drops
+    if item.api_version.endswith(f"/{version_of_api}") and project:
+        return False, f"no release of {project} has it"
+    keeper = row.keeper
     return None, f"{keeper} is the first that keeps it" if keeper else "no release is known that keeps it"
 
 

@@ -10,21 +10,14 @@ from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import find_kind
 from krmfn.releases.release import first_release
 from krmfn.survey.groups import Group, disruption_mode
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.krm.item import Item
     from krmfn.survey.census import Census
-
-#: Kinds whose templates start in stages, so that several groups are right.
-_STAGED = (
-    "jobset.x-k8s.io",
-    "kubeflow.org",
-    "sparkoperator.k8s.io",
-    "leaderworkerset.x-k8s.io",
-    "trainer.kubeflow.org",
-)
 
 
 @rule(
@@ -63,7 +56,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
     for key, groups in by_item.items():
         roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
         broken = any(census.chain(group)[1] for group in groups.values())
-        if len(roots) < 2 or broken or owners[key].ref.group in _STAGED:
+        if len(roots) < 2 or broken or _is_staged(owners[key]):
             continue
         owner = owners[key]
         if not settings.release.has("composite-groups") and is_selected(owner, settings):
@@ -149,3 +142,8 @@ def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Give the child that is hardest to place first, or use one key."
             yield Finding(composite.item, composite.path, message, hint=hint)
+
+
+def _is_staged(item: Item) -> bool:
+    kind = find_kind(item.ref.group, item.kind)
+    return kind is not None and kind.staged

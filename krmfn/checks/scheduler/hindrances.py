@@ -9,6 +9,7 @@ from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.wording import join
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import find_kind
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
@@ -80,9 +81,10 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
     """Fields of operators that put their pods into a gang of another system."""
-    for group, path, system in _RIVAL_FIELDS:
-        if item.ref.group == group and dig(item.value, *path) not in (None, "", {}):
-            yield path, system
+    kind = find_kind(item.ref.group, item.kind)
+    path: Path = tuple(kind.rival.split("/")) if kind and kind.rival else ()
+    if kind and path and dig(item.value, *path) not in (None, "", {}):
+        yield path, kind.rival_name
 
 
 @rule(
@@ -199,13 +201,6 @@ _RIVALS: Final[Mapping[str, Mapping[str, str]]] = {
         "pod-group-name": "KAI",
     },
 }
-
-
-_RIVAL_FIELDS: Final[tuple[tuple[str, Path, str], ...]] = (
-    ("kubeflow.org", ("spec", "runPolicy", "schedulingPolicy"), "the operator's gang scheduler"),
-    ("trainer.kubeflow.org", ("spec", "podGroupPolicy"), "coscheduling or Volcano"),
-    ("sparkoperator.k8s.io", ("spec", "batchScheduler"), "its batch scheduler"),
-)
 
 
 def _claim(entry: object) -> tuple[str, str, str]:

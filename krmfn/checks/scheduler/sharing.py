@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, name_all
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template
     from krmfn.survey.groups import Group
-
-#: Kinds where a template stays out of the gang on purpose: a launcher, a driver, a leader that must be ready first.
-_PARTLY_ON_PURPOSE = (
-    "kubeflow.org",
-    "sparkoperator.k8s.io",
-    "leaderworkerset.x-k8s.io",
-    "jobset.x-k8s.io",
-    "trainer.kubeflow.org",
-)
 
 
 @rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
@@ -33,7 +25,11 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
             by_item.setdefault(id(template.item), []).append(template)
     for templates in by_item.values():
         linked = [template for template in templates if template.link]
-        if not linked or len(linked) == len(templates) or templates[0].item.ref.group in _PARTLY_ON_PURPOSE:
+        if (
+            not linked
+            or len(linked) == len(templates)
+            or KINDS[templates[0].item.ref.group, templates[0].item.kind].staged
+        ):
             continue
         for template in templates:
             if template.link is None:
