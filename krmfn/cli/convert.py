@@ -7,7 +7,7 @@ from typing import Any
 
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COLOR, PATHS, QUIET, Option, UsageError
-from krmfn.cli.output import CHECK, WRITE, is_in_files, print_stream, rewrite
+from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read
 from krmfn.convert import convert
 from krmfn.pipeline import to_results
@@ -34,6 +34,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if not options["to"]:
         raise UsageError(f"--to is missing: krmfn convert --to {newest_release()} {' '.join(words)}")
     in_files = is_in_files(words, options)
+    with hold(words, options):
+        return _run(words, options, in_files)
+
+
+def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     manifests = read(read_paths(words), options)
     done = convert(manifests.items, options["to"])
     results = [*manifests.problems, *to_results(done.findings)]

@@ -27,7 +27,7 @@ def _run(words: Sequence[str]) -> int:
     from krmfn.cli.options import UsageError
     from krmfn.config.problems import ConfigError
     from krmfn.releases.release import UnknownRelease
-    from krmfn.workspace.files import InputMissing
+    from krmfn.workspace.trees import InputMissing, WriteFailed
 
     try:
         if words and words[0] in PLAIN:
@@ -39,7 +39,7 @@ def _run(words: Sequence[str]) -> int:
         from krmfn.cli.app import main as click_main
 
         return click_main(words)
-    except (UsageError, InputMissing, UnknownRelease) as mistake:
+    except (UsageError, InputMissing, UnknownRelease, WriteFailed) as mistake:
         sys.stderr.write(f"krmfn: {mistake}\n")
         return 2
     except ConfigError as mistake:

@@ -10,7 +10,8 @@ from krmfn.cli.options import UsageError
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes
 from krmfn.workspace.manifests import Manifests
-from krmfn.workspace.writing import plan_changes, spell_diff, write
+from krmfn.workspace.replacing import replace
+from krmfn.workspace.writing import plan_changes, spell_diff
 
 
 def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str, Any]) -> list[Finding]:
@@ -23,7 +24,7 @@ def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str,
         sys.stdout.write(spell_diff(changes))
     if not options["fix"]:
         return list(findings)
-    write(changes)
+    replace(changes)
     for change in changes:
         sys.stderr.write(f"fixed {change.path}\n")
     return list(fixed.left)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
-from krmfn.cli.output import CHECK, WRITE, count_files, is_in_files, print_stream, rewrite
+from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read
 from krmfn.krm import Item
 from krmfn.model.marks import GENERATED_FROM
@@ -20,7 +20,7 @@ from krmfn.workspace.files import read_paths
 from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
-    from krmfn.workspace.writing import Change
+    from krmfn.workspace.replacing import Change
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. Unchanged text stays byte for byte."
 ARGUMENTS = PATHS
@@ -38,6 +38,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     in_files = is_in_files(words, options)
     if in_files and options["only_generated"]:
         raise UsageError("--only-generated prints, so it excludes --write and --check")
+    with hold(words, options):
+        return _run(words, options, in_files)
+
+
+def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     inputs = read_paths(words)
     if in_files:
         inputs = read_paths([*words, *_list_companions(file.path for file in inputs.files)])

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError
+from krmfn.cli.output import tell
 from krmfn.krm import Unreadable
 from krmfn.releases.release import find_release, newest_release
 from krmfn.workspace.kustomization import NotPossible, plan_init
-from krmfn.workspace.writing import Change, spell_diff, write
+from krmfn.workspace.replacing import lock, replace
+from krmfn.workspace.writing import spell_diff
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
 ARGUMENTS = Argument(
@@ -33,20 +35,25 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
     folder = words[0] if words else "."
+    with lock([folder], tell):
+        return _write(folder, options)
+
+
+def _write(folder: str, options: Mapping[str, Any]) -> int:
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     try:
         planned = plan_init(folder, release.name, not options["no_function"])
     except (NotPossible, Unreadable) as reason:
         raise UsageError(str(reason)) from None
-    changes = [Change(file.path, file.old, file.data) for file in planned if file.changed]
+    changes = [change for change in planned if change.old != change.new]
     if options["diff"]:
         sys.stdout.write(spell_diff(changes))
         return 0
-    write(changes)
+    replace(changes)
     if not options["quiet"]:
-        for file in planned:
-            state = "unchanged" if not file.changed else "wrote" if file.old is None else "updated"
-            sys.stderr.write(f"{state} {os.path.normpath(file.path)}\n")
+        for path, old, new in planned:
+            state = "unchanged" if old == new else "wrote" if old is None else "updated"
+            sys.stderr.write(f"{state} {os.path.normpath(path)}\n")
         if not options["no_function"]:
             sys.stderr.write(f"next: kustomize build --enable-alpha-plugins --enable-exec {folder}\n")
     return 0

@@ -11,8 +11,10 @@ from krmfn.krm import Item
 from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from krmfn.reconcile import Addition
-    from krmfn.workspace.writing import Change
+    from krmfn.workspace.replacing import Change
 
 WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
 CHECK = Option(
@@ -34,12 +36,29 @@ def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
     return bool(chosen)
 
 
+def hold(words: Sequence[str], options: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """A block in which no other run writes the files, from reading them to writing them; with --write only."""
+    if options["write"]:
+        from krmfn.workspace.replacing import lock
+
+        return lock(words, tell)
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def tell(text: str) -> None:
+    """A line about what is going on."""
+    sys.stderr.write(f"krmfn: {text}\n")
+
+
 def rewrite(
     manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Mapping[str, Any]
 ) -> list[Change]:
     """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
     from krmfn.workspace.kustomization import NotPossible
-    from krmfn.workspace.writing import plan_changes, spell_diff, write
+    from krmfn.workspace.replacing import replace
+    from krmfn.workspace.writing import plan_changes, spell_diff
 
     try:
         changes = plan_changes(manifests.files, added, removed)
@@ -48,7 +67,7 @@ def rewrite(
     if options["check"]:
         sys.stdout.write(spell_diff(changes))
         return changes
-    write(changes)
+    replace(changes)
     if not options["quiet"]:
         for path, old, new in changes:
             sys.stderr.write(f"{'removed' if new is None else 'wrote' if old is None else 'updated'} {path}\n")

@@ -10,7 +10,7 @@ from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
 from krmfn.cli.reading import read
-from krmfn.workspace.files import GIT, read_paths, read_revision
+from krmfn.workspace.files import GIT, is_path, read_paths, read_revision
 from krmfn.workspace.manifests import Manifests
 
 SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
@@ -29,6 +29,16 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
+    if not options["fix"]:
+        return _run(words, options)
+    from krmfn.cli.output import tell
+    from krmfn.workspace.replacing import lock
+
+    with lock([word for word in words if is_path(word)], tell):
+        return _run(words, options)
+
+
+def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     new = read(read_paths(words), options)
     settings = load_settings(options, new.items, as_cluster=True)
     fail_on = options["fail_on"] or settings.fail_on

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from krmfn.krm.records import NamedTuple
 from krmfn.workspace.disk import Disk, read_stream
-from krmfn.workspace.trees import GIT, SUFFIXES, InputMissing, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import GIT, InputMissing, LeftOut, ManifestFile, Tree
 
-__all__ = ["GIT", "SUFFIXES", "InputMissing", "Inputs", "ManifestFile", "open_tree", "read_paths", "read_revision"]
+__all__ = ["GIT", "InputMissing", "Inputs", "is_path", "open_tree", "read_paths", "read_revision"]
 
 
 class Inputs(NamedTuple):
@@ -51,6 +51,11 @@ def read_paths(paths: Sequence[str]) -> Inputs:
                 files.append(file)
         left_out += read.left_out
     return Inputs(tuple(files), tuple(left_out))
+
+
+def is_path(word: str) -> bool:
+    """Whether an argument names a file or folder, and neither stdin nor a revision."""
+    return word != "-" and not word.startswith(GIT)
 
 
 def read_revision(argument: str, paths: Sequence[str]) -> Inputs:

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
-from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.disk import Disk, list_names
+from krmfn.workspace.overlays import CONFIG_KIND, NAMES
+from krmfn.workspace.replacing import Change
+from krmfn.workspace.trees import SUFFIXES, InputMissing, LeftOut
 
-#: The names that kustomize looks for, in its order.
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CONFIG_FILE = "krmfn.yaml"
 NAMES_FILE = "krmfn-names.yaml"
-CONFIG_KIND = "GangScheduling"
 FUNCTION = ("metadata", "annotations", "config.kubernetes.io/function")
 EXEC = "exec: {path: krmfn}\n"
 
@@ -46,26 +45,14 @@ kind: Kustomization
 """
 
 
-class PlannedFile(NamedTuple):
-    """A file as it should be. `path` starts with the folder that was given; `old` is None when there is none yet."""
-
-    path: str
-    data: bytes
-    old: bytes | None
-
-    @property
-    def changed(self) -> bool:
-        """Whether writing it would change anything."""
-        return self.data != self.old
-
-
 class NotPossible(Exception):
     """The folder cannot be prepared; the message says why and what to do."""
 
 
 def find_kustomization(folder: str) -> str | None:
     """The path of the kustomization in `folder`, None when there is none. Raises NotPossible when there are several."""
-    found = [name for name in NAMES if os.path.isfile(os.path.join(folder, name))]
+    tree = Disk(folder)
+    found = [name for name in NAMES if tree.kind(os.path.join(folder, name)) == "file"]
     if len(found) > 1:
         raise NotPossible(f"{folder}: {' and '.join(found)}: kustomize accepts one of them only")
     return os.path.join(folder, found[0]) if found else None
@@ -132,7 +119,7 @@ def list_patches(data: bytes, path: str) -> list[str]:
     ]
 
 
-def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedFile]:
+def plan_init(folder: str, release: str, function: bool = True) -> list[Change]:
     """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
 
     What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
@@ -141,7 +128,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedF
     """
     from krmfn.workspace.name_references import write_names
 
-    if not os.path.isdir(folder):
+    if Disk(folder).kind(folder) != "folder":
         raise InputMissing(f"{folder}: no such folder")
     path = find_kustomization(folder)
     entries: dict[str, Sequence[str]] = {}
@@ -161,21 +148,21 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[PlannedF
     names = os.path.join(folder, NAMES_FILE)
     return [
         *config,
-        PlannedFile(names, write_names().encode(), _read(names)),
-        PlannedFile(target, add_entries(old or b"", target, entries), old),
+        Change(names, _read(names), write_names().encode()),
+        Change(target, old, add_entries(old or b"", target, entries)),
     ]
 
 
-def _plan_config(path: str, release: str) -> PlannedFile:
+def _plan_config(path: str, release: str) -> Change:
     old = _read(path)
     if old is None:
-        return PlannedFile(path, _NEW_CONFIG.format(release=release).encode(), None)
+        return Change(path, None, _NEW_CONFIG.format(release=release).encode())
     config = Item.parse(old, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
         config.set(FUNCTION, EXEC)
-    return PlannedFile(path, config.text.encode() if config.changed else old, old)
+    return Change(path, old, config.text.encode() if config.changed else old)
 
 
 def _refuse_generator(path: str, data: bytes | None) -> None:
@@ -209,13 +196,16 @@ def _list_resources(folder: str) -> list[str]:
     from krmfn.krm import Stream
 
     found = []
-    for name in sorted(os.listdir(folder)):
+    tree = Disk(folder)
+    for name in list_names(folder):
         path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            if not name.startswith(".") and find_kustomization(path):
+        if name.startswith(".") or name in (CONFIG_FILE, NAMES_FILE):
+            continue
+        if tree.kind(path) == "folder":
+            if find_kustomization(path):
                 found.append(name)
-        elif name.endswith((".yaml", ".yml", ".json")) and name not in (CONFIG_FILE, NAMES_FILE):
-            data = _read(path)
+        elif name.endswith(SUFFIXES):
+            data = tree.find(path)
             items = Stream.parse(data, path).items if data else ()
             if items and all(item.name for item in items):  # kustomize refuses objects without a name
                 found.append(name)
@@ -223,10 +213,10 @@ def _list_resources(folder: str) -> list[str]:
 
 
 def _read(path: str) -> bytes | None:
+    """A file's bytes, None when there is none. Raises InputMissing for one that is there and not read."""
     try:
-        with open(path, "rb") as stream:
-            return stream.read()
+        return Disk(path).read(path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise InputMissing(f"{path}: {error.strerror}") from None
+    except LeftOut as left:
+        raise InputMissing(str(left)) from None

@@ -28,6 +28,10 @@ class InputMissing(Exception):
     """An argument names nothing that can be read. The message says which, and what would be accepted."""
 
 
+class WriteFailed(Exception):
+    """Files could not be written. The message says why, and which were."""
+
+
 class LeftOut(Exception):
     """A file that is there and is not read. `severe`: somebody has to do something about it."""
 

@@ -1,30 +1,22 @@
 """What `generate --write` does to files: edits in place, a file beside each owner, the kustomization's resources.
 
-Plans; writes only in `write`. Knows files and kustomizations, no scheduling.
+Plans, and writes nothing. Knows files and kustomizations, no scheduling.
 """
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream
-from krmfn.krm.records import NamedTuple
 from krmfn.reconcile.placement import beside
+from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Manifest
+from krmfn.workspace.replacing import Change
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
-
-
-class Change(NamedTuple):
-    """A file before and after; None where there is none."""
-
-    path: str
-    old: bytes | None
-    new: bytes | None
 
 
 def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: Iterable[Item]) -> list[Change]:
@@ -59,16 +51,6 @@ def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: 
 def beside_somebody(path: str) -> bool:
     """Whether a file has the name of one for generated objects."""
     return posixpath.splitext(path)[0].endswith("-gang")
-
-
-def write(changes: Iterable[Change]) -> None:
-    """Carry the plan out."""
-    for path, _, data in changes:
-        if data is None:
-            os.remove(path)
-        else:
-            with open(path, "wb") as stream:
-                stream.write(data)
 
 
 def spell_diff(changes: Iterable[Change]) -> str:
@@ -114,7 +96,4 @@ def _edit_kustomizations(
 
 
 def _read(path: str) -> bytes | None:
-    if not os.path.exists(path):
-        return None
-    with open(path, "rb") as stream:
-        return stream.read()
+    return Disk(path).find(path)

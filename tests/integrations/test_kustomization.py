@@ -69,8 +69,8 @@ def init(folder: Path, release: str = "1.37") -> list[str]:
     """Do what the plan says; the names of the files that changed."""
     changed = []
     for file in plan_init(str(folder), release):
-        if file.changed:
-            Path(file.path).write_bytes(file.data)
+        if file.new is not None and file.old != file.new:
+            Path(file.path).write_bytes(file.new)
             changed.append(Path(file.path).name)
     return changed
 
@@ -161,7 +161,7 @@ def test_without_the_function_only_names_are_prepared(tmp_path: Path) -> None:
     (tmp_path / "manifests.yaml").write_text(JOB)
     files = plan_init(str(tmp_path), "1.37", function=False)
     assert [Path(file.path).name for file in files] == ["krmfn-names.yaml", "kustomization.yaml"]
-    assert yaml.safe_load(files[1].data) == {
+    assert yaml.safe_load(files[1].new or b"") == {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": ["manifests.yaml"],

@@ -1,0 +1,72 @@
+"""Kills `generate --write` at a random moment: every file is old or new, and the next run completes the set."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train{number}
+  annotations: {{krmfn.dev/gang: "true"}}
+spec:
+  parallelism: 8
+  completions: 8
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{{name: main, image: train}}]
+"""
+States = dict[str, bytes]
+
+
+def prepare(folder: Path, files: int) -> tuple[States, States]:
+    """Fills a folder with a kustomization of `files` jobs; its files before and after a run."""
+    names = [f"job{number}.yaml" for number in range(files)]
+    for number, name in enumerate(names):
+        (folder / name).write_text(_JOB.format(number=number) + "# " + "x" * 20_000 + "\n")
+    (folder / "kustomization.yaml").write_text("resources:\n" + "".join(f"- {name}\n" for name in names))
+    old = _read(folder)
+    assert _start(folder).wait() == 0
+    return old, _read(folder)
+
+
+def kill_once(folder: Path, old: States, new: States, chance: random.Random) -> None:
+    """One case. Raises AssertionError where a file is neither old nor new."""
+    _write(folder, old)
+    started = time.monotonic()
+    run = _start(folder)
+    # Writing begins late in a run: most kills fall there, some before.
+    time.sleep(chance.choice([chance.uniform(0, 0.1), chance.uniform(0.1, 0.5)]))
+    run.kill()
+    run.wait()
+    took = time.monotonic() - started
+    for name, data in _read(folder).items():
+        if not name.endswith(".krmfn-new"):
+            assert data in (old.get(name), new.get(name)), f"{name} is neither old nor new after {took:.3f} s"
+    assert _start(folder).wait() == 0
+    assert {name: data for name, data in _read(folder).items() if not name.startswith(".")} == new
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "krmfn", "generate", "-q", "--write", "."]
+    return subprocess.Popen(words, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL)
+
+
+def _read(folder: Path) -> States:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _write(folder: Path, state: States) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+    for name, data in state.items():
+        (folder / name).write_bytes(data)
