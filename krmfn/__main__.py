@@ -8,7 +8,13 @@ import sys
 
 def main() -> int:
     """Runs what the caller asked for and returns the exit code (0 clean, 1 findings, 2 usage or input, 3 a defect)."""
-    words = sys.argv[1:]
+    try:
+        return _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(words: list[str]) -> int:
     if not words and "_KRMFN_COMPLETE" not in os.environ:
         # kustomize and kpt call without arguments, at every build: nothing but the function is imported.
         from krmfn.function import main as function

@@ -126,7 +126,8 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
         if edits:
             from krmfn.reconcile.fixes import find_edit
 
-            result = result._replace(edit=find_edit(finding))
+            if result.proposed == finding.proposed:  # nothing in it is hidden
+                result = result._replace(edit=find_edit(finding))
         results.append(result)
     return tuple(results)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.configuration import load_settings
-from krmfn.cli.findings import is_colored, report, report_aside
+from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, UPDATE, Argument, Option, split_list
 from krmfn.krm import Result
 from krmfn.pipeline import complete
@@ -55,7 +55,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     plan = make_plan(sides[0], sides[1], settings, options["update"])
     report_aside(problems, options)
     if options["output"] in PLAN_FORMATS:
-        sys.stdout.write(render_plan(plan, options["output"], color=is_colored(options, sys.stdout)))
+        show(render_plan(plan, options["output"], color=is_colored(options, sys.stdout)), options["output"])
     else:
         report(to_results(plan), options)
     if any(problem.severity == "error" for problem in problems):

@@ -1,9 +1,14 @@
-"""From the words of a command line to an exit code: by the plain reader where it can, by click otherwise."""
+"""From the words of a command line to an exit code: by the plain reader where it can, by click otherwise.
+
+0 clean, 1 findings, 2 usage, configuration, unreadable input or an answer that cannot be written, 3 a defect of ours,
+130 interrupted.
+"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+
+from krmfn.cli import streams
 
 #: Run so often and on so little that click's start-up would be most of the time.
 PLAIN = ("validate",)
@@ -13,36 +18,68 @@ def main(words: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
     import gc
 
-    from krmfn.krm import guard
-
     # What a command reads stays until its end and has no cycles worth a search: that would take a third of the time.
     gc.disable()
+    streams.prepare()
     try:
-        return guard(lambda: _run(words))
+        return _guard(words)
+    except KeyboardInterrupt:
+        return 130
     finally:
         gc.enable()
 
 
-def _run(words: Sequence[str]) -> int:
+def _guard(words: Sequence[str]) -> int:
+    """The command's exit code; where it cannot end by itself, one line says why."""
+    try:
+        code = _run(words)
+        streams.flush()
+        return code
+    except streams.StreamLost as lost:
+        streams.say(str(lost))
+        return 2
+    except BrokenPipeError:  # of what click prints itself: help, completion
+        streams.silence()
+        return 0
+    except MemoryError:
+        streams.say("out of memory: check fewer files at once")
+        return 2
+    except Exception as error:
+        reason = _explain(error)
+        if reason is None:
+            import traceback
+
+            from krmfn.reports.channels import lines
+
+            streams.tell(lines(traceback.format_exc()))
+            streams.say("this is a defect of krmfn, not of your input; please report it with the lines above")
+            return 3
+        for text in reason:
+            streams.say(text)
+        return 2
+
+
+def _explain(error: Exception) -> list[str] | None:
+    """What was wrong with the command line or what it names, None for a defect."""
     from krmfn.cli.options import UsageError
     from krmfn.config.problems import ConfigError
+    from krmfn.krm import Unreadable
     from krmfn.releases.release import UnknownRelease
     from krmfn.workspace.trees import InputMissing, WriteFailed
 
-    try:
-        if words and words[0] in PLAIN:
-            from krmfn.cli import plain, validate
+    if isinstance(error, ConfigError):
+        return [str(problem) for problem in error.problems]
+    expected = UsageError | InputMissing | WriteFailed | Unreadable | UnknownRelease
+    return [str(error)] if isinstance(error, expected) else None
 
-            read = plain.parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
-            if read is not None:
-                return validate.run(*read)
-        from krmfn.cli.app import main as click_main
 
-        return click_main(words)
-    except (UsageError, InputMissing, UnknownRelease, WriteFailed) as mistake:
-        sys.stderr.write(f"krmfn: {mistake}\n")
-        return 2
-    except ConfigError as mistake:
-        for problem in mistake.problems:
-            sys.stderr.write(f"krmfn: {problem}\n")
-        return 2
+def _run(words: Sequence[str]) -> int:
+    if words and words[0] in PLAIN:
+        from krmfn.cli import plain, validate
+
+        read = plain.parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
+        if read is not None:
+            return validate.run(*read)
+    from krmfn.cli.app import main as click_main
+
+    return click_main(words)

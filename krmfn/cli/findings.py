@@ -7,22 +7,33 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
+from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render
 
 
-def is_colored(options: Mapping[str, Any], stream: IO[str]) -> bool:
+def is_colored(options: Mapping[str, Any], stream: IO[str] | None) -> bool:
     """Whether --color, NO_COLOR and the stream ask for colours."""
     choice = options.get("color", "auto")
     if choice != "auto":
         return bool(choice == "always")
-    return not os.environ.get("NO_COLOR") and stream.isatty() and os.environ.get("TERM") != "dumb"
+    return (
+        not os.environ.get("NO_COLOR") and stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    )
+
+
+def show(text: str, form: str) -> None:
+    """The output of a command: for people in the encoding of their terminal, for programs in UTF-8."""
+    if form == "text":
+        streams.write(text)
+    else:
+        streams.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def report_aside(results: Iterable[Result], options: Mapping[str, Any]) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
-    sys.stderr.write(render(shown, "text", color=is_colored(options, sys.stderr)))
+    streams.tell(render(shown, "text", color=is_colored(options, sys.stderr)))
 
 
 def report(
@@ -41,10 +52,9 @@ def report(
 
         rules = dict(RULES)
     color = is_colored(options, sys.stdout)
-    sys.stdout.write(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on))
+    show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on), form)
     if form == "text" and not options.get("quiet"):
-        sys.stdout.flush()  # the summary comes last also where both streams go into one file
-        sys.stderr.write(_summarize(results))
+        streams.say(_summarize(results))
 
 
 def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:
@@ -59,4 +69,4 @@ def _summarize(results: list[Result]) -> str:
     errors = [result for result in order(results) if result.severity == "error" and "rule" in result.tags]
     if errors:
         text += f"; krmfn rules {errors[0].tags['rule']} says more"
-    return f"krmfn: {text}\n"
+    return text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.options import UsageError
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes
+from krmfn.reports import channels
 from krmfn.workspace.manifests import Manifests
 from krmfn.workspace.replacing import replace
 from krmfn.workspace.writing import plan_changes, spell_diff
@@ -21,10 +22,10 @@ def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str,
     fixed = apply_fixes(findings)
     changes = plan_changes(manifests.files, (), ())
     if options["diff"]:
-        sys.stdout.write(spell_diff(changes))
+        streams.write(channels.diff(spell_diff(changes)))
     if not options["fix"]:
         return list(findings)
     replace(changes)
     for change in changes:
-        sys.stderr.write(f"fixed {change.path}\n")
+        streams.tell(channels.line(f"fixed {change.path}") + "\n")
     return list(fixed.left)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
@@ -65,7 +65,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
 
 def _finish(changes: Sequence[Change], options: Mapping[str, Any]) -> int:
     if options["check"] and changes and not options["quiet"]:
-        sys.stderr.write(f"krmfn: {count_files(changes)} out of date: krmfn generate --write brings them up to date\n")
+        streams.say(f"{count_files(changes)} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))
 
 
@@ -78,4 +78,4 @@ def _print_generated(manifests: Manifests, outcome: Outcome) -> None:
     gone = {id(item) for item in outcome.removed}
     kept = [item.value for item in manifests.items if GENERATED_FROM in item.annotations and id(item) not in gone]
     values = [*kept, *(addition.value for addition in outcome.added)]
-    sys.stdout.buffer.write(join([Item.new(value).text.encode() for value in values]))
+    streams.write_bytes(join([Item.new(value).text.encode() for value in values]))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError
-from krmfn.cli.output import tell
 from krmfn.krm import Unreadable
 from krmfn.releases.release import find_release, newest_release
+from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
 from krmfn.workspace.replacing import lock, replace
 from krmfn.workspace.writing import spell_diff
@@ -35,7 +35,7 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
     folder = words[0] if words else "."
-    with lock([folder], tell):
+    with lock([folder], streams.say):
         return _write(folder, options)
 
 
@@ -47,13 +47,14 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
     if options["diff"]:
-        sys.stdout.write(spell_diff(changes))
+        streams.write(channels.diff(spell_diff(changes)))
         return 0
     replace(changes)
     if not options["quiet"]:
         for path, old, new in planned:
             state = "unchanged" if old == new else "wrote" if old is None else "updated"
-            sys.stderr.write(f"{state} {os.path.normpath(path)}\n")
+            streams.tell(channels.line(f"{state} {os.path.normpath(path)}") + "\n")
         if not options["no_function"]:
-            sys.stderr.write(f"next: kustomize build --enable-alpha-plugins --enable-exec {folder}\n")
+            command = f"kustomize build --enable-alpha-plugins --enable-exec {folder}"
+            streams.tell(channels.line(f"next: {command}") + "\n")
     return 0

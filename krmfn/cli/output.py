@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.cli import streams
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
+from krmfn.reports import channels
 from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
@@ -41,15 +42,10 @@ def hold(words: Sequence[str], options: Mapping[str, Any]) -> AbstractContextMan
     if options["write"]:
         from krmfn.workspace.replacing import lock
 
-        return lock(words, tell)
+        return lock(words, streams.say)
     from contextlib import nullcontext
 
     return nullcontext()
-
-
-def tell(text: str) -> None:
-    """A line about what is going on."""
-    sys.stderr.write(f"krmfn: {text}\n")
 
 
 def rewrite(
@@ -65,12 +61,13 @@ def rewrite(
     except NotPossible as reason:
         raise UsageError(str(reason)) from None
     if options["check"]:
-        sys.stdout.write(spell_diff(changes))
+        streams.write(channels.diff(spell_diff(changes)))
         return changes
     replace(changes)
     if not options["quiet"]:
         for path, old, new in changes:
-            sys.stderr.write(f"{'removed' if new is None else 'wrote' if old is None else 'updated'} {path}\n")
+            done = "removed" if new is None else "wrote" if old is None else "updated"
+            streams.tell(channels.line(f"{done} {path}") + "\n")
     return changes
 
 
@@ -88,7 +85,7 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
             shown[0].stream.append(item)
         new = []
     parts = [*(file.stream.render() for file in shown), *(item.text.encode() for item in new)]
-    sys.stdout.buffer.write(join(parts))
+    streams.write_bytes(join(parts))
 
 
 def count_files(changes: Sequence[Change]) -> str:

@@ -12,7 +12,7 @@ _LONG = 200
 
 def track(things: Sequence[_Thing], label: str, options: Mapping[str, Any]) -> Iterable[_Thing]:
     """`things`, with a bar while they are consumed when there are many and somebody watches."""
-    if len(things) < _LONG or options.get("quiet") or not sys.stderr.isatty():
+    if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
         return things
     return _show(things, label)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.catalogue import RULES
+from krmfn.cli import streams
 from krmfn.cli.options import STAGES, Argument, Option, UsageError
 from krmfn.reports.pages import read_page
 
@@ -26,11 +26,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             near = get_close_matches(words[0], RULES, 3)
             hint = f": did you mean {', '.join(near)}?" if near else ": krmfn rules lists them"
             raise UsageError(f"no rule {words[0]!r}{hint}")
-        sys.stdout.write(read_page(rule.id).text)
+        streams.write(read_page(rule.id).text)
         return 0
     stages = options["stage"].split(",") if options["stage"] else STAGES
     rows = [rule for rule in RULES.values() if rule.stage in stages]
     width = max((len(rule.id) for rule in rows), default=0)
     for rule in sorted(rows, key=lambda rule: (STAGES.index(rule.stage), rule.id)):
-        sys.stdout.write(f"{rule.stage:9} {rule.severity:7} {rule.id:{width}}  {rule.sentence}\n")
+        streams.write(f"{rule.stage:9} {rule.severity:7} {rule.id:{width}}  {rule.sentence}\n")
     return 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.options import KUBERNETES, Argument, UsageError
 from krmfn.releases import schemastore
 from krmfn.releases.release import find_release, newest_release
+from krmfn.reports import channels
 
 SUMMARY = "Prints the JSON Schema of a kind. With --kubernetes, of the objects of that release."
 ARGUMENTS = Argument(
@@ -25,8 +25,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     path = found.get(words[0].lower())
     if path is None:
         raise UsageError(f"{words[0]}: no schema of that kind for Kubernetes {release}: there are {', '.join(found)}")
-    json.dump(schemastore.load(path), sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    streams.write_bytes(channels.json(schemastore.load(path)).encode())
     return 0
 
 

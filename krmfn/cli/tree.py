@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.configuration import load_settings
-from krmfn.cli.findings import exit_status, report_aside
+from krmfn.cli.findings import exit_status, report_aside, show
 from krmfn.cli.options import COMMON, PATHS, Option
 from krmfn.cli.reading import read
 from krmfn.pipeline import complete
@@ -34,6 +33,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         items, more = complete(items, settings)
         results += more
     trees = grow(items, settings)
-    sys.stdout.write(render_trees(trees, list_loose(items, trees), options["output"]))
+    show(render_trees(trees, list_loose(items, trees), options["output"]), options["output"])
     report_aside(results, options)
     return exit_status(results, settings.fail_on, manifests.unreadable)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
@@ -31,10 +31,9 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
     if not options["fix"]:
         return _run(words, options)
-    from krmfn.cli.output import tell
     from krmfn.workspace.replacing import lock
 
-    with lock([word for word in words if is_path(word)], tell):
+    with lock([word for word in words if is_path(word)], streams.say):
         return _run(words, options)
 
 
@@ -55,7 +54,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     results = [*new.problems, *(old.problems if old else ()), *found]
     report(results, options, [(item.ref, item.file) for item in new.items], fail_on)
     if not new.items and not options["quiet"]:
-        sys.stderr.write(f"krmfn: no Kubernetes objects in {' '.join(words)}\n")
+        streams.say(f"no Kubernetes objects in {' '.join(words)}")
     return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
 
 

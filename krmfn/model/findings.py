@@ -89,13 +89,18 @@ def to_result(finding: Finding, rule: Rule) -> Result:
     if finding.hint:
         tags["hint"] = finding.hint
     file = finding.item.locate(finding.path)
+    current, proposed = finding.current, finding.proposed
+    if current is not ABSENT or proposed is not ABSENT:
+        from krmfn.model.showing import show
+
+        current, proposed = (show(finding.item.kind, finding.path, value) for value in (current, proposed))
     return Result(
         finding.message,
         finding.severity or rule.severity,
         finding.item.ref,
         format_path(finding.path),
-        finding.current,
-        finding.proposed,
+        current,
+        proposed,
         file if file.path else None,
         tags,
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
+from krmfn.model.showing import show
 from krmfn.plan.records import Change
 
 _SERVER_METADATA: Final = frozenset(
@@ -33,30 +34,39 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def list_changes(old: Any, new: Any, path: Path = ()) -> Iterator[Change]:
-    """The smallest fields that differ, in the new state's order. Items of lists are paired by name, else by place."""
+def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """The smallest fields that differ, in the new state's order. Items of lists are paired by name, else by place.
+
+    The values are for people to see: secrets are hidden (model.showing).
+    """
+    kind = str(new.get("kind", ""))
+    for path, before, after in _compare(old, new, ()):
+        yield Change(path, show(kind, path, before), show(kind, path, after))
+
+
+def _compare(old: Any, new: Any, path: Path) -> Iterator[Change]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*new, *(key for key in old if key not in new)]:
-            yield from list_changes(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
+            yield from _compare(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _list_changes_in_list(old, new, path)
+        yield from _compare_lists(old, new, path)
     elif old is not new and (
         old is ABSENT or new is ABSENT or old != new or isinstance(old, bool) != isinstance(new, bool)
     ):
         yield Change(path, old, new)
 
 
-def _list_changes_in_list(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
+def _compare_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
     names_old, names_new = _names(old), _names(new)
     if names_old is None or names_new is None:
         for index in range(max(len(old), len(new))):
             before = old[index] if index < len(old) else ABSENT
             after = new[index] if index < len(new) else ABSENT
-            yield from list_changes(before, after, (*path, index))
+            yield from _compare(before, after, (*path, index))
         return
     for index, name in enumerate(names_new):
         before = old[names_old.index(name)] if name in names_old else ABSENT
-        yield from list_changes(before, new[index], (*path, index))
+        yield from _compare(before, new[index], (*path, index))
     for index, name in enumerate(names_old):
         if name not in names_new:
             yield Change((*path, index), old[index], ABSENT)

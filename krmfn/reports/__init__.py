@@ -42,12 +42,7 @@ def render(
     Raises ValueError for a format that is not in `FORMATS`.
     """
     write = _load(format)
-    text = write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # JSON input may hold half of a surrogate pair: nothing could print it
-        text = text.encode(errors="replace").decode()
-    return text
+    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color))
 
 
 def _load(format: str) -> Callable[[Report], str]:

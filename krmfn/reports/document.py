@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from krmfn.reports import channels
 from krmfn.reports.ordering import count
 from krmfn.reports.report import Report
 
@@ -21,13 +22,13 @@ _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null",
 
 def render_json(report: Report) -> str:
     """The document as indented JSON."""
-    return json.dumps(_document(report), indent=2, ensure_ascii=False, default=str) + "\n"
+    return channels.json(_document(report))
 
 
 def render_yaml(report: Report) -> str:
     """The document as YAML without anchors; every string that some reader could take for something else is quoted."""
     plain = json.loads(json.dumps(_document(report), default=str))
-    return yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31)
+    return channels.yaml(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31))
 
 
 def _document(report: Report) -> dict[str, Any]:

@@ -27,6 +27,6 @@ def fingerprint(results: Iterable[Result]) -> list[str]:
         identity = "\0".join(parts)
         number = seen.get(identity, 0)
         seen[identity] = number + 1
-        text = f"{identity}\0{number}".encode(errors="replace")
+        text = f"{identity}\0{number}".encode("utf-8", "surrogatepass")
         prints.append(hashlib.sha256(text).hexdigest()[:32])
     return prints

@@ -6,6 +6,7 @@ Source: GitHub documentation, "Workflow commands for GitHub Actions"; the escape
 from __future__ import annotations
 
 from krmfn.krm.results import Result
+from krmfn.reports import channels
 from krmfn.reports.report import Report, describe, rule_id
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -27,13 +28,5 @@ def _render_result(result: Result) -> str:
             properties["col"] = str(result.file.column)
     properties["title"] = f"krmfn {rule}" if rule else "krmfn"
     message = describe(result) + (f"\n{hint}" if hint else "")
-    listed = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
-    return f"::{_COMMANDS[result.severity]} {listed}::{_escape(message)}\n"
-
-
-def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+    listed = ",".join(f"{key}={channels.github_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[result.severity]} {listed}::{channels.github(message)}\n"

@@ -5,10 +5,10 @@ Source: GitLab documentation, "Code Quality", section "Code Quality report forma
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from krmfn.krm.results import Result
+from krmfn.reports import channels
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.report import Report, describe, rule_id
 
@@ -19,14 +19,14 @@ def render(report: Report) -> str:
     """A JSON array. A place is required there, so a finding without one is put at line 1 of the path `.`."""
     prints = fingerprint(report.results)
     issues = [_issue(result, print_) for result, print_ in zip(report.results, prints, strict=True)]
-    return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
+    return channels.json(issues)
 
 
 def _issue(result: Result, print_: str) -> dict[str, Any]:
     rule, hint = rule_id(result), result.tags.get("hint", "")
     path, line = (result.file.path, result.file.line) if result.file else ("", 0)
     return {
-        "description": describe(result) + (f" ({hint})" if hint else ""),
+        "description": channels.line(describe(result) + (f" ({hint})" if hint else "")),
         "check_name": f"krmfn/{rule}" if rule else "krmfn",
         "fingerprint": print_,
         "severity": _SEVERITIES[result.severity],

@@ -6,15 +6,11 @@ The format has no standard. This output keeps to the schema of Jenkins' xUnit pl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 from krmfn.krm.results import Result, has_errors
+from krmfn.reports import channels
 from krmfn.reports.report import Report, describe, rule_id
-
-# Characters that XML 1.0 cannot hold, not even escaped.
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Case = tuple[str, str]  # file, object
 
@@ -62,12 +58,8 @@ def _render_suite(suite: str, members: Sequence[tuple[str, list[Result]]], repor
 def _list(results: Sequence[Result]) -> str:
     from krmfn.reports import text
 
-    return escape(_legal(text.render(Report(tuple(results))).rstrip("\n")))
+    return channels.xml(text.render(Report(tuple(results))).rstrip("\n"))
 
 
 def _attribute(value: str) -> str:
-    return quoteattr(_legal(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
-
-
-def _legal(value: str) -> str:
-    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", value)
+    return f'"{channels.xml(channels.line(value))}"'

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef, ResourceRef
 from krmfn.plan.records import Change, Entry, Plan
+from krmfn.reports import channels
 
 
 def render(plan: Plan) -> str:
     """The document as indented JSON."""
-    return json.dumps(to_document(plan), indent=2, ensure_ascii=False, default=str) + "\n"
+    return channels.json(to_document(plan))
 
 
 def to_document(plan: Plan) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from krmfn.krm.paths import format_path
 from krmfn.plan.records import ACTIONS, Entry, Plan
+from krmfn.reports import channels
 from krmfn.reports.plan_text import MANY, TITLES, spell_change, spell_place, summarize
 
 
@@ -15,11 +16,13 @@ def render(plan: Plan) -> str:
     changed = [entry for action in ACTIONS for entry in plan.entries if entry.action == action != "unchanged"]
     if changed:
         lines += ["| object | what happens | why, or which fields |", "|---|---|---|"]
-        lines += [f"| `{_cell(str(entry.ref))}` | {TITLES[entry.action]} | {_reason(entry)} |" for entry in changed]
+        lines += [
+            f"| {channels.code(str(entry.ref))} | {TITLES[entry.action]} | {_reason(entry)} |" for entry in changed
+        ]
         lines.append("")
     for entry in changed:
         if entry.reasons or entry.consequences:
-            lines += [f"### {entry.ref}", "", *_details(entry), ""]
+            lines += [f"### {channels.code(str(entry.ref))}", "", *_details(entry), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -32,33 +35,25 @@ def _verdict(plan: Plan) -> str:
 def _reason(entry: Entry) -> str:
     if entry.reasons:
         fields = dict.fromkeys(format_path(reason.path) or reason.message for reason in entry.reasons)
-        return ", ".join(f"`{_cell(field)}`" for field in fields)
+        return ", ".join(channels.code(field) for field in fields)
     fields = dict.fromkeys(format_path(change.path) for change in entry.changes)
-    shown = ", ".join(f"`{_cell(field)}`" for field in list(fields)[:4])
+    shown = ", ".join(channels.code(field) for field in list(fields)[:4])
     return shown + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
 
 
 def _details(entry: Entry) -> Iterator[str]:
     for reason in entry.reasons:
         path = format_path(reason.path)
-        yield f"* {f'`{path}`: ' if path else ''}{_text(reason.message)} ({reason.rule})"
-    yield from (f"* `{spell_change(change).replace('`', '')}`" for change in entry.changes[:MANY])
+        yield f"* {f'{channels.code(path)}: ' if path else ''}{channels.markdown(reason.message)} ({reason.rule})"
+    yield from (f"* {channels.code(spell_change(change))}" for change in entry.changes[:MANY])
     if entry.consequences:
         yield ""
-        yield _text(" ".join(entry.consequences))
+        yield channels.markdown(" ".join(entry.consequences))
     if entry.renames:
         yield ""
         yield "To be renamed together:"
         yield ""
         for place in entry.renames:
             where = spell_place(place.file)
-            yield f"* `{place.ref}` `{format_path(place.path)}`{f' in {where}' if where else ''}"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("`", "").replace("\n", " ")
-
-
-def _text(text: str) -> str:
-    """Text without what Markdown would take for HTML or a table."""
-    return text.replace("<", "&lt;").replace("\n", " ")
+            field = channels.code(format_path(place.path))
+            yield f"* {channels.code(str(place.ref))} {field}{f' in {channels.code(where)}' if where else ''}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan
+from krmfn.reports import channels
 
 #: Changes shown per object; the JSON has all of them.
 MANY: Final = 12
@@ -42,8 +43,8 @@ def render(plan: Plan, *, color: bool = False) -> str:
         lines.append(f"{paint}{TITLES[action]}{paint and chr(27) + '[0m'}")
         for entry in entries:
             place = spell_place(entry.file)
-            lines.append(f"  {entry.ref}{f'  ({place})' if place else ''}")
-            lines += [f"      {line}" for line in _describe(entry)]
+            lines.append(channels.line(f"  {entry.ref}{f'  ({place})' if place else ''}"))
+            lines += [channels.line(f"      {line}") for line in _describe(entry)]
         lines.append("")
     lines.append(summarize(plan))
     return "\n".join(lines) + "\n"

@@ -5,13 +5,13 @@ Source: OASIS "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from krmfn import __version__
 from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
 from krmfn.releases.release import find_release, list_releases
+from krmfn.reports import channels
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.pages import read_page
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
@@ -42,7 +42,7 @@ def render(report: Report) -> str:
             _describe_result(result, places, print_) for result, print_ in zip(report.results, prints, strict=True)
         ],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return channels.json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
@@ -71,7 +71,8 @@ def _describe_result(result: Result, places: dict[str, int], print_: str) -> dic
     if rule:
         described |= {"ruleId": rule, "ruleIndex": places[rule]}
     described["level"] = _LEVELS[result.severity]
-    described["message"] = {"text": describe(result) + (f"\n{hint}" if hint else "")}
+    words = channels.line(describe(result)) + (f"\n{channels.line(hint)}" if hint else "")
+    described["message"] = {"text": words}
     location: dict[str, Any] = {}
     if result.file and result.file.path:
         location["physicalLocation"] = _locate(result.file)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.results import FileRef, Result
+from krmfn.reports import channels
 from krmfn.reports.ordering import order, summarize
 from krmfn.reports.report import Report, describe, rule_id
 
@@ -42,30 +43,18 @@ def _render_result(result: Result, color: bool) -> str:
         place = f"{_BOLD}{place}{_RESET}" if place else ""
         severity = f"{_COLORS[severity]}{severity}{_RESET}"
     line = f"{place}: " if place else ""
-    line += f"{severity}: {_printable(describe(result))}"
+    line += f"{severity}: {channels.line(describe(result))}"
     if rule:
         line += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
     if hint:
-        line += f"\n    {_FAINT}{_printable(hint)}{_RESET}" if color else f"\n    {_printable(hint)}"
+        line += f"\n    {_FAINT}{channels.line(hint)}{_RESET}" if color else f"\n    {channels.line(hint)}"
     return line + "\n"
 
 
 def _place(file: FileRef | None) -> str:
     if file is None or not file.path:
         return ""
-    path = _printable(file.path)
+    path = channels.line(file.path)
     if not file.line:
         return path
     return f"{path}:{file.line}:{file.column}" if file.column else f"{path}:{file.line}"
-
-
-def _printable(text: str) -> str:
-    """`text` on one line and without control characters: a manifest must not steer the terminal."""
-    if text.isprintable():
-        return text
-    line = " ".join(text.split("\n")) if "\n" in text else text
-    return "".join(char if char.isprintable() or char == "\t" else _escape(char) for char in line)
-
-
-def _escape(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}" if ord(char) < 0x10000 else char

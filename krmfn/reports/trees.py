@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from krmfn.reports import channels
 from krmfn.survey.forest import Branch
 
 FORMATS = ("text", "mermaid", "dot", "json")
@@ -20,10 +21,8 @@ def render_trees(trees: Sequence[Branch], loose: Sequence[str], form: str) -> st
         case "dot":
             return _render_dot(trees)
         case "json":
-            import json
-
             document = {"trees": [_to_json(tree) for tree in trees], "withoutGroup": list(loose)}
-            return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+            return channels.json(document)
         case _:
             raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
 
@@ -34,7 +33,7 @@ def _render_text(trees: Sequence[Branch], loose: Sequence[str]) -> str:
         lines += [_line(tree), *_draw(tree, "")]
     if loose:
         lines += ["without a group, scheduled pod by pod:", *(f"   {name}" for name in loose)]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{channels.line(line)}\n" for line in lines)
 
 
 def _draw(tree: Branch, indent: str) -> Iterator[str]:
@@ -53,7 +52,7 @@ def _render_mermaid(trees: Sequence[Branch]) -> str:
     lines = ["flowchart TD"]
     for number, branch, parent in _number(trees):
         opening, closing = shapes[branch.shape]
-        text = _escape_mermaid(branch.name) + (f"<br/>{_escape_mermaid(branch.words)}" if branch.words else "")
+        text = channels.mermaid(branch.name) + (f"<br/>{channels.mermaid(branch.words)}" if branch.words else "")
         lines.append(f'  n{number}{opening}"{text}"{closing}')
         if parent is not None:
             lines.append(f"  n{parent} --> n{number}")
@@ -64,7 +63,7 @@ def _render_dot(trees: Sequence[Branch]) -> str:
     shapes = {"workload": "folder", "composite": "hexagon", "group": "ellipse", "pods": "box"}
     lines = ["digraph groups {", "  node [fontname=sans];"]
     for number, branch, parent in _number(trees):
-        text = "\\n".join(_escape_dot(part) for part in (branch.name, branch.words) if part)
+        text = "\\n".join(channels.dot(part) for part in (branch.name, branch.words) if part)
         lines.append(f'  n{number} [shape={shapes[branch.shape]}, label="{text}"];')
         if parent is not None:
             lines.append(f"  n{parent} -> n{number};")
@@ -80,14 +79,6 @@ def _number(trees: Sequence[Branch]) -> Iterator[tuple[int, Branch, int | None]]
         yield number, branch, parent
         waiting += [(child, number) for child in branch.children]
         number += 1
-
-
-def _escape_mermaid(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _escape_dot(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _to_json(branch: Branch) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from krmfn.workspace.overlays import NAMES
 from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
 
 _SUFFIX = ".krmfn-new"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Change(NamedTuple):
@@ -117,24 +118,39 @@ def _copy_rights(path: str, number: int) -> None:
 
 
 def _rename(steps: Sequence[_Step]) -> None:
-    # A signal waits for the end: between two names is the one moment at which the set is neither old nor new.
-    kept = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     done: list[str] = []
     try:
-        for step in steps:
-            if step.change.new is None:
-                os.remove(step.real)
-            else:
-                os.replace(step.beside, step.real)
-            done.append(step.change.path)
+        with _uninterrupted():
+            for step in steps:
+                if step.change.new is None:
+                    os.remove(step.real)
+                else:
+                    os.replace(step.beside, step.real)
+                done.append(step.change.path)
         for folder in {os.path.dirname(step.real) for step in steps}:
             _sync(folder)
     except OSError as error:
         failed = steps[len(done)].change.path if len(done) < len(steps) else steps[0].change.path
         written = f"Written were {', '.join(done)}; run krmfn again" if done else "Nothing was written"
         raise WriteFailed(f"{failed} cannot be written: {error.strerror}. {written}") from None
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Signals wait for the end of the block: between two names is the one moment at which the set is neither old nor
+    new."""
+    caught: list[int] = []
+    try:
+        kept = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in _SIGNALS}
+    except ValueError:  # not the main thread, which is the one that is interrupted
+        kept = {}
+    try:
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, kept)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        for number in caught:
+            signal.raise_signal(number)
 
 
 def _sync(folder: str) -> None:

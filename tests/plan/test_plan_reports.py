@@ -60,7 +60,7 @@ def test_markdown_is_a_table_with_details() -> None:
     assert rows[1] == "| `PodGroup ml/train` | Must be replaced | `spec.schedulingConstraints` |"
     assert len(rows) == 4
     assert all(row.count("|") == 4 for row in rows)
-    assert "### PodGroup ml/train" in text
+    assert "### `PodGroup ml/train`" in text
 
 
 def test_markdown_says_when_all_is_well() -> None:
@@ -69,7 +69,7 @@ def test_markdown_says_when_all_is_well() -> None:
 
 def test_cells_cannot_break_the_table() -> None:
     text = render_plan(plan("", "apiVersion: v1\nkind: A|B\nmetadata: {name: 'x`y'}\n"), "markdown")
-    (row,) = (line for line in text.splitlines() if "xy" in line and line.startswith("|"))
+    (row,) = (line for line in text.splitlines() if "x`y" in line and line.startswith("|"))
     assert row.replace("\\|", "").count("|") == 4
 
 

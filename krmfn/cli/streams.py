@@ -1,0 +1,108 @@
+"""The standard streams: the one gate to stdout and stderr of the command line, and what happens when they fail.
+
+A reader that has had enough (`krmfn … | head`) changes nothing about how a command ends; an answer that cannot be
+written (a full disk, a closed stream) is an error. Texts are escaped for their channel before they come here
+(reports.channels).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+class StreamLost(Exception):
+    """What a command has to say cannot be written. The message says why."""
+
+
+def prepare() -> None:
+    """Lets no character be the end of a command: what a stream's encoding lacks is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def write(text: str) -> None:
+    """Text for people on stdout. Raises StreamLost."""
+    stream = _stdout()
+    try:
+        stream.write(text)
+    except BrokenPipeError:
+        silence()
+    except OSError as error:
+        raise _lose(error) from None
+
+
+def write_bytes(data: bytes) -> None:
+    """Manifests, or a document for programs, on stdout: always UTF-8, as it is. Raises StreamLost."""
+    stream = _stdout()
+    try:
+        stream.flush()
+        stream.buffer.write(data)
+    except BrokenPipeError:
+        silence()
+    except OSError as error:
+        raise _lose(error) from None
+
+
+def flush() -> None:
+    """Everything is out, or StreamLost is raised. Nothing is left for the interpreter to fail with at its end."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+    except OSError as error:
+        raise _lose(error) from None
+
+
+def tell(text: str) -> None:
+    """Lines about what is going on, on stderr. When nobody can read them, nothing happens."""
+    if sys.stderr is None:
+        return
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # in the order in which it was written, also where both streams go into one file
+    except OSError:
+        pass  # the next write or flush of stdout says so
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def say(text: str) -> None:
+    """One line on stderr, `krmfn: ` before it."""
+    from krmfn.reports.channels import line
+
+    tell(f"krmfn: {line(text)}\n")
+
+
+def _stdout() -> TextIO:
+    if sys.stdout is None:
+        raise StreamLost("stdout is closed: there is nowhere to write to")
+    return sys.stdout
+
+
+def silence() -> None:
+    """Lets stdout go nowhere from now on."""
+    if sys.stdout is not None:
+        _discard(sys.stdout)
+
+
+def _lose(error: OSError) -> StreamLost:
+    silence()
+    return StreamLost(f"stdout cannot be written: {error.strerror}")
+
+
+def _discard(stream: TextIO) -> None:
+    """What is still buffered would fail again, at the latest when the interpreter ends."""
+    number = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(number, stream.fileno())
+    os.close(number)

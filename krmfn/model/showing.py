@@ -1,0 +1,58 @@
+"""What of a value may be shown: nothing secret, nothing endless.
+
+Findings and plans are printed into logs that more people read than the manifests. Values of Secrets and of environment
+variables are hidden wherever a value is taken out of a manifest to be shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT
+
+HIDDEN = "(hidden)"
+#: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.
+MOST_CHARACTERS = 10_000
+MOST_VALUES = 1_000
+_SECRET_FIELDS = ("data", "stringData")
+#: Fields whose text holds a whole object, or an environment.
+_SECRET_TEXTS = ("kubectl.kubernetes.io/last-applied-configuration", "runtimeEnvYAML")
+
+
+def show(kind: str, path: Path, value: Any) -> Any:
+    """The value at `path` of an object of `kind` as it may be shown: the same, or with parts hidden or cut."""
+    if value is ABSENT or value is None or isinstance(value, bool | int | float):
+        return HIDDEN if value is not ABSENT and value is not None and _is_secret(kind, path) else value
+    left = [MOST_VALUES]
+    shown = _show(kind, path, value, left)
+    return shown if left[0] >= 0 else f"(more than {MOST_VALUES} values)"
+
+
+def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0:
+        return None
+    if isinstance(value, dict):
+        return {key: _show(kind, (*path, key), child, left) for key, child in value.items() if left[0] >= 0}
+    if isinstance(value, list):
+        shown = []
+        for index, child in enumerate(value):
+            if left[0] < 0:
+                break
+            shown.append(_show(kind, (*path, index), child, left))
+        return shown
+    if value is not None and _is_secret(kind, path):
+        return HIDDEN
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        return f"{value[:100]}… ({len(value)} characters)"
+    return value
+
+
+def _is_secret(kind: str, path: Path) -> bool:
+    """Whether a value that is neither a mapping nor a list is to be hidden."""
+    if kind == "Secret" and path[:1] and path[0] in _SECRET_FIELDS:
+        return True
+    if path[-1:] and path[-1] in _SECRET_TEXTS:
+        return True
+    return len(path) >= 3 and path[-1] == "value" and isinstance(path[-2], int) and path[-3] == "env"
