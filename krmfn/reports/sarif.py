@@ -125,7 +125,11 @@ def _locate_object(ref: ResourceRef | None, path: str) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """A relative reference for a relative path, `file://…` for an absolute one (3.4.3)."""
+    try:
+        data = path.encode("utf-8", "surrogateescape")  # the bytes of the name, whatever they are
+    except UnicodeEncodeError:  # a name that no file can have, out of an annotation
+        data = path.encode("utf-8", "surrogatepass")
     if path.startswith("/"):
-        return "file://" + quote(path)
+        return "file://" + quote(data)
     # A colon in the first segment would read as a scheme.
-    return quote(path.removeprefix("./"), safe="/")
+    return quote(data.removeprefix(b"./"), safe="/")

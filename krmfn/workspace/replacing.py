@@ -149,8 +149,8 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
-        for number in caught:
-            signal.raise_signal(number)
+        for each in caught:
+            signal.raise_signal(each)
 
 
 def _sync(folder: str) -> None:
