@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from krmfn import __version__
-from krmfn.cli import COMMANDS
+from krmfn.cli import COMMANDS, streams
 from krmfn.cli.options import Argument, Option
 from krmfn.releases.release import list_releases
 
@@ -23,6 +23,10 @@ start all or nothing, links the pod templates to them, and checks them as the AP
 
 Without arguments and with a ResourceList on stdin it is a KRM function, as kustomize and kpt call it.
 """
+
+
+class Interrupted(Exception):
+    """Somebody pressed Ctrl-C while a command was at work."""
 
 
 class Commands(click.Group):
@@ -71,8 +75,12 @@ def build(module: ModuleType, name: str) -> click.Command:
     """The click command of a module with SUMMARY, ARGUMENTS, OPTIONS and run()."""
 
     def call(**values: Any) -> int:
-        words = [word for word in values.pop("words", ()) if word]
-        code: int = module.run(words, values)
+        given = values.pop("words", ())  # one text where the command takes exactly one
+        words = [given] if isinstance(given, str) else [word for word in given if word]
+        try:
+            code: int = module.run(words, values)
+        except KeyboardInterrupt:  # click would print an empty line
+            raise Interrupted from None
         return code
 
     arguments: Argument = module.ARGUMENTS
@@ -124,6 +132,9 @@ def main(words: Sequence[str]) -> int:
     except click.ClickException as mistake:
         mistake.show()
         return mistake.exit_code
-    except click.Abort:
+    except (click.Abort, Interrupted):
         return 130
+    except SystemExit:  # how click ends when nobody reads what it prints: help, completion
+        streams.silence()
+        return 0
     return code if isinstance(code, int) else 0

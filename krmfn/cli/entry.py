@@ -38,9 +38,6 @@ def _guard(words: Sequence[str]) -> int:
     except streams.StreamLost as lost:
         streams.say(str(lost))
         return 2
-    except BrokenPipeError:  # of what click prints itself: help, completion
-        streams.silence()
-        return 0
     except MemoryError:
         streams.say("out of memory: check fewer files at once")
         return 2

@@ -1,0 +1,147 @@
+"""How commands end when nobody reads, nothing can be written, or somebody interrupts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from krmfn.cli.entry import main
+from tests.cli.conftest import JOB, ROOT
+
+BAD = JOB.replace("parallelism: 8", "parallelism: -1")
+KRMFN = f"{shlex.quote(sys.executable)} -m krmfn"
+COMMANDS = {
+    "validate": (f"{KRMFN} validate bad.yaml", 1),
+    "json": (f"{KRMFN} validate -o json bad.yaml", 1),
+    "tree": (f"{KRMFN} tree good.yaml", 0),
+    "generate": (f"{KRMFN} generate good.yaml", 0),
+    "diff": (f"{KRMFN} diff good.yaml bad.yaml", 1),
+    "check": (f"{KRMFN} generate --check good.yaml", 1),
+    "rules": (f"{KRMFN} rules", 0),
+    "schema": (f"{KRMFN} schema PodGroup", 0),
+    "help": (f"{KRMFN} --help", 0),
+}
+
+
+def bash(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    (folder / "bad.yaml").write_text(BAD)
+    (folder / "good.yaml").write_text(JOB)
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_reader_that_has_had_enough_changes_nothing(name: str, tmp_path: Path) -> None:
+    command, code = COMMANDS[name]
+    done = bash(f"{command} 2>errors | true; echo ${{PIPESTATUS[0]}}", tmp_path)
+    assert done.stdout == f"{code}\n"
+    assert "Traceback" not in (tmp_path / "errors").read_text()
+    assert "Exception ignored" not in (tmp_path / "errors").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "help"])
+def test_an_answer_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
+    command, _ = COMMANDS[name]
+    for redirection, reason in ((">/dev/full", "No space left on device"), (">&-", "is closed")):
+        done = bash(f"{command} {redirection}", tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith("krmfn: stdout")
+        assert reason in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(true)"])
+def test_nobody_listens_to_what_is_told(name: str, redirection: str, tmp_path: Path) -> None:
+    command, code = COMMANDS[name]
+    done = bash(f"{command} {redirection}", tmp_path)
+    assert done.returncode == code
+    assert done.stdout
+
+
+def test_stdin_is_closed(tmp_path: Path) -> None:
+    done = bash(f"{KRMFN} validate - <&-", tmp_path)
+    assert (done.returncode, done.stderr) == (2, "krmfn: stdin is closed: there is nothing to read for -\n")
+
+
+def test_a_stream_without_the_characters(tmp_path: Path) -> None:
+    text = JOB.replace("name: train\n", "name: träin\n")
+    (tmp_path / "a.yaml").write_text(text)
+    for encoding in ("ascii", "latin-1", "utf-16"):
+        done = subprocess.run(
+            [sys.executable, "-m", "krmfn", "tree", "-q", "a.yaml"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1)
+        assert done.stderr == b"" or b"Traceback" not in done.stderr
+        assert "tr" in done.stdout.decode(encoding)
+    done = subprocess.run(
+        [sys.executable, "-m", "krmfn", "generate", "-q", "a.yaml"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert "träin" in done.stdout.decode() or done.returncode == 1
+
+
+def test_the_working_directory_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    done = bash(f"cd gone && rmdir ../gone && {KRMFN} validate .", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "krmfn: the working directory was deleted; change to another one\n"
+
+
+@pytest.mark.parametrize("words", [["validate", "-"], ["generate", "-"], []], ids=["validate", "generate", "function"])
+def test_an_interrupt_is_silent(words: list[str], tmp_path: Path) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "krmfn", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(1.5)  # until it waits for its stdin
+    run.send_signal(signal.SIGINT)
+    out, errors = run.communicate()
+    assert (out, errors, run.returncode) == (b"", b"", 130)
+
+
+def test_memory_runs_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(_words: object, _options: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("krmfn.cli.validate.run", run)
+    assert main(["validate", "a.yaml"]) == 2
+    assert capsys.readouterr().err == "krmfn: out of memory: check fewer files at once\n"
+
+
+def test_a_defect_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(_words: object, _options: object) -> int:
+        raise RuntimeError("\x1b[2J")
+
+    monkeypatch.setattr("krmfn.cli.validate.run", run)
+    assert main(["validate", "a.yaml"]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-2:] == [
+        "RuntimeError: \\x1b[2J",
+        "krmfn: this is a defect of krmfn, not of your input; please report it with the lines above",
+    ]
