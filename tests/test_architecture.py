@@ -87,6 +87,57 @@ def test_the_arrows_form_no_circle() -> None:
         assert {target for target in targets if order.index(target) >= order.index(part)} <= {"api", "function", "cli"}
 
 
+#: Who may do what with the world outside: each is a gate that everybody else uses. Schemas and pages are our own files.
+GATES = {
+    "files": {
+        *("workspace/disk.py", "workspace/replacing.py", "workspace/staging.py", "workspace/rendering.py"),
+        *("releases/schemastore.py", "reports/pages.py", "cli/streams.py", "krm/running.py"),
+    },
+    "processes": {"workspace/processes.py"},
+    "streams": {"cli/streams.py", "cli/findings.py", "cli/progress.py", "workspace/files.py", "krm/running.py"},
+}
+_FILES = {
+    "open",
+    "remove",
+    "unlink",
+    "rename",
+    "replace",
+    "mkdir",
+    "makedirs",
+    "rmdir",
+    "symlink",
+    "link",
+    "chmod",
+    "dup2",
+}
+
+
+def list_doors(path: Path) -> Iterator[tuple[int, str]]:
+    """Every line at which a module opens or changes files, starts processes, or takes a standard stream."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(func=ast.Name(id="open")):
+                yield node.lineno, "files"
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in _FILES:
+                yield node.lineno, "files"
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name.startswith(
+                ("exec", "spawn", "popen", "system")
+            ):
+                yield node.lineno, "processes"
+            case ast.Import(names=names) if any(alias.name == "subprocess" for alias in names):
+                yield node.lineno, "processes"
+            case ast.Attribute(value=ast.Name(id="sys"), attr="stdin" | "stdout" | "stderr"):
+                yield node.lineno, "streams"
+            case ast.Call(func=ast.Name(id="print")):
+                yield node.lineno, "streams"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_world_outside_is_behind_gates(path: Path) -> None:
+    here = path.relative_to(PACKAGE).as_posix()
+    assert not [(line, door) for line, door in list_doors(path) if here not in GATES[door]]
+
+
 @pytest.mark.parametrize("path", OURS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_file_has_one_purpose(path: Path) -> None:
     text = path.read_text()

@@ -69,12 +69,16 @@ def _find() -> str:
 
 def _read(path: str) -> Mapping[str, Any]:
     from krmfn.krm import Stream, Unreadable
+    from krmfn.workspace.disk import Disk, read_stream
+    from krmfn.workspace.trees import LeftOut
 
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
-    except OSError as error:
-        raise UsageError(f"--config {path}: {error.strerror}") from None
+        data = read_stream(path)
+        data = Disk(path).read(path) if data is None else data
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except LeftOut as left:
+        raise UsageError(f"the configuration {left}") from None
     try:
         items = Stream.parse(data, path).items
     except Unreadable as error:

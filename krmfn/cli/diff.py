@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,7 +54,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     plan = make_plan(sides[0], sides[1], settings, options["update"])
     report_aside(problems, options)
     if options["output"] in PLAN_FORMATS:
-        show(render_plan(plan, options["output"], color=is_colored(options, sys.stdout)), options["output"])
+        show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
     else:
         report(to_results(plan), options)
     if any(problem.severity == "error" for problem in problems):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import IO, Any
+from typing import Any
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render
 
 
-def is_colored(options: Mapping[str, Any], stream: IO[str] | None) -> bool:
-    """Whether --color, NO_COLOR and the stream ask for colours."""
+def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
+    """Whether --color, NO_COLOR and the stream (stdout, with `aside` stderr) ask for colours."""
+    stream = sys.stderr if aside else sys.stdout
     choice = options.get("color", "auto")
     if choice != "auto":
         return bool(choice == "always")
@@ -33,7 +34,7 @@ def show(text: str, form: str) -> None:
 def report_aside(results: Iterable[Result], options: Mapping[str, Any]) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
-    streams.tell(render(shown, "text", color=is_colored(options, sys.stderr)))
+    streams.tell(render(shown, "text", color=is_colored(options, aside=True)))
 
 
 def report(
@@ -51,7 +52,7 @@ def report(
         from krmfn.catalogue import RULES
 
         rules = dict(RULES)
-    color = is_colored(options, sys.stdout)
+    color = is_colored(options)
     show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on), form)
     if form == "text" and not options.get("quiet"):
         streams.say(_summarize(results))

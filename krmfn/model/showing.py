@@ -6,6 +6,7 @@ variables are hidden wherever a value is taken out of a manifest to be shown.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -23,10 +24,23 @@ _SECRET_TEXTS = ("kubectl.kubernetes.io/last-applied-configuration", "runtimeEnv
 def show(kind: str, path: Path, value: Any) -> Any:
     """The value at `path` of an object of `kind` as it may be shown: the same, or with parts hidden or cut."""
     if value is ABSENT or value is None or isinstance(value, bool | int | float):
-        return HIDDEN if value is not ABSENT and value is not None and _is_secret(kind, path) else value
+        return HIDDEN if value is not ABSENT and value is not None and is_secret(kind, path) else value
     left = [MOST_VALUES]
     shown = _show(kind, path, value, left)
     return shown if left[0] >= 0 else f"(more than {MOST_VALUES} values)"
+
+
+def list_secrets(kind: str, value: Mapping[str, Any]) -> Iterator[Path]:
+    """The paths of all values of an object that are to be hidden."""
+    waiting: list[tuple[Path, Any]] = [((), value)]
+    while waiting:
+        path, each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [((*path, key), child) for key, child in each.items()]
+        elif isinstance(each, list):
+            waiting += [((*path, index), child) for index, child in enumerate(each)]
+        elif each is not None and is_secret(kind, path):
+            yield path
 
 
 def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
@@ -42,14 +56,14 @@ def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
                 break
             shown.append(_show(kind, (*path, index), child, left))
         return shown
-    if value is not None and _is_secret(kind, path):
+    if value is not None and is_secret(kind, path):
         return HIDDEN
     if isinstance(value, str) and len(value) > MOST_CHARACTERS:
         return f"{value[:100]}… ({len(value)} characters)"
     return value
 
 
-def _is_secret(kind: str, path: Path) -> bool:
+def is_secret(kind: str, path: Path) -> bool:
     """Whether a value that is neither a mapping nor a list is to be hidden."""
     if kind == "Secret" and path[:1] and path[0] in _SECRET_FIELDS:
         return True

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef
+from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan
 from krmfn.reports import channels
 
@@ -72,6 +73,8 @@ def spell_value(value: Any) -> str:
     """The value in one short line of JSON."""
     if value is ABSENT:
         return "(none)"
+    if value == HIDDEN:
+        return HIDDEN
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
 

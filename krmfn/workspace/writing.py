@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream
+from krmfn.model.showing import HIDDEN, list_secrets
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Manifest
@@ -54,16 +55,57 @@ def beside_somebody(path: str) -> bool:
 
 
 def spell_diff(changes: Iterable[Change]) -> str:
-    """The plan as a unified diff, as git would show it."""
-    from difflib import unified_diff
+    """The plan as a unified diff, as git would show it, with the values of Secrets and environments hidden."""
+    from difflib import SequenceMatcher
 
     parts = []
     for path, old, new in changes:
-        before, after = ((data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (old, new))
-        names = ("/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}")
-        for line in unified_diff(before, after, *names):
-            parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return "".join(parts)
+        before, after = (_split(data) for data in (old, new))
+        shown_before, shown_after = _hide(before, old, path), _hide(after, new, path)
+        parts.append(f"--- {'/dev/null' if old is None else f'a/{path}'}\n")
+        parts.append(f"+++ {'/dev/null' if new is None else f'b/{path}'}\n")
+        for group in SequenceMatcher(None, before, after).get_grouped_opcodes():
+            first, last = group[0], group[-1]
+            parts.append(f"@@ -{_spell_range(first[1], last[2])} +{_spell_range(first[3], last[4])} @@\n")
+            for kind, i1, i2, j1, j2 in group:
+                if kind == "equal":
+                    parts += [f" {line}" for line in shown_before[i1:i2]]
+                else:
+                    parts += [f"-{line}" for line in shown_before[i1:i2]]
+                    parts += [f"+{line}" for line in shown_after[j1:j2]]
+    return "".join(part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts)
+
+
+def _split(data: bytes | None) -> list[str]:
+    lines = (data or b"").decode("utf-8", "replace").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1])
+
+
+def _spell_range(start: int, end: int) -> str:
+    """Lines as a unified diff counts them: an empty range stands behind the line before it."""
+    count = end - start
+    return f"{start + 1}" if count == 1 else f"{start + 1 if count else start},{count}"
+
+
+def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
+    """The lines, with nothing of a value that is to be hidden."""
+    if not data or not any(mark in data for mark in (b"env", b"Secret", b"runtimeEnvYAML", b"last-applied")):
+        return lines
+    shown = list(lines)
+    for item in Stream.parse(data, path).items:
+        for secret in list_secrets(item.kind, item.value):
+            place = item.locate(secret)
+            if not 0 < place.line <= len(shown):
+                continue
+            number = place.line - 1
+            line = lines[number]
+            shown[number] = f"{line[: place.column - 1]}{HIDDEN}\n"
+            indent = len(line) - len(line.lstrip(" -"))
+            for below in range(number + 1, len(lines)):  # the lines of a text over several
+                if lines[below].strip() and len(lines[below]) - len(lines[below].lstrip(" ")) <= indent:
+                    break
+                shown[below] = f"{' ' * (indent + 2)}{HIDDEN}\n"
+    return shown
 
 
 def _append(streams: dict[str, Manifest], added: Iterable[Addition]) -> dict[str, Stream]:

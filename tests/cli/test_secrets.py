@@ -1,0 +1,92 @@
+"""No value of a Secret or of an environment variable is printed by a command that reports about manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krmfn.model.showing import HIDDEN, MOST_CHARACTERS, MOST_VALUES, show
+from tests.cli.conftest import Call
+
+MANIFESTS = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  annotations: {krmfn.dev/gang: "true"}
+spec:
+  parallelism: 8
+  completions: 8
+  template:
+    spec:
+      containers:
+      - name: main
+        image: train
+        env:
+        - name: PASSWORD
+          value: "secret1"
+        - {name: B, value: secret2, x: y}
+        - name: C
+          value: |
+            secret3
+
+            secret4
+        - name: D
+          value: secret5
+            secret6
+        - value: secret7
+          name: E
+      restartPolicy: Never
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData:
+  a: secret8
+  b: >-
+    secret9
+data: {c: secretA}
+---
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: r}
+spec:
+  runtimeEnvYAML: |
+    env_vars: {TOKEN: secretB}
+"""
+COMMANDS = [
+    *(
+        f"diff -o {form} old.yaml new.yaml"
+        for form in ("text", "json", "markdown", "sarif", "github", "junit", "gitlab")
+    ),
+    *(f"validate -o {form} --against old.yaml new.yaml" for form in ("text", "json", "yaml", "sarif", "github")),
+    "generate --check new.yaml",
+    "validate --diff new.yaml",
+    "tree -o json new.yaml",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_secret_is_printed(command: str, tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "old.yaml").write_text(MANIFESTS.replace("secret", "hushed"))
+    (tmp_path / "new.yaml").write_text(MANIFESTS.replace("parallelism: 8", "parallelism: 7"))
+    done = krmfn(*command.split())
+    assert done.code in (0, 1)
+    assert done.out
+    assert not [line for line in (done.out + done.err).splitlines() if "secret" in line or "hushed" in line]
+
+
+def test_a_difference_beside_a_secret_is_shown_without_it(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "job.yaml").write_text(MANIFESTS)
+    out = krmfn("generate", "-q", "--check", "job.yaml").out
+    assert "-" not in {line[:1] for line in out.splitlines() if not line.startswith("---")}
+    assert (
+        f"         - value: {HIDDEN}\n           name: E\n       restartPolicy: Never\n+      schedulingGroup:" in out
+    )
+
+
+def test_nothing_endless_is_shown() -> None:
+    assert show("Job", ("spec",), {"a": ["x"] * MOST_VALUES}) == f"(more than {MOST_VALUES} values)"
+    assert show("Job", ("spec",), "x" * (MOST_CHARACTERS + 1)) == "x" * 100 + f"… ({MOST_CHARACTERS + 1} characters)"
+    assert show("Job", ("spec",), {"a": ["x"] * 9}) == {"a": ["x"] * 9}
