@@ -33,6 +33,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         items, more = complete(items, settings)
         results += more
     trees = grow(items, settings)
-    show(render_trees(trees, list_loose(items, trees), options["output"]), options["output"])
     report_aside(results, options)
+    show(render_trees(trees, list_loose(items, trees), options["output"]), options["output"])
     return exit_status(results, settings.fail_on, manifests.unreadable)
