@@ -118,6 +118,8 @@ def test_an_interrupt_is_silent(words: list[str], tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Where the tests run in the background the signal is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(1.5)  # until it waits for its stdin
     run.send_signal(signal.SIGINT)

@@ -173,6 +173,10 @@ def test_a_signal_waits_for_the_end_of_the_renaming(folder: Path, monkeypatch: p
         rename(source, target)
 
     monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        replace([Change(name, b"1", b"2") for name in "abc"])
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            replace([Change(name, b"1", b"2") for name in "abc"])
+    finally:
+        signal.signal(signal.SIGINT, kept)
     assert read(folder) == dict.fromkeys("abc", b"2")
