@@ -111,15 +111,16 @@ def test_the_working_directory_is_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["validate", "-"], ["generate", "-"], []], ids=["validate", "generate", "function"])
 def test_an_interrupt_is_silent(words: list[str], tmp_path: Path) -> None:
+    # Where the tests run in the background the signal is ignored, and children inherit that.
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    program += "from krmfn.__main__ import main; sys.exit(main())"
     run = subprocess.Popen(
-        [sys.executable, "-m", "krmfn", *words],
+        [sys.executable, "-c", program, *words],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Where the tests run in the background the signal is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(1.5)  # until it waits for its stdin
     run.send_signal(signal.SIGINT)
