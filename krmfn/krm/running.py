@@ -70,7 +70,9 @@ def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
     try:
         return work()
     except Unreadable as error:
-        print(f"error: {error}", file=errors or sys.stderr)
+        from krmfn.krm.terminal import line
+
+        print(f"error: {line(str(error))}", file=errors or sys.stderr)
         return 2
     except BrokenPipeError:
         _silence_stdout()
@@ -118,11 +120,14 @@ def spell_result(result: Result) -> str:
     >>> spell_result(Result("must be positive", path="spec.minCount"))
     'error: spec.minCount: must be positive'
     """
+    from krmfn.krm.terminal import line
+
     place = f"{result.file.path}: " if result.file and result.file.path else ""
     subject = " ".join(str(part) for part in (result.ref, result.path) if part)
     message = " ".join(result.message.split())
     rule = result.tags.get("rule")
-    return f"{place}{result.severity}: {subject + ': ' if subject else ''}{message}" + (f" [{rule}]" if rule else "")
+    text = f"{place}{result.severity}: {subject + ': ' if subject else ''}{message}" + (f" [{rule}]" if rule else "")
+    return line(text)
 
 
 def _open(given: IO[bytes] | None, stream: TextIO | None) -> IO[bytes]:

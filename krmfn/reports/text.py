@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.results import FileRef, Result
-from krmfn.reports import channels
+from krmfn.krm.terminal import line
 from krmfn.reports.ordering import order, summarize
 from krmfn.reports.report import Report, describe, rule_id
 
@@ -42,19 +42,19 @@ def _render_result(result: Result, color: bool) -> str:
     if color:
         place = f"{_BOLD}{place}{_RESET}" if place else ""
         severity = f"{_COLORS[severity]}{severity}{_RESET}"
-    line = f"{place}: " if place else ""
-    line += f"{severity}: {channels.line(describe(result))}"
+    text = f"{place}: " if place else ""
+    text += f"{severity}: {line(describe(result))}"
     if rule:
-        line += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
+        text += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
     if hint:
-        line += f"\n    {_FAINT}{channels.line(hint)}{_RESET}" if color else f"\n    {channels.line(hint)}"
-    return line + "\n"
+        text += f"\n    {_FAINT}{line(hint)}{_RESET}" if color else f"\n    {line(hint)}"
+    return text + "\n"
 
 
 def _place(file: FileRef | None) -> str:
     if file is None or not file.path:
         return ""
-    path = channels.line(file.path)
+    path = line(file.path)
     if not file.line:
         return path
     return f"{path}:{file.line}:{file.column}" if file.column else f"{path}:{file.line}"
