@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+import posixpath
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.releases.gates import complete
 from krmfn.releases.release import find_release
+from krmfn.workspace.disk import Disk, read_stream
+from krmfn.workspace.trees import LeftOut
 
 if TYPE_CHECKING:
-    from krmfn.krm import Item
+    from krmfn.workspace.trees import Tree
+    from krmfn.workspace.worlds import World
 
 FILE = "krmfn.yaml"
 API_GROUP = "krmfn.dev/"
 KIND = "GangScheduling"
 
 
-def load_settings(options: Mapping[str, Any], items: Iterable[Item] = (), as_cluster: bool = False) -> Settings:
-    """The settings of --config, of the nearest krmfn.yaml, or of the one configuration among the manifests, with
-    --kubernetes and --feature-gates on top.
+def load_settings(options: Mapping[str, Any], world: World, as_cluster: bool = False) -> Settings:
+    """The settings of a world, with --kubernetes and --feature-gates on top.
 
-    With `as_cluster`, gates are read as kube-apiserver reads its flag (checks.gates.complete).
+    They are those of --config; else of the function that the world was rendered with; else of the krmfn.yaml in its
+    folder or above, in the same state; else of the one configuration among its objects. With `as_cluster`, gates are
+    read as kube-apiserver reads its flag (releases.gates.complete).
+
     Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
     """
-    path = options.get("config") or _find()
-    if path:
-        value: Mapping[str, Any] | None = _read(path)
-    else:
-        # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
-        among = [item for item in items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
-        value = among[0].value if len(among) == 1 else None
-    settings = read_settings(value)
+    settings = read_settings(_find_configuration(options, world))
     if options.get("kubernetes"):
         settings = settings._replace(release=find_release(options["kubernetes"]))
     if options.get("feature_gates"):
@@ -42,6 +40,16 @@ def load_settings(options: Mapping[str, Any], items: Iterable[Item] = (), as_clu
         gates = complete(gates, settings.release) if as_cluster else gates
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     return settings
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises what load_settings() would raise for the command line itself, also where there is nothing to check."""
+    if options.get("kubernetes"):
+        find_release(options["kubernetes"])
+    if options.get("feature_gates"):
+        check_feature_gates(parse_gates(options["feature_gates"]))
+    if options.get("config"):
+        read_settings(_read_named(options["config"]))
 
 
 def parse_gates(text: str) -> dict[str, bool]:
@@ -55,30 +63,51 @@ def parse_gates(text: str) -> dict[str, bool]:
     return gates
 
 
-def _find() -> str:
-    folder = os.getcwd()
+def _find_configuration(options: Mapping[str, Any], world: World) -> Mapping[str, Any] | None:
+    if options.get("config"):
+        return _read_named(options["config"])
+    if world.configurations and all(each == world.configurations[0] for each in world.configurations):
+        return world.configurations[0]
+    here = Disk(".")
+    tree = world.tree or here
+    path = _find_above(tree, world.folder)
+    if not path and not tree.where:  # the work tree, somewhere else
+        tree, path = here, _find_above(here, ".")
+    if path:
+        return _read(tree.read(path), path)
+    # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
+    among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
+    return among[0].value if len(among) == 1 else None
+
+
+def _find_above(tree: Tree, folder: str) -> str:
+    """The krmfn.yaml in a folder of a tree, or in the nearest one above; empty when there is none."""
     while True:
-        path = os.path.join(folder, FILE)
-        if os.path.isfile(path):
+        path = posixpath.normpath(posixpath.join(folder, FILE))
+        if tree.kind(path) == "file":
             return path
-        above = os.path.dirname(folder)
-        if above == folder:
+        above = posixpath.normpath(posixpath.join(folder, ".."))
+        try:
+            if tree.resolve(above) == tree.resolve(folder):
+                return ""
+        except (LeftOut, FileNotFoundError):
             return ""
         folder = above
 
 
-def _read(path: str) -> Mapping[str, Any]:
-    from krmfn.krm import Stream, Unreadable
-    from krmfn.workspace.disk import Disk, read_stream
-    from krmfn.workspace.trees import LeftOut
-
+def _read_named(path: str) -> Mapping[str, Any]:
     try:
         data = read_stream(path)
-        data = Disk(path).read(path) if data is None else data
+        return _read(Disk(path).read(path) if data is None else data, path)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except LeftOut as left:
         raise UsageError(f"the configuration {left}") from None
+
+
+def _read(data: bytes, path: str) -> Mapping[str, Any]:
+    from krmfn.krm import Stream, Unreadable
+
     try:
         items = Stream.parse(data, path).items
     except Unreadable as error:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, report, report_aside, show
-from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, UPDATE, Argument, Option, split_list
-from krmfn.krm import Result
+from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, Argument, Option
+from krmfn.cli.reading import read_worlds
+from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
+from krmfn.plan.records import Entry, Plan
 from krmfn.plan.results import to_results
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.files import GIT
-from krmfn.workspace.manifests import load
-from krmfn.workspace.rendering import read_state
+
+if TYPE_CHECKING:
+    from krmfn.krm.results import ResourceRef
+    from krmfn.workspace.worlds import World
 
 SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
 ARGUMENTS = Argument("OLD NEW", "Two states, each a path, - for stdin, or git:REV[:PATH].", 2, 2)
@@ -28,12 +32,7 @@ OPTIONS = (
         (*PLAN_FORMATS, *(form for form in FORMATS if form not in PLAN_FORMATS)),
     ),
     UPDATE,
-    Option(
-        ("--no-render",),
-        "Read the files of kustomizations as they are. Otherwise kustomize renders them.",
-        False,
-        flag=True,
-    ),
+    NO_RENDER,
     ALLOW_EXEC,
     *COMMON,
 )
@@ -42,24 +41,45 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
     paths = [_path(word) for word in words]
-    allowed = split_list(options["allow_exec"])
-    sides = []
-    problems: list[Result] = []
-    for word, other in zip(words, reversed(paths), strict=True):
-        inputs = read_state(word, other or ".", not options["no_render"], allowed)
-        manifests = load(inputs.files, inputs.left_out)
-        problems += [problem for problem in manifests.problems if problem.severity != "info"]
-        sides.append(complete(manifests.items, load_settings(options, manifests.items))[0])
-    settings = load_settings(options, sides[1], as_cluster=True)
-    plan = make_plan(sides[0], sides[1], settings, options["update"])
+    # What one state lacks because it could not be rendered would look removed, or new.
+    options = {**options, "require_render": True}
+    old, new = (read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True))
+    problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     report_aside(problems, options)
+    if old.unreadable or new.unreadable:
+        return 2
+    entries: list[Entry] = []
+    gone = list(old.worlds)
+    for world in new.worlds:
+        before = old.match(world, new)
+        gone = [each for each in gone if each is not before]
+        entries += _plan(before, world, options)
+    for world in gone:
+        entries += _plan(world, world._replace(items=()), options)
+    plan = Plan(tuple(entries))
     if options["output"] in PLAN_FORMATS:
         show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
     else:
         report(to_results(plan), options)
-    if any(problem.severity == "error" for problem in problems):
-        return 2
     return int(plan.is_refused)
+
+
+def _plan(old: World | None, new: World, options: Mapping[str, Any]) -> Sequence[Entry]:
+    """What becomes of the objects of a world, each state generated with its own configuration."""
+    settings = load_settings(options, new, as_cluster=True)
+    before = complete(old.items, load_settings(options, old))[0] if old else []
+    after = complete(new.items, load_settings(options, new))[0]
+    entries = make_plan(before, after, settings, options["update"]).entries
+    places = {item.ref: world.place(item) for world in (old, new) if world and world.origins for item in world.items}
+    return [_place(entry, new.name, places) for entry in entries]
+
+
+def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef]) -> Entry:
+    """The entry with places that somebody can open."""
+    if not world:
+        return entry
+    renames = tuple(place._replace(file=places.get(place.ref, FileRef(world))) for place in entry.renames)
+    return entry._replace(file=places.get(entry.ref, FileRef(world)), renames=renames, world=world)
 
 
 def _path(word: str) -> str:

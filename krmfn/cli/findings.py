@@ -60,7 +60,9 @@ def report(
 
 def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:
     """2 when something could not be read, 1 when a finding is at or above `fail_on`, else 0."""
-    return 2 if unreadable else int(has_errors(results, fail_on))
+    # What was not checked is a warning whatever warnings mean: --require-render makes it an error.
+    judged = [each for each in results if each.severity == "error" or each.tags.get("rule") != "not-rendered"]
+    return 2 if unreadable else int(has_errors(judged, fail_on))
 
 
 def _summarize(results: list[Result]) -> str:

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes
 from krmfn.reports import channels
-from krmfn.workspace.manifests import Manifests
+from krmfn.workspace.files import is_path
 from krmfn.workspace.replacing import replace
 from krmfn.workspace.writing import plan_changes, spell_diff
 
+if TYPE_CHECKING:
+    from krmfn.workspace.worlds import World, Worlds
 
-def fix(manifests: Manifests, findings: Sequence[Finding], options: Mapping[str, Any]) -> list[Finding]:
+Found = list[tuple["World", list[Finding]]]
+
+
+def fix(words: Sequence[str], worlds: Worlds, findings: Found, options: Mapping[str, Any]) -> Found:
     """Edit the files (with --fix) or show the edits (with --diff); the findings that are left. Raises UsageError."""
-    if any(file.path == "-" or file.path.startswith("git:") for file in manifests.files):
+    if not all(is_path(word) for word in words):
         raise UsageError("--fix and --diff need files, not stdin or a revision")
-    fixed = apply_fixes(findings)
-    changes = plan_changes(manifests.files, (), ())
+    rendered = {id(item) for world in worlds.worlds if world.origins for item in world.items}
+    mended = apply_fixes([each for _, found in findings for each in found if id(each.item) not in rendered])
+    changes = plan_changes(worlds.files, (), ())
     if options["diff"]:
         streams.write(channels.diff(spell_diff(changes)))
     if not options["fix"]:
-        return list(findings)
+        return findings
     replace(changes)
     for change in changes:
         streams.tell(channels.line(f"fixed {change.path}") + "\n")
-    return list(fixed.left)
+    made = {(id(each.item), each.path, each.rule) for each in mended.made}
+    return [
+        (world, [each for each in found if (id(each.item), each.path, each.rule) not in made])
+        for world, found in findings
+    ]

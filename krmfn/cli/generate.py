@@ -7,19 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import check_options, load_settings
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COMMON, PATHS, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
-from krmfn.cli.reading import read
+from krmfn.cli.progress import track
 from krmfn.krm import Item
 from krmfn.model.marks import GENERATED_FROM
-from krmfn.pipeline import Outcome, generate
+from krmfn.pipeline import generate
 from krmfn.reconcile.placement import beside
-from krmfn.workspace.files import read_paths
 from krmfn.workspace.manifests import Manifests, join
+from krmfn.workspace.worlds import find_written
 
 if TYPE_CHECKING:
+    from krmfn.krm.results import Severity
+    from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import Change
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. Unchanged text stays byte for byte."
@@ -43,23 +45,39 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
-    inputs = read_paths(words)
     if in_files:
-        inputs = read_paths([*words, *_list_companions(file.path for file in inputs.files)])
-    manifests = read(inputs, options)
-    settings = load_settings(options, manifests.items)
-    outcome = generate(manifests.items, settings)
-    results = [*manifests.problems, *outcome.results]
+        words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
+    check_options(options)
+    found = find_written(words, lambda files: track(files, "reading", options))
+    results = list(found.problems)
+    added: list[Addition] = []
+    removed: list[Item] = []
+    fail_on: Severity = "error"
+    left = 0
+    for world in found.worlds:
+        if in_files and world.configurations:
+            left += len(world.files)
+            continue
+        settings = load_settings(options, world)
+        fail_on = "warning" if settings.fail_on == "warning" else fail_on
+        outcome = generate(world.items, settings)
+        added += outcome.added
+        removed += outcome.removed
+        results += outcome.results
     report_aside(results, options)
-    status = exit_status(results, settings.fail_on, manifests.unreadable)
+    if left and not options["quiet"]:
+        files = "1 file is" if left == 1 else f"{left} files are"
+        streams.say(f"{files} left as they are: their kustomization runs krmfn itself")
+    manifests = Manifests(tuple(found.files), found.problems)
+    status = exit_status(results, fail_on, manifests.unreadable)
     if status:
         return status
     if in_files:
-        return _finish(rewrite(manifests, outcome.added, outcome.removed, options), options)
+        return _finish(rewrite(manifests, added, removed, options), options)
     if options["only_generated"]:
-        _print_generated(manifests, outcome)
+        _print_generated(manifests, added, removed)
     else:
-        print_stream(manifests, outcome.added, outcome.removed)
+        print_stream(manifests, added, removed)
     return 0
 
 
@@ -74,8 +92,8 @@ def _list_companions(paths: Iterable[str]) -> list[str]:
     return [path for path in map(beside, paths) if os.path.isfile(path)]
 
 
-def _print_generated(manifests: Manifests, outcome: Outcome) -> None:
-    gone = {id(item) for item in outcome.removed}
+def _print_generated(manifests: Manifests, added: Sequence[Addition], removed: Sequence[Item]) -> None:
+    gone = {id(item) for item in removed}
     kept = [item.value for item in manifests.items if GENERATED_FROM in item.annotations and id(item) not in gone]
-    values = [*kept, *(addition.value for addition in outcome.added)]
+    values = [*kept, *(addition.value for addition in added)]
     streams.write_bytes(join([Item.new(value).text.encode() for value in values]))

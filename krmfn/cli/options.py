@@ -66,6 +66,15 @@ UPDATE = Option(
     "apply",
     ("apply", "server-side-apply", "replace"),
 )
+NO_RENDER = Option(
+    ("--no-render",),
+    "Read the files of kustomizations as they are, instead of rendering them.",
+    False,
+    flag=True,
+)
+REQUIRE_RENDER = Option(
+    ("--require-render",), "A kustomization that cannot be rendered is an error, not a warning.", False, flag=True
+)
 ALLOW_EXEC = Option(
     ("--allow-exec",),
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
@@ -73,6 +82,7 @@ ALLOW_EXEC = Option(
 )
 FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
 
+RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
 
 

@@ -1,15 +1,27 @@
-"""What commands read: the manifests that their arguments name, with progress where that takes long."""
+"""What commands read: the worlds and manifests that their arguments name, with progress where that takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli.configuration import check_options
+from krmfn.cli.options import split_list
 from krmfn.cli.progress import track
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
+from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     """The files, read."""
     return load(track(inputs.files, "reading", options), inputs.left_out)
+
+
+def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str = ".") -> Worlds:
+    """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`."""
+    check_options(options)
+    rendering = Rendering(
+        not options["no_render"], tuple(split_list(options["allow_exec"])), bool(options["require_render"])
+    )
+    return find_worlds(words, rendering, default, lambda files: track(files, "reading", options))

@@ -7,32 +7,40 @@ from typing import Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside, show
-from krmfn.cli.options import COMMON, PATHS, Option
-from krmfn.cli.reading import read
+from krmfn.cli.options import COMMON, PATHS, RENDERING, Option
+from krmfn.cli.reading import read_worlds
+from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import complete
-from krmfn.reports.trees import FORMATS, render_trees
+from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
-from krmfn.workspace.files import read_paths
+from krmfn.workspace.origins import merge
 
 SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
     Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
+    *RENDERING,
     *COMMON,
 )
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Generates in memory, unless told not to, and draws what is there then."""
-    manifests = read(read_paths(words), options)
-    settings = load_settings(options, manifests.items)
-    items = manifests.items
-    results = list(manifests.problems)
-    if not options["as_is"]:
-        items, more = complete(items, settings)
-        results += more
-    trees = grow(items, settings)
-    report_aside(results, options)
-    show(render_trees(trees, list_loose(items, trees), options["output"]), options["output"])
-    return exit_status(results, settings.fail_on, manifests.unreadable)
+    """Generates in memory, unless told not to, and draws what is there then: world by world."""
+    found = read_worlds(words, options)
+    results: list[tuple[str, Result]] = [("", problem) for problem in found.problems]
+    forests = []
+    fail_on: Severity = "error"
+    for world in found.worlds:
+        settings = load_settings(options, world)
+        fail_on = "warning" if settings.fail_on == "warning" else fail_on
+        items = list(world.items)
+        if not options["as_is"]:
+            items, more = complete(items, settings)
+            results += [(world.name, world.settle(result)) for result in more]
+        trees = grow(items, settings)
+        forests.append(Forest(world.name, trees, list_loose(items, trees)))
+    told = merge(results)
+    report_aside(told, options)
+    show(render_forests(forests, options["output"]), options["output"])
+    return exit_status(told, fail_on, found.unreadable)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, STAGES, UPDATE, Option, UsageError
-from krmfn.cli.reading import read
-from krmfn.workspace.files import GIT, is_path, read_paths, read_revision
-from krmfn.workspace.manifests import Manifests
+from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, RENDERING, STAGES, UPDATE, Option, UsageError
+from krmfn.cli.reading import read_worlds
+from krmfn.pipeline import find_all, to_results
+from krmfn.workspace.files import GIT, is_path
+
+if TYPE_CHECKING:
+    from krmfn.krm.results import Result, Severity
+    from krmfn.model.findings import Finding
+    from krmfn.workspace.worlds import World, Worlds
 
 SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
 ARGUMENTS = PATHS
@@ -23,6 +28,7 @@ OPTIONS = (
     Option(("--fix",), "Make the edits that findings propose.", False, flag=True),
     Option(("--diff",), "Show the edits of --fix; without --fix, make none.", False, flag=True),
     OUTPUT,
+    *RENDERING,
     *COMMON,
 )
 
@@ -38,29 +44,44 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    new = read(read_paths(words), options)
-    settings = load_settings(options, new.items, as_cluster=True)
-    fail_on = options["fail_on"] or settings.fail_on
-    old = _load_old(options["against"], words, options) if options["against"] else None
+    new = read_worlds(words, options)
+    old = _read_old(options["against"], words, options) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
-    from krmfn.pipeline import find_all, to_results
-
-    findings = list(find_all(new.items, settings, old.items if old else None, stages, options["update"]))
+    findings: list[tuple[World, list[Finding]]] = []
+    fail_on: Severity = options["fail_on"] or "error"
+    for world in new.worlds:
+        settings = load_settings(options, world, as_cluster=True)
+        if not options["fail_on"] and settings.fail_on == "warning":
+            fail_on = settings.fail_on
+        before = None if old is None else old.match(world, new)
+        found = find_all(world.items, settings, before.items if before else None, stages, options["update"])
+        findings.append((world, [world.trace(finding) for finding in found]))
     if options["fix"] or options["diff"]:
         from krmfn.cli.fixing import fix
 
-        findings = fix(new, findings, options)
-    found = to_results(findings, edits=options["output"] == "sarif")
-    results = [*new.problems, *(old.problems if old else ()), *found]
-    report(results, options, [(item.ref, item.file) for item in new.items], fail_on)
-    if not new.items and not options["quiet"]:
+        findings = fix(words, new, findings, options)
+    results = [*new.problems, *(old.problems if old else ()), *_spell(findings, options)]
+    report(results, options, [(item.ref, world.place(item)) for world in new.worlds for item in world.items], fail_on)
+    if not new.items and not new.problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
     return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
 
 
-def _load_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Manifests:
-    if not against.startswith(GIT):
-        return read(read_paths([against]), options)
-    if words == ["-"] and ":" not in against.removeprefix(GIT):
+def _spell(findings: Sequence[tuple[World, list[Finding]]], options: Mapping[str, Any]) -> list[Result]:
+    """The findings of all worlds as results; what is the same in several is one."""
+    edits = options["output"] == "sarif"
+    if len(findings) == 1 and not findings[0][0].name:
+        return list(to_results(findings[0][1], edits))
+    from krmfn.workspace.origins import merge
+
+    return merge((world.name, world.settle(result)) for world, found in findings for result in to_results(found, edits))
+
+
+def _read_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:
+    if is_path(against) or against == "-":
+        return read_worlds([against], options)
+    if list(words) == ["-"] and ":" not in against.removeprefix(GIT):
         raise UsageError(f"--against {against}: say which path of the revision, {against}:PATH, when stdin is checked")
-    return read(read_revision(against, words), options)
+    if ":" in against.removeprefix(GIT):
+        return read_worlds([against], options)
+    return read_worlds([f"{against}:{word}" for word in words if is_path(word)], options)

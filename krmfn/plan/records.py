@@ -45,6 +45,7 @@ class Entry(NamedTuple):
 
     `consequences` are sentences about what this means for running pods; `renames` are the fields that hold the name
     of an object which has to get a new one, its own first. `file` is the new state's, of a removed object the old's.
+    `world` is the kustomization that the object was rendered in.
     """
 
     action: Action
@@ -54,6 +55,7 @@ class Entry(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     consequences: tuple[str, ...] = ()
     renames: tuple[Place, ...] = ()
+    world: str = ""
 
 
 class Plan(NamedTuple):

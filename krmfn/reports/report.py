@@ -37,4 +37,6 @@ def describe(result: Result) -> str:
     'spec: Required value'
     """
     subject = " ".join(part for part in (str(result.ref) if result.ref else "", result.path) if part)
-    return f"{subject}: {result.message}" if subject else result.message
+    world = result.tags.get("world", "")
+    message = f"{result.message} (in {world})" if world else result.message
+    return f"{subject}: {message}" if subject else message

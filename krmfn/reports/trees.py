@@ -5,34 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from krmfn.krm.records import NamedTuple
 from krmfn.reports import channels
 from krmfn.survey.forest import Branch
 
 FORMATS = ("text", "mermaid", "dot", "json")
 
 
-def render_trees(trees: Sequence[Branch], loose: Sequence[str], form: str) -> str:
-    """Spell `trees`, and the names of objects that are in none of them, in one of FORMATS."""
+class Forest(NamedTuple):
+    """The trees of a world, and the names of objects that are in none of them. `world` is empty for an only one."""
+
+    world: str
+    trees: Sequence[Branch]
+    loose: Sequence[str]
+
+
+def render_forests(forests: Sequence[Forest], form: str) -> str:
+    """Spell the trees of all worlds in one of FORMATS. Raises ValueError for another."""
+    trees = [tree for forest in forests for tree in forest.trees]
     match form:
         case "text":
-            return _render_text(trees, loose)
+            return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1)))
         case "mermaid":
             return _render_mermaid(trees)
         case "dot":
             return _render_dot(trees)
         case "json":
-            document = {"trees": [_to_json(tree) for tree in trees], "withoutGroup": list(loose)}
+            document = {
+                "trees": [_to_json(tree) | _name(forest) for forest in forests for tree in forest.trees],
+                "withoutGroup": [name for forest in forests for name in forest.loose],
+            }
             return channels.json(document)
         case _:
             raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
 
 
-def _render_text(trees: Sequence[Branch], loose: Sequence[str]) -> str:
+def _name(forest: Forest) -> dict[str, str]:
+    return {"world": forest.world} if forest.world else {}
+
+
+def _render_text(forest: Forest, one_of_several: bool) -> str:
     lines: list[str] = []
-    for tree in trees:
+    for tree in forest.trees:
         lines += [_line(tree), *_draw(tree, "")]
-    if loose:
-        lines += ["without a group, scheduled pod by pod:", *(f"   {name}" for name in loose)]
+    if forest.loose:
+        lines += ["without a group, scheduled pod by pod:", *(f"   {name}" for name in forest.loose)]
+    if lines and one_of_several:
+        lines = [f"{forest.world or 'other files'}:", *(f"  {line}" for line in lines)]
     return "".join(f"{channels.line(line)}\n" for line in lines)
 
 

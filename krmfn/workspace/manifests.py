@@ -20,6 +20,7 @@ STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 
 RULES: tuple[Rule, ...] = (
     Rule("unreadable", "server", "error", "A file is neither YAML nor JSON."),
+    Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it was not rendered."),
     Rule("skipped", "gitops", "info", "A document was not read, because it is a template."),
 )
 

@@ -90,6 +90,44 @@ def list_uses(tree: Tree, overlay: Overlay) -> Iterator[str]:
                     yield tree.resolve(path)
 
 
+def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
+    """The files that any text in `value` names, from a folder: patches, sources of ConfigMaps, replacements."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, str):
+            for name in {each, each.partition("=")[2]}:
+                path = posixpath.normpath(posixpath.join(folder, name)) if is_path(name) else ""
+                if path and tree.kind(path) == "file":
+                    yield path
+
+
+def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
+    """The functionConfigs of ours that a kustomization lists: in its own text, or in files."""
+    for entry in list_entries(overlay.value, "transformers"):
+        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
+        data = tree.find(path) if path and tree.kind(path) == "file" else entry.encode("utf-8", "replace")
+        try:
+            objects = read_objects(data or b"", path)
+        except NotRendered:
+            continue
+        yield from (value for value in objects if is_ours(value))
+
+
+def is_ours(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a configuration of krmfn."""
+    return str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP and value.get("kind") == CONFIG_KIND
+
+
+def list_files(tree: Tree, overlay: Overlay) -> set[str]:
+    """The files that a kustomization itself is made of, without links."""
+    return {tree.resolve(path) for path in (overlay.path, *list_named(tree, overlay.value, overlay.folder))}
+
+
 def is_path(entry: str) -> bool:
     """Whether an entry can be a path at all: not a text of several lines, and nothing with a scheme."""
     return bool(entry) and "\n" not in entry and "\0" not in entry and "://" not in entry and len(entry) < 4096
@@ -126,7 +164,7 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
         declared += [annotations[mark] for mark in _MARKS if mark in annotations]
     if not declared:
         return None
-    if str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP and value.get("kind") == CONFIG_KIND:
+    if is_ours(value):
         return Function(True)
     if len(declared) > 1:
         raise NotRendered("declares its function twice")

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from krmfn.krm.records import NamedTuple
-from krmfn.workspace.files import GIT, Inputs, open_tree, read_paths, read_revision
-from krmfn.workspace.overlays import NotRendered, find_overlay
+from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.processes import Failed, find_program, run
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import InputMissing, ManifestFile, Tree
+from krmfn.workspace.trees import Tree
 
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
@@ -37,23 +36,6 @@ class Rendered(NamedTuple):
     configurations: tuple[dict[str, Any], ...]
 
 
-def read_state(argument: str, default: str, renders: bool, allowed: Sequence[str] = ()) -> Inputs:
-    """The manifests that `argument` names: a path, `-`, or `git:REV[:PATH]` where PATH defaults to `default`.
-
-    A folder with a kustomization is rendered if `renders` allows it. Raises InputMissing.
-    """
-    if argument == "-" or not renders:
-        return read_revision(argument, [default]) if argument.startswith(GIT) else read_paths([argument])
-    tree, path = open_tree(argument, default)
-    try:
-        if tree.kind(path) == "folder" and find_overlay(tree, path):
-            # "-" as path: lines of rendered text are not a place that anybody could edit.
-            return Inputs((ManifestFile("-", render(tree, path, allowed).data),), ())
-    except NotRendered as reason:
-        raise InputMissing(f"{argument}: {path} {reason}. {reason.hint}".rstrip()) from None
-    return read_paths([argument]) if not argument.startswith(GIT) else read_revision(argument, [default])
-
-
 def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
     """The kustomization in a folder of a tree. `allowed` are the programs, besides krmfn, that it may run.
 
@@ -61,7 +43,7 @@ def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
     """
     kustomize = find_program("kustomize")
     if not kustomize:
-        raise NotRendered("kustomize is not on the PATH", _INSTALL)
+        raise NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
     with tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)

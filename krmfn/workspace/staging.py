@@ -26,6 +26,7 @@ from krmfn.workspace.overlays import (
     is_path,
     is_remote,
     list_entries,
+    list_named,
     needs_helm,
     read_function,
     read_objects,
@@ -189,19 +190,8 @@ class Stage:
         return self._allowed.get(os.path.realpath(found), "") if found else ""
 
     def _copy_named(self, value: object, overlay: Overlay) -> None:
-        """Copies the files that any text in `value` names: patches, sources of ConfigMaps, schemas, replacements."""
-        waiting = [value]
-        while waiting:
-            each = waiting.pop()
-            if isinstance(each, dict):
-                waiting += each.values()
-            elif isinstance(each, list):
-                waiting += each
-            elif isinstance(each, str):
-                for name in {each, each.partition("=")[2]}:
-                    path = posixpath.normpath(posixpath.join(overlay.folder, name)) if is_path(name) else ""
-                    if path and self.tree.kind(path) == "file":
-                        self._copy(path, overlay)
+        for path in list_named(self.tree, value, overlay.folder):
+            self._copy(path, overlay)
 
     def _copy(self, path: str, overlay: Overlay) -> bool:
         """Copies a file; False where kustomize would not read it."""

@@ -67,12 +67,14 @@ def test_revision_of_another_path(repository: Path, krmfn: Call) -> None:
 
 
 def test_says_when_it_cannot_render(repository: Path, krmfn: Call) -> None:
+    with open(repository / "base/kustomization.yaml", "a") as stream:
+        stream.write("namePrefix: prod-\n")
     git_only = repository / "bin"
     git_only.mkdir()
     (git_only / "git").symlink_to(shutil.which("git") or "git")
     done = krmfn("diff", "git:HEAD:base", "base", PATH=str(git_only))
     assert (done.out, done.code) == ("", 2)
-    assert "base kustomize is not on the PATH. Install kustomize" in done.err
+    assert "error: not checked: it needs kustomize, which is not on the PATH" in done.err
     assert krmfn("diff", "--no-render", "git:HEAD:base", "base", PATH=str(git_only)).code == 0
 
 
@@ -86,7 +88,7 @@ def test_kustomizations_are_rendered_on_both_sides(repository: Path, krmfn: Call
     assert done.code == 0
     assert "Job prod-train" in done.out
     assert "PodGroup job-prod-train" in done.out
-    assert "base/job.yaml" not in done.out  # rendered text has no place that could be edited
+    assert "Job prod-train  (base/job.yaml:1:1)" in done.out  # what was rendered is told by the line that was written
 
 
 @pytest.mark.usefixtures("kustomize")
@@ -94,7 +96,9 @@ def test_kustomize_failing_is_told(repository: Path, krmfn: Call) -> None:
     (repository / "base/kustomization.yaml").write_text("resources: [nowhere.yaml]\n")
     done = krmfn("diff", "git:HEAD:base", "base")
     assert done.code == 2
-    assert done.err.startswith("krmfn: base: base uses nowhere.yaml, which does not exist")
+    assert done.err.startswith(
+        "base/kustomization.yaml: error: not checked: it uses nowhere.yaml, which does not exist"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.plan.records import Change, Entry, Plan, Reason
 from krmfn.reports import render
 from krmfn.reports.plans import render_plan
-from krmfn.reports.trees import render_trees
+from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import Branch
 
 _PIECES = (
@@ -152,9 +152,9 @@ def _check_plan(chance: random.Random) -> None:
 def _check_tree(chance: random.Random) -> None:
     leaves = [Branch("pods", make_text(chance), make_text(chance), {}) for _ in range(3)]
     tree = Branch("workload", make_text(chance), make_text(chance), {}, tuple(leaves))
-    _check_terminal(render_trees([tree], [make_text(chance)], "text"), 6)
-    assert len(_read_json(render_trees([tree], [], "json"))["trees"]) == 1
-    mermaid = render_trees([tree], [], "mermaid")
+    _check_terminal(render_forests([Forest("", [tree], [make_text(chance)])], "text"), 6)
+    assert len(_read_json(render_forests([Forest("", [tree], [])], "json"))["trees"]) == 1
+    mermaid = render_forests([Forest("", [tree], [])], "mermaid")
     _check_stream(mermaid)
     lines = mermaid.splitlines()
     assert len(lines) == 1 + 4 + 3
@@ -162,7 +162,7 @@ def _check_tree(chance: random.Random) -> None:
         re.fullmatch(r'  n\d(\[\[|\[)"[^"`%\\;]*(#\d+;[^"`%\\;]*)*"(\]\]|\])|  n0 --> n\d', each) for each in lines[1:]
     )
     assert not re.search(r"<(?!br/>)|>(?![^\n]*n\d|\s*\")", re.sub(r"-->|<br/>", "", mermaid))
-    dot = render_trees([tree], [], "dot")
+    dot = render_forests([Forest("", [tree], [])], "dot")
     _check_stream(dot)
     assert _DOT.fullmatch(dot), dot
     assert dot.count("->") >= 3

@@ -1,0 +1,142 @@
+"""From objects as kustomize renders them back to the lines that somebody wrote.
+
+kustomize says of every object which file it comes from. The object in that file is the one of the same kind whose name
+is part of the rendered name; what a patch or a transformer has changed is not found there, and is told of the overlay.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from krmfn.krm import FileRef, Item, Stream, Unreadable
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import ABSENT, Result
+from krmfn.model.findings import Finding
+from krmfn.workspace.manifests import Manifest
+from krmfn.workspace.overlays import NotRendered
+from krmfn.workspace.trees import LeftOut, Tree
+
+#: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
+RENDERED = "(rendered)"
+
+_ORIGIN = "config.kubernetes.io/origin"
+
+
+class Sources:
+    """The files of a tree that rendered objects come from, read once."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Nothing is read yet."""
+        self._tree = tree
+        self._files: dict[str, Manifest] = {}
+        self._taken: set[str] = set()
+
+    def find(self, path: str, item: Item) -> Item | None:
+        """The object in a file that `item` was rendered from, None when that is not clear."""
+        try:
+            file = self.read(path)
+        except NotRendered:
+            return None
+        alike = [each for each in file.stream.items if each.kind == item.kind and each.ref.group == item.ref.group]
+        same = [each for each in alike if each.name == item.name and each.namespace in ("", item.namespace)]
+        if len(same) != 1:
+            same = [each for each in alike if each.name and each.name in item.name]
+        return same[0] if len(same) == 1 else None
+
+    def take(self, path: str) -> bool:
+        """Whether the objects of a file are still free to be those of a world: edits of one would show in another."""
+        free = path not in self._taken
+        self._taken.add(path)
+        return free
+
+    @property
+    def files(self) -> list[Manifest]:
+        """The files that were read."""
+        return list(self._files.values())
+
+    def read(self, path: str) -> Manifest:
+        """A file, and what is in it. Raises NotRendered."""
+        if path not in self._files:
+            try:
+                data = self._tree.read(path)
+                stream = Stream.parse(data, path)
+                for item in stream.items:
+                    item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
+            except (LeftOut, FileNotFoundError) as error:
+                raise NotRendered(f"uses {error}") from None
+            except Unreadable as error:
+                raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
+            if stream.skipped:
+                raise NotRendered(f"uses {path}, which is a template")
+            self._files[path] = Manifest(path, data, stream)
+        return self._files[path]
+
+
+class Origins(NamedTuple):
+    """Where the objects of a rendered kustomization come from: their sources by the number of the item (id)."""
+
+    overlay: str  # the path of the kustomization
+    items: Mapping[int, Item]
+
+    def trace(self, finding: Finding) -> Finding:
+        """The finding on the object that somebody wrote, where its field is what was rendered."""
+        source = self.items.get(id(finding.item))
+        if source is None or not _is_same(source, finding.item, finding.path):
+            return finding
+        return finding._replace(item=source)
+
+    def place(self, item: Item) -> FileRef:
+        """Where an object begins, or else the kustomization."""
+        own = self.items.get(id(item), item)
+        return FileRef(self.overlay) if own.file.path == RENDERED else own.locate(())
+
+    def settle(self, result: Result) -> Result:
+        """The result with a place that somebody can open."""
+        known = result.file is not None and result.file.path != RENDERED
+        return result if known else result._replace(file=FileRef(self.overlay))
+
+
+def find_origins(items: Sequence[Item], folder: str, overlay: str, sources: Sources) -> Origins:
+    """The origins of what was rendered in `folder`, by the annotation that kustomize wrote."""
+    found: dict[int, Item] = {}
+    for item in items:
+        path = _read_origin(item)
+        if path:
+            source = sources.find(posixpath.normpath(posixpath.join(folder, path)), item)
+            if source is not None:
+                found[id(item)] = source
+    return Origins(overlay, found)
+
+
+def _read_origin(item: Item) -> str:
+    """The path in the annotation, from the folder that was rendered; empty where kustomize or a function made it."""
+    for line in item.annotations.get(_ORIGIN, "").splitlines():
+        if line.startswith("path: "):
+            return line.removeprefix("path: ").strip().strip("'\"")
+    return ""
+
+
+def _is_same(source: Item, item: Item, path: tuple[Any, ...]) -> bool:
+    return bool(source.get(path, ABSENT) == item.get(path, ABSENT))
+
+
+def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:
+    """The results of several worlds, each with its name (empty: none): what is the same in several is one.
+
+    The tag `world` names the worlds, unless there is only one and the place of the result says as much.
+    """
+    worlds: dict[str, tuple[Result, list[str]]] = {}
+    for world, result in results:
+        _, names = worlds.setdefault(repr(result), (result, []))
+        if world and world not in names:
+            names.append(world)
+    return [_name(result, names) for result, names in worlds.values()]
+
+
+def _name(result: Result, names: Sequence[str]) -> Result:
+    place = result.file.path if result.file else ""
+    if not names or (len(names) == 1 and posixpath.dirname(place) == names[0]):
+        return result
+    return result._replace(tags={**result.tags, "world": ", ".join(names)})

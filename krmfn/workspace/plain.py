@@ -1,0 +1,96 @@
+"""Kustomizations that only list files, and perhaps name a namespace: read without kustomize.
+
+Most of the first kustomizations that somebody writes are of this kind. Their objects keep their lines, nothing is
+started for them, and they are checked where kustomize is not installed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from typing import Any
+
+from krmfn.krm import Item, Stream
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.records import NamedTuple
+from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, is_ours, is_path, list_entries, read_objects
+from krmfn.workspace.trees import Tree
+
+#: The fields that are understood here. configurations: matter when names change, for which there are other fields.
+_HARMLESS = {
+    *("apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"),
+    *("namespace", "transformers"),
+}
+#: Kinds without a namespace, of Kubernetes and of those who schedule.
+_CLUSTER_KINDS = {
+    *("APIService", "AdmissionCheck", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterQueue"),
+    *("ClusterRole", "ClusterRoleBinding", "ClusterTrainingRuntime", "Cohort", "CustomResourceDefinition"),
+    *("DeviceClass", "FlowSchema", "HyperNode", "IngressClass", "MutatingWebhookConfiguration", "Namespace", "Node"),
+    *("PersistentVolume", "PriorityClass", "PriorityLevelConfiguration", "Queue", "ResourceFlavor", "ResourceSlice"),
+    *("RuntimeClass", "StorageClass", "Topology", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    *("ValidatingWebhookConfiguration", "VolumeAttachment", "WorkloadPriorityClass"),
+}
+
+
+class Plain(NamedTuple):
+    """What a kustomization lists: files, the namespace that it puts them into (empty: none), and functions of ours."""
+
+    files: tuple[str, ...]
+    namespace: str
+    configurations: tuple[dict[str, Any], ...]
+
+
+def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
+    """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
+    configurations = _read_configurations(tree, overlay)
+    files = _list_files(tree, overlay, [overlay.folder])
+    if configurations is None or files is None or set(overlay.value) - _HARMLESS:
+        return None
+    namespace = overlay.value.get("namespace", "")
+    return Plain(tuple(sorted(set(files))), namespace, configurations) if isinstance(namespace, str) else None
+
+
+def copy_into(namespace: str, data: bytes, path: str) -> list[Item]:
+    """The objects of a file again, in a namespace (empty: as they are). Raises NotRendered."""
+    items = Stream.parse(data, path).items
+    for item in items:
+        if namespace and item.kind not in _CLUSTER_KINDS and item.namespace != namespace:
+            try:
+                item.set(("metadata", "namespace"), namespace)
+            except EditRefused as refusal:
+                raise NotRendered(f"cannot put {item.ref} into the namespace {namespace}: {refusal}") from None
+    return items
+
+
+def _list_files(tree: Tree, overlay: Overlay, above: Sequence[str]) -> list[str] | None:
+    """The files in resources:, those of kustomizations below included, in their order."""
+    files: list[str] = []
+    for entry in list_entries(overlay.value, "resources"):
+        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
+        kind = tree.kind(path) if path else ""
+        if kind == "file":
+            files.append(path)
+        elif kind == "folder" and path not in above:
+            below = find_overlay(tree, path)
+            simple = below is not None and set(below.value) <= _HARMLESS - {"namespace", "transformers"}
+            inner = _list_files(tree, below, [*above, path]) if below and simple and not below.is_component else None
+            if inner is None:
+                return None
+            files += inner
+        else:
+            return None
+    return files
+
+
+def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[dict[str, Any], ...] | None:
+    """The functionConfigs of ours, None when something else is listed too."""
+    found = []
+    for entry in list_entries(overlay.value, "transformers"):
+        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
+        if not path or tree.kind(path) != "file":
+            return None
+        values = read_objects(tree.find(path) or b"", path)
+        if not values or not all(is_ours(value) for value in values):
+            return None
+        found += values
+    return tuple(found)

@@ -1,0 +1,285 @@
+"""Worlds: what is applied together is checked together, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from krmfn.cli.entry import main
+from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from tests.e2e.tools import PATH, require
+from tests.workspace.repositories import JOB, commit, git
+
+GROUP = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: train}
+spec:
+  schedulingPolicy: {gang: {minCount: 8}}
+"""
+LINKED = JOB.replace(
+    "      restartPolicy", "      schedulingGroup: {podGroupName: train}\n      restartPolicy"
+).replace('\n  annotations: {krmfn.dev/gang: "true"}', "")
+GANGS = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata:
+  name: gangs
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: krmfn}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository as working directory."""
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    git(tmp_path / "repository", "init", "-q", "-b", "main")
+    return tmp_path / "repository"
+
+
+@pytest.fixture
+def kustomize(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kustomize, or a skip that says how to get it."""
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def names(found: Worlds) -> dict[str, list[str]]:
+    return {world.key: sorted(str(item.ref) for item in world.items) for world in found.worlds}
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(words)
+    done = capsys.readouterr()
+    return code, done.out, done.err
+
+
+def test_files_of_several_folders_are_one_world(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"jobs/job.yaml": LINKED, "groups/group.yaml": GROUP})
+    assert names(find_worlds(["."], Rendering())) == {".": ["Job train", "PodGroup train"]}
+    assert run(capsys, "validate", "--fail-on", "error", ".")[0] == 0
+
+
+def test_copies_in_two_folders_are_two_worlds(folder: Path) -> None:
+    write(folder, {"dev/a.yaml": JOB, "prod/b.yaml": JOB, "shared.yaml": GROUP})
+    assert names(find_worlds(["."], Rendering())) == {
+        ".": ["PodGroup train"],
+        "dev": ["Job train"],
+        "prod": ["Job train"],
+    }
+
+
+def test_copies_in_one_folder_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a.yaml": JOB, "b.yaml": JOB})
+    code, out, _ = run(capsys, "validate", ".")
+    assert "b.yaml:4:9: warning: Job train metadata.name: this object is there twice (a.yaml:1); " in out
+    assert "[object-duplicate]" in out
+    assert code == 0
+
+
+def test_a_kustomization_that_only_lists_files_needs_no_kustomize(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        folder,
+        {
+            "base/kustomization.yaml": "resources: [job.yaml]\n",
+            "base/job.yaml": LINKED,
+            "top/kustomization.yaml": "resources: [../base, group.yaml]\nnamespace: ml\n",
+            "top/group.yaml": GROUP.replace("minCount: 8", "minCount: 9"),
+            "top/unlisted.yaml": LINKED.replace("train", "other"),
+        },
+    )
+    monkeypatch.setenv("PATH", os.path.dirname(os.path.realpath("/bin/sh")))
+    found = find_worlds(["."], Rendering())
+    assert [sorted(str(item.ref) for item in world.items) for world in found.worlds] == [
+        ["Job ml/train", "PodGroup ml/train"],
+        ["Job other"],
+    ]
+    code, out, _ = run(capsys, "validate", "top", "-q")
+    assert code == 1
+    assert "top/group.yaml:5:39: error: PodGroup train spec.schedulingPolicy.gang.minCount: minCount is 9" in out
+
+
+def test_without_kustomize_others_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\nnamePrefix: a-\n", "app/job.yaml": JOB})
+    monkeypatch.setenv("PATH", os.path.dirname(os.path.realpath("/bin/sh")))
+    code, out, _ = run(capsys, "validate", "--fail-on", "warning", ".")
+    assert out.startswith("app/kustomization.yaml: warning: not checked: it needs kustomize, which is not on the PATH")
+    assert code == 0
+    assert run(capsys, "validate", "--require-render", ".")[0] == 2
+    code, out, _ = run(capsys, "validate", "--no-render", ".")
+    assert "not-rendered" not in out
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_overlays_are_rendered_and_told_by_the_lines_that_were_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        folder,
+        {
+            "base/kustomization.yaml": "resources: [job.yaml, group.yaml]\nconfigurations: [names.yaml]\n",
+            "base/names.yaml": "{}\n",
+            "base/job.yaml": "# a job\n" + LINKED,
+            "base/group.yaml": GROUP.replace("minCount: 8", "minCount: 9"),
+            "dev/kustomization.yaml": "resources: [../base]\nnamespace: dev\ncommonLabels: {a: b}\n",
+            "prod/kustomization.yaml": "resources: [../base]\nnamespace: prod\ncommonLabels: {a: b}\n"
+            "patches:\n- patch: |\n    apiVersion: batch/v1\n    kind: Job\n    metadata: {name: train}\n"
+            "    spec: {parallelism: 9, completions: 9}\n",
+        },
+    )
+    found = find_worlds(["."], Rendering())
+    assert names(found) == {
+        "dev": ["Job dev/train", "PodGroup dev/train"],
+        "prod": ["Job prod/train", "PodGroup prod/train"],
+    }
+    code, out, _ = run(capsys, "validate", "-q", ".")
+    errors = [line for line in out.splitlines() if "error" in line]
+    assert len(errors) == 1
+    assert errors[0].startswith("base/group.yaml:5:39: error: PodGroup train spec.schedulingPolicy.gang.minCount: ")
+    assert errors[0].endswith("(in dev) [min-count-above-pods]")
+    assert code == 1
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_one_mistake_in_a_base_is_one_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {f"{name}/kustomization.yaml": "resources: [../base]\ncommonLabels: {a: b}\n" for name in ("a", "b")})
+    base = GROUP.replace("minCount: 8", "minCount: -1")
+    write(folder, {"base/kustomization.yaml": "resources: [g.yaml]\n", "base/g.yaml": base})
+        folder,
+        {
+            "base/kustomization.yaml": "resources: [g.yaml]\n",
+            "base/g.yaml": GROUP.replace("minCount: 8", "minCount: -1"),
+        },
+    )
+    code, out, _ = run(capsys, "validate", "-q", "--stage", "server", ".")
+    assert code == 1
+    assert len([line for line in out.splitlines() if " error: " in line]) == 1
+    assert "base/g.yaml:5:39: error: PodGroup train spec.schedulingPolicy.gang.minCount: " in out
+    assert "(in a, b)" in out
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_a_fix_reaches_the_file_that_was_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a/kustomization.yaml": "resources: [../base]\ncommonLabels: {a: b}\n"})
+    files = {"base/kustomization.yaml": "resources: [g.yaml, job.yaml]\n", "base/job.yaml": LINKED}
+    comment = GROUP.replace("{gang: {minCount: 8}}", "\n    gang:\n      minCount: 9  # too many")
+    write(folder, files | {"base/g.yaml": comment})
+    assert run(capsys, "validate", "--fix", ".")[0] == 0
+    assert (folder / "base/g.yaml").read_text() == comment.replace("minCount: 9", "minCount: 8")
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_a_patched_field_is_told_of_the_overlay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "patches:\n- patch: |\n    apiVersion: scheduling.k8s.io/v1beta1\n    kind: PodGroup\n"
+    patch += "    metadata: {name: train}\n    spec: {schedulingPolicy: {gang: {minCount: -1}}}\n"
+    write(folder, {"a/kustomization.yaml": "resources: [../base]\n" + patch})
+    write(folder, {"base/kustomization.yaml": "resources: [g.yaml]\n", "base/g.yaml": GROUP})
+    _, out, _ = run(capsys, "validate", "-q", "--stage", "server", ".")
+    assert out.startswith("a/kustomization.yaml: error: PodGroup train spec.schedulingPolicy.gang.minCount: ")
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_a_world_has_the_configuration_of_its_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = GANGS + 'spec: {kubernetes: {version: "1.36"}}\n'
+    kustomization = "resources: [job.yaml]\ntransformers: [gangs.yaml]\n"
+    write(folder, {"a/kustomization.yaml": kustomization, "a/job.yaml": JOB, "a/gangs.yaml": text})
+    write(folder, {"b/kustomization.yaml": kustomization + "namePrefix: x-\n", "b/job.yaml": JOB, "b/gangs.yaml": text})
+    for place in "ab":
+        document = run(capsys, "tree", "-q", "-o", "json", place)[1]
+        assert '"world": "' in document
+        assert run(capsys, "diff", "-o", "json", place, place)[1].count("scheduling.k8s.io/v1alpha2") == 2
+
+
+def test_each_state_is_read_with_its_own_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"app/job.yaml": JOB})
+    commit(folder)
+    config = 'apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {gang: {topologyKey: "example.com/rack"}}\n'
+    write(folder, {"krmfn.yaml": config})
+    code, out, _ = run(capsys, "diff", "git:main", "app")
+    assert code == 1
+    assert "Must be replaced" in out
+    assert "PodGroup job-train" in out
+    commit(folder)
+    assert run(capsys, "diff", "git:HEAD", "app")[0] == 0
+    assert "spec.schedulingConstraints" in run(capsys, "diff", "git:HEAD~1:app", "git:HEAD:app")[1]
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_against_and_diff_agree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"app/kustomization.yaml": "resources: [g.yaml]\nnamePrefix: a-\n", "app/g.yaml": GROUP})
+    commit(folder)
+    patch = "- patch: |\n    apiVersion: scheduling.k8s.io/v1beta1\n    kind: PodGroup\n    metadata: {name: train}\n"
+    patch += "    spec: {priorityClassName: high}\n"
+    write(folder, {"app/kustomization.yaml": "resources: [g.yaml]\nnamePrefix: a-\npatches:\n" + patch})
+    assert run(capsys, "diff", "git:main", "app")[0] == 1
+    code, out, _ = run(capsys, "validate", "-q", "--against", "git:main", "app")
+    assert code == 1
+    assert "app/kustomization.yaml: error: PodGroup a-train spec.priorityClassName" in out
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_generate_leaves_what_the_function_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        folder,
+        {
+            "base/kustomization.yaml": "resources: [job.yaml]\n",
+            "base/job.yaml": JOB,
+            "prod/kustomization.yaml": "resources: [../base]\ntransformers: [gangs.yaml]\n",
+            "prod/gangs.yaml": GANGS,
+            "plain/kustomization.yaml": "resources: [job.yaml]\n",
+            "plain/job.yaml": JOB,
+            "other/job.yaml": JOB,
+        },
+    )
+    code, _, err = run(capsys, "generate", "--write", ".")
+    assert code == 0
+    assert (folder / "base/job.yaml").read_text() == JOB
+    assert "4 files are left as they are: their kustomization runs krmfn itself" in err
+    assert (folder / "plain/kustomization.yaml").read_text() == "resources: [job.yaml, job-gang.yaml]\n"
+    assert (folder / "other/job-gang.yaml").exists()
+    assert run(capsys, "generate", "--check", ".")[0] == 0
+
+
+def test_a_file_that_cannot_be_read_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        folder,
+        {"app/kustomization.yaml": "resources: [a.yaml, job.yaml]\n", "app/job.yaml": JOB, "app/a.yaml": "a: [\n"},
+    )
+    code, out, _ = run(capsys, "validate", ".")
+    assert code == 2
+    assert "app/a.yaml:2:1: error: " in out
+    assert "[unreadable]" in out
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_a_component_is_not_rendered_alone(folder: Path) -> None:
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+    component += "patches: [{path: p.yaml, target: {kind: Job}}]\n"
+    write(
+        folder,
+        {
+            "c/kustomization.yaml": component,
+            "c/p.yaml": "- {op: add, path: /spec/suspend, value: true}\n",
+            "app/kustomization.yaml": "resources: [job.yaml]\ncomponents: [../c]\n",
+            "app/job.yaml": JOB,
+        },
+    )
+    found = find_worlds(["."], Rendering())
+    assert names(found) == {"app": ["Job train"]}
+    assert found.worlds[0].items[0].value["spec"]["suspend"] is True
+    assert not found.problems
