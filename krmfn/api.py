@@ -18,7 +18,8 @@ from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import STAGES
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
-from krmfn.workspace.files import InputMissing, read_paths
+from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.worlds import Rendering, World, Worlds, find_worlds
 
 __all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
 
@@ -78,7 +79,10 @@ def validate(
     sent as `update` says ("apply", "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator
     and gitops.
 
-    No krmfn.yaml is looked for: a test depends on what it says. Raises ConfigError, InputMissing and Unreadable.
+    A folder is read in worlds, as on the command line: kustomizations are rendered, and what is not rendered is a
+    warning of the rule not-rendered. No krmfn.yaml is looked for: a test depends on what it says.
+
+    Raises ConfigError, InputMissing and Unreadable.
     """
     from krmfn import pipeline
 
@@ -90,9 +94,17 @@ def validate(
     if feature_gates:
         gates = complete(feature_gates, settings.release)
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
-    new = list(_read(manifests))
-    old = None if against is None else list(_read(against))
-    return Findings(order(pipeline.validate(new, settings, old, stages, update)))
+    new, problems = _read(manifests)
+    old = None if against is None else _read(against)[0]
+    from krmfn.workspace.origins import merge
+
+    results = [("", problem) for problem in problems]
+    for world in new.worlds:
+        before = old.match(world, new) if old else None
+        found = pipeline.find_all(world.items, settings, before.items if before else None, stages, update)
+        told = pipeline.to_results(world.trace(finding) for finding in found)
+        results += [(world.name, world.settle(result)) for result in told]
+    return Findings(order(merge(results)))
 
 
 def _with_version(release: str) -> dict[str, Any]:
@@ -100,14 +112,24 @@ def _with_version(release: str) -> dict[str, Any]:
     return {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}
 
 
-def _read(manifests: Manifests) -> Iterable[Item]:
-    if isinstance(manifests, bytes):
-        yield from Stream.parse(manifests).items
-    elif isinstance(manifests, Mapping):
-        yield Item.new(manifests)
-    elif isinstance(manifests, str | os.PathLike):
-        for file in read_paths([os.fspath(manifests)]).files:
-            yield from Stream.parse(file.data, file.path).items
-    else:
-        for each in manifests:
-            yield from _read(each)
+def _read(manifests: Manifests) -> tuple[Worlds, tuple[Result, ...]]:
+    """The worlds of the manifests: paths as on the command line; objects and bytes belong together."""
+    items: list[Item] = []
+    paths: list[str] = []
+    for each in [manifests] if isinstance(manifests, bytes | Mapping | str | os.PathLike) else manifests:
+        if isinstance(each, bytes):
+            items += Stream.parse(each).items
+        elif isinstance(each, Mapping):
+            items.append(Item.new(each))
+        else:
+            paths.append(os.fspath(each))
+    found = find_worlds(paths, Rendering())
+    for problem in found.problems:
+        if problem.tags.get("rule") == "unreadable" and problem.file:
+            raise Unreadable(problem.message, problem.file.line, problem.file.column)
+    if not items:
+        return found, found.problems
+    own = World("", ".", items, None, ".")
+    if len(found.worlds) == 1 and not found.worlds[0].name:  # named one by one, so they belong together
+        return Worlds((own._replace(items=[*found.worlds[0].items, *items]),), found.problems), found.problems
+    return Worlds((*found.worlds, own), found.problems), found.problems

@@ -31,6 +31,9 @@ def fix(words: Sequence[str], worlds: Worlds, findings: Found, options: Mapping[
         streams.write(channels.diff(spell_diff(changes)))
     if not options["fix"]:
         return findings
+    if worlds.unreadable:
+        streams.say("nothing is fixed, because a file cannot be read")
+        return findings
     replace(changes)
     for change in changes:
         streams.tell(channels.line(f"fixed {change.path}") + "\n")

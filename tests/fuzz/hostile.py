@@ -85,7 +85,7 @@ def make_text(chance: random.Random) -> str:
     return "".join(chance.choice(_PIECES) for _ in range(chance.randint(1, 5)))
 
 
-def check_once(chance: random.Random) -> None:
+def check(chance: random.Random) -> None:
     """One case: findings, a plan and a tree of hostile texts in every format. Raises AssertionError."""
     for check in (_check_findings, _check_plan, _check_tree):
         check(chance)

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +27,17 @@ spec:
       containers: [{{name: main, image: train}}]
 """
 States = dict[str, bytes]
+CASES = 4
+
+
+def check(chance: random.Random) -> None:
+    """One case: a folder of its own, and three kills."""
+    with tempfile.TemporaryDirectory(prefix="krmfn-fuzz-") as place:
+        folder = Path(place) / "work"
+        folder.mkdir()
+        old, new = prepare(folder, chance.randint(3, 30))
+        for _ in range(3):
+            kill_once(folder, old, new, chance)
 
 
 def prepare(folder: Path, files: int) -> tuple[States, States]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -150,17 +149,6 @@ def test_a_folder_that_is_not_there(folder: Path) -> None:
     folder.rmdir()
     with pytest.raises(InputMissing), lock(["."], print):
         raise AssertionError
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_at_any_moment_every_file_is_old_or_new(seed: int, folder: Path) -> None:
-    """And the next run completes the set. The whole of it is run by the fuzzer of the same name."""
-    from tests.fuzz.killing import kill_once, prepare
-
-    old, new = prepare(folder, files=20)
-    chance = random.Random(seed)
-    for _ in range(4):
-        kill_once(folder, old, new, chance)
 
 
 def test_a_signal_waits_for_the_end_of_the_renaming(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
