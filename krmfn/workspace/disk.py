@@ -50,8 +50,7 @@ class Disk(Tree):
 
     def __init__(self, start: str) -> None:
         """`start` is a file or folder, there or not."""
-        super().__init__()
-        self.here = here = find_here()
+        here = find_here()
         folder = os.sep
         for part in os.path.normpath(os.path.join(here, start)).split(os.sep)[1:]:
             below = os.path.join(folder, part)
@@ -61,6 +60,7 @@ class Disk(Tree):
             folder = os.path.realpath(below)
         self.repository = find_top(folder)
         self.boundary = self.repository or (here if is_below(folder, here) else folder)
+        super().__init__(here, self.boundary)
 
     def resolve(self, path: str) -> str:
         """The path without links."""

@@ -49,16 +49,16 @@ class Revision(Tree):
 
         Raises InputMissing when git, the repository or the revision is missing.
         """
-        super().__init__()
         self.argument = argument
         self.where = f" in {GIT}{revision}"
-        self._here = find_here()
-        folder = os.path.join(self._here, path)
+        here = find_here()
+        folder = os.path.join(here, path)
         while not os.path.isdir(folder):
             folder = os.path.dirname(folder)
         self.repository = self.boundary = find_top(folder)
         if not self.repository:
             raise InputMissing(f"{argument}: {path} is not in a git repository")
+        super().__init__(here, self.repository)
         self._tree = self._find_tree(revision)
         self._files: dict[str, tuple[str, str]] = {}  # path from the top -> mode, object
         self._folders: dict[str, list[Entry]] = {"": []}
@@ -138,7 +138,7 @@ class Revision(Tree):
 
     def _locate(self, path: str) -> str:
         """The path from the top of the repository, empty for the top. Raises LeftOut outside of it."""
-        whole = os.path.normpath(os.path.join(self._here, path))
+        whole = os.path.normpath(os.path.join(self.here, path))
         if not is_below(whole, self.repository):
             start = whole
             while not os.path.lexists(start):
@@ -150,7 +150,7 @@ class Revision(Tree):
         return "" if place == "." else place
 
     def _spell(self, place: str) -> str:
-        return os.path.relpath(os.path.join(self.repository, place), self._here).replace(os.sep, "/")
+        return os.path.relpath(os.path.join(self.repository, place), self.here).replace(os.sep, "/")
 
     def _follow(self, place: str) -> str:
         """The place without links. Raises LeftOut where one leaves the repository, FileNotFoundError at a dead end."""

@@ -7,12 +7,13 @@ started for them, and they are checked where kustomize is not installed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from krmfn.krm import Item, Stream
+from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.records import NamedTuple
+from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, is_ours, is_path, list_entries, read_objects
 from krmfn.workspace.trees import Tree
 
@@ -50,16 +51,26 @@ def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
     return Plain(tuple(sorted(set(files))), namespace, configurations) if isinstance(namespace, str) else None
 
 
-def copy_into(namespace: str, data: bytes, path: str) -> list[Item]:
-    """The objects of a file again, in a namespace (empty: as they are). Raises NotRendered."""
-    items = Stream.parse(data, path).items
-    for item in items:
-        if namespace and item.kind not in _CLUSTER_KINDS and item.namespace != namespace:
-            try:
-                item.set(("metadata", "namespace"), namespace)
-            except EditRefused as refusal:
-                raise NotRendered(f"cannot put {item.ref} into the namespace {namespace}: {refusal}") from None
+def copy_into(placing: Placing, data: bytes, path: str) -> list[Item]:
+    """The objects of a file again, as a deployer places them. Raises NotRendered."""
+    try:
+        items = Stream.parse(substitute(data, placing.variables), path).items
+    except Unreadable as error:
+        raise NotRendered(f"uses {path}, which cannot be read after variables are filled in: {error}") from None
+    put_into(placing, items)
     return items
+
+
+def put_into(placing: Placing, items: Iterable[Item]) -> None:
+    """Sets the namespace of the objects that can have one. Raises NotRendered where the text cannot be edited."""
+    for item in items:
+        if not placing.namespace or item.kind in _CLUSTER_KINDS or item.namespace == placing.namespace:
+            continue
+        if placing.overrides or not item.namespace:
+            try:
+                item.set(("metadata", "namespace"), placing.namespace)
+            except EditRefused as refusal:
+                raise NotRendered(f"cannot put {item.ref} into the namespace {placing.namespace}: {refusal}") from None
 
 
 def _list_files(tree: Tree, overlay: Overlay, above: Sequence[str]) -> list[str] | None:

@@ -56,8 +56,10 @@ class Tree:
     #: How a message says which tree it is, after a path of it.
     where = ""
 
-    def __init__(self) -> None:
-        """Nothing is left out yet."""
+    def __init__(self, here: str, top: str) -> None:
+        """`here` is the working directory, `top` the repository or else the boundary; both without links."""
+        self.here = here
+        self.top = top
         self.left_out: list[LeftOut] = []
 
     def kind(self, path: str) -> str:

@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import Severity
 from krmfn.model.identity import Identity, identify
-from krmfn.workspace.files import Inputs, is_path, open_tree, read_paths
+from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import Manifest, load
-from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import ManifestFile, Tree
 
 if TYPE_CHECKING:
     from krmfn.model.findings import Finding
+    from krmfn.workspace.gathering import Gathered
     from krmfn.workspace.origins import Origins, Sources
-    from krmfn.workspace.overlays import Overlay
-    from krmfn.workspace.plain import Plain
-    from krmfn.workspace.rendering import Rendered
 
 
 class World(NamedTuple):
@@ -120,14 +117,19 @@ def find_worlds(
             continue
         tree, path = open_tree(argument, default)
         folder = tree.kind(path) == "folder"
-        found = _render_folder(tree, path, rendering) if folder and rendering.wanted else _NOTHING
-        worlds += found.worlds
-        problems += found.problems
-        inputs = _read_rest(tree, path, found.covered) if found.covered else read_paths([argument])
+        if folder and rendering.wanted:
+            from krmfn.workspace.gathering import Gathering
+
+            found = Gathering(tree, path, rendering.allowed, "error" if rendering.required else "warning")
+            worlds += [_make_gathered(tree, each) for each in found.worlds]
+            problems += found.problems
+            edited.append(found.sources)
+            inputs = found.rest
+        else:
+            inputs = read_paths([argument])
         read = load(watch(inputs.files), inputs.left_out)
         rest += read.files
         problems += read.problems
-        edited += found.sources
         starts.append(path if folder else posixpath.dirname(path))
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
     read_files = list({file.path: file for file in rest}.values())
@@ -135,109 +137,9 @@ def find_worlds(
     return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited))
 
 
-class _Found(NamedTuple):
-    worlds: list[World]
-    problems: list[Result]
-    covered: frozenset[str]  # files that belong to kustomizations, without links
-    sources: list[Sources]
-
-
-_NOTHING = _Found([], [], frozenset(), [])
-
-
-def _render_folder(tree: Tree, path: str, rendering: Rendering) -> _Found:
-    """The kustomizations below a folder that nothing else below it uses, each as a world."""
-    from krmfn.workspace.overlays import NAMES, NotRendered, find_overlay, list_files, list_uses
-    from krmfn.workspace.plain import read_plain
-    from krmfn.workspace.rendering import render
-
-    folders = sorted({posixpath.dirname(file) or "." for file in tree.walk(path) if posixpath.basename(file) in NAMES})
-    if not folders:
-        return _NOTHING
-    from krmfn.workspace.origins import Sources
-
-    problems: list[Result] = []
-    overlays: list[Overlay] = []
-    covered: set[str] = set()
-    for folder in folders:
-        try:
-            overlay = find_overlay(tree, folder)
-            overlays += [overlay] if overlay else []
-        except NotRendered as reason:
-            problems.append(_tell(folder, reason, rendering))
-            covered |= {
-                tree.resolve(path) for path in (posixpath.join(folder, name) for name in NAMES) if tree.kind(path)
-            }
-    used = {place for overlay in overlays for place in list_uses(tree, overlay)}
-    sources = Sources(tree)
-    worlds = []
-    for overlay in overlays:
-        covered |= list_files(tree, overlay)
-        if overlay.is_component or tree.resolve(overlay.folder) in used:
-            continue
-        key = posixpath.relpath(overlay.folder, path)
-        try:
-            plain = read_plain(tree, overlay)
-            if plain is not None:
-                worlds.append(_make_plain(tree, key, overlay, plain, sources))
-                continue
-            rendered = render(tree, overlay.folder, rendering.allowed)
-            covered |= rendered.copied
-            worlds.append(_make_rendered(tree, key, overlay, rendered, sources))
-        except NotRendered as reason:
-            problems.append(_tell(overlay.path, reason, rendering))
-            problems += _find_unreadable(tree, overlay)
-    return _Found(worlds, problems, frozenset(covered), [sources])
-
-
-def _find_unreadable(tree: Tree, overlay: Overlay) -> list[Result]:
-    """What is no YAML among the manifests of a kustomization that is not rendered: perhaps the reason."""
-    from krmfn.workspace.overlays import list_named
-
-    paths = list_named(tree, [overlay.value.get(field) for field in ("resources", "bases")], overlay.folder)
-    files = [ManifestFile(path, tree.find(path) or b"") for path in sorted(paths) if path.endswith(SUFFIXES)]
-    return [problem for problem in load(files).problems if problem.severity == "error"]
-
-
-def _make_plain(tree: Tree, key: str, overlay: Overlay, plain: Plain, sources: Sources) -> World:
-    """The world of a kustomization that only lists files."""
-    from krmfn.workspace.origins import Origins
-    from krmfn.workspace.plain import copy_into
-
-    items: list[Item] = []
-    origins: dict[int, Item] = {}
-    for path in plain.files:
-        file = sources.read(path)
-        if not plain.namespace and sources.take(path):
-            items += file.stream.items
-            continue
-        copies = copy_into(plain.namespace, file.data, path)
-        items += copies
-        origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
-    known = Origins(overlay.path, origins)
-    return World(overlay.folder, key, items, tree, overlay.folder, (), known, plain.configurations)
-
-
-def _make_rendered(tree: Tree, key: str, overlay: Overlay, rendered: Rendered, sources: Sources) -> World:
-    from krmfn.workspace.origins import RENDERED, find_origins
-
-    read = load([ManifestFile(RENDERED, rendered.data)])
-    origins = find_origins(read.items, overlay.folder, overlay.path, sources)
-    return World(overlay.folder, key, read.items, tree, overlay.folder, (), origins, rendered.configurations)
-
-
-def _read_rest(tree: Tree, path: str, covered: frozenset[str]) -> Inputs:
-    """The manifests below a folder that belong to no kustomization."""
-    files = []
-    for name in tree.walk(path):
-        if tree.resolve(name) not in covered:
-            try:
-                files.append(ManifestFile(name, tree.read(name)))
-            except LeftOut as left:
-                tree.left_out.append(left)
-            except FileNotFoundError:
-                continue
-    return Inputs(tuple(files), tuple(tree.left_out))
+def _make_gathered(tree: Tree, found: Gathered) -> World:
+    name, key, folder, items, origins, configurations = found
+    return World(name, key, items, tree, folder, (), origins, configurations)
 
 
 def _make_world(files: Sequence[Manifest], tree: Tree | None, start: str) -> World:
@@ -268,13 +170,6 @@ def _has_copies(files: Sequence[Manifest]) -> bool:
             if item.name and seen.setdefault(identify(item.ref), folder) != folder:
                 return True
     return False
-
-
-def _tell(path: str, reason: Exception, rendering: Rendering) -> Result:
-    hint = getattr(reason, "hint", "")
-    tags = {"rule": "not-rendered", "stage": "gitops", **({"hint": hint} if hint else {})}
-    severity: Severity = "error" if rendering.required else "warning"
-    return Result(f"not checked: it {reason}", severity, file=FileRef(path), tags=tags)
 
 
 def find_written(

@@ -1,0 +1,195 @@
+"""What Argo CD and Flux deploy, as far as their objects in the repository say: which folder, into which namespace.
+
+Sources: Argo CD 3.1 user guide, "Directory", "Kustomize", ApplicationSet generators "List" and "Git"; Flux 2.7,
+Kustomization API v1 (`path`, `targetNamespace`, `postBuild`). Other generators, charts and other repositories name no
+folder that is here, and are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from krmfn.krm import Item, Unreadable
+from krmfn.krm.records import NamedTuple
+from krmfn.workspace.trees import Tree
+
+_ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
+_PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
+_VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
+
+
+class Placing(NamedTuple):
+    """What a deployer does to the objects of a folder: fills in a namespace, or sets it for all; fills in variables."""
+
+    namespace: str = ""
+    overrides: bool = False
+    variables: Mapping[str, str] = {}
+
+
+class Deployment(NamedTuple):
+    """A folder (as the tree spells it) that something deploys. `name` is the object that says so."""
+
+    name: str
+    folder: str
+    placing: Placing
+    recurses: bool
+
+
+def find_deployments(tree: Tree, items: Sequence[Item]) -> list[Deployment]:
+    """The deployments of folders that are in the tree; equal ones once."""
+    found: dict[tuple[str, str], Deployment] = {}
+    for item in items:
+        for each in _list_deployments(tree, item, items):
+            if tree.kind(each.folder) == "folder":
+                found.setdefault((each.folder, repr(each.placing)), each)
+    return list(found.values())
+
+
+def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
+    """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build. What is not known stays."""
+    if not variables:
+        return data
+
+    def fill(found: re.Match[bytes]) -> bytes:
+        value = variables.get(found[1].decode())
+        if value is not None:
+            return value.encode("utf-8", "surrogateescape")
+        return found[0] if found[2] is None else bytes(found[2])
+
+    return _VARIABLE.sub(fill, data)
+
+
+def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
+    group = item.ref.group
+    if group == _FLUX and item.kind == "Kustomization":
+        spec = _mapping(item.value.get("spec"))
+        variables = _read_variables(_mapping(spec.get("postBuild")), items)
+        placing = Placing(_text(spec.get("targetNamespace")), True, variables)
+        yield Deployment(str(item.ref), _locate(tree, _text(spec.get("path")) or "."), placing, True)
+    elif group == _ARGO and item.kind == "Application":
+        yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
+    elif group == _ARGO and item.kind == "ApplicationSet":
+        spec = _mapping(item.value.get("spec"))
+        template = _mapping(_mapping(spec.get("template")).get("spec"))
+        for parameters in _list_parameters(tree, spec):
+            yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
+
+
+def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:
+    """The folders of an Application's spec; charts have none."""
+    namespace = _text(_mapping(spec.get("destination")).get("namespace"))
+    sources = spec.get("sources")
+    for source in [spec.get("source"), *(sources if isinstance(sources, list) else ())]:
+        value = _mapping(source)
+        path = _text(value.get("path"))
+        if not path or "chart" in value or "helm" in value or "plugin" in value or "{{" in path:
+            continue
+        recurses = _mapping(value.get("directory")).get("recurse") is True
+        yield Deployment(name, _locate(tree, path), Placing(namespace), recurses)
+
+
+def _list_parameters(tree: Tree, spec: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """The parameters of list and git generators of an ApplicationSet."""
+    generators = spec.get("generators")
+    for generator in generators if isinstance(generators, list) else ():
+        listed = _mapping(_mapping(generator).get("list")).get("elements")
+        for element in listed if isinstance(listed, list) else ():
+            yield dict(_flatten(element))
+        git = _mapping(_mapping(generator).get("git"))
+        yield from (_name_folder(path) for path in _list_folders(tree, git.get("directories")))
+        for path in _list_files(tree, git.get("files")):
+            try:
+                values = dict(_flatten(Item.parse(tree.find(path) or b"", path).value))
+            except Unreadable:
+                continue
+            yield values | _name_folder(posixpath.relpath(posixpath.dirname(path) or ".", _locate(tree, ".")))
+
+
+def _list_folders(tree: Tree, patterns: object) -> list[str]:
+    """The folders, from the top of the repository, that a git generator's patterns name; `exclude` wins."""
+    given = [_mapping(each) for each in patterns] if isinstance(patterns, list) else []
+    wanted = [_text(each.get("path")) for each in given if each.get("exclude") is not True]
+    unwanted = [_text(each.get("path")) for each in given if each.get("exclude") is True]
+    found: set[str] = set()
+    for pattern in filter(None, wanted):
+        level = [""]
+        for part in posixpath.normpath(pattern).split("/"):
+            level = [posixpath.join(above, name) for above in level for name in _match(tree, above, part)]
+        found |= set(level)
+    return sorted(path for path in found if not any(fnmatchcase(path, pattern) for pattern in unwanted))
+
+
+def _match(tree: Tree, above: str, part: str) -> Iterator[str]:
+    for name, kind in sorted(tree.entries(_locate(tree, above or "."))):
+        if kind == "folder" and not name.startswith(".") and fnmatchcase(name, part):
+            yield name
+
+
+def _list_files(tree: Tree, patterns: object) -> Iterator[str]:
+    """The files that a git generator's patterns name: `*` within a folder, `**` over several."""
+    given = [_text(_mapping(each).get("path")) for each in patterns] if isinstance(patterns, list) else []
+    top = _locate(tree, ".")
+    for pattern in filter(None, given):
+        expression = re.escape(posixpath.normpath(pattern))
+        expression = expression.replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+        for path in tree.walk(top):
+            if re.fullmatch(expression, posixpath.relpath(path, top)):
+                yield path
+
+
+def _name_folder(path: str) -> dict[str, str]:
+    """The parameters of a folder, in both ways of writing templates."""
+    base = posixpath.basename(path)
+    normal = re.sub(r"[^a-z0-9.-]", "-", base.lower())
+    named = {"path": path, "path.path": path, "path.basename": base, "path.basenameNormalized": normal}
+    return named | {f"path[{number}]": part for number, part in enumerate(path.split("/"))}
+
+
+def _flatten(value: object, prefix: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from _flatten(child, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(value, str | int | float) and prefix:
+        yield prefix, str(value)
+
+
+def _fill(value: object, parameters: Mapping[str, str]) -> object:
+    """The value with the parameters filled in wherever a template names one that is known."""
+    if isinstance(value, dict):
+        return {key: _fill(child, parameters) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_fill(child, parameters) for child in value]
+    if isinstance(value, str):
+        return _PARAMETER.sub(lambda found: parameters.get(found[1], found[0]), value)
+    return value
+
+
+def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str, str]:
+    """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
+    variables: dict[str, str] = {}
+    listed = build.get("substituteFrom")
+    for reference in listed if isinstance(listed, list) else ():
+        named = _mapping(reference)
+        for other in items:
+            if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:
+                variables |= {key: text for key, text in _mapping(other.value.get("data")).items() if _text(text)}
+    return variables | {key: str(text) for key, text in _mapping(build.get("substitute")).items()}
+
+
+def _locate(tree: Tree, path: str) -> str:
+    """A path from the top of the repository, as the tree spells it."""
+    top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
+    return posixpath.normpath(posixpath.join(top, path.lstrip("/")))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

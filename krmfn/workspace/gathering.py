@@ -1,0 +1,204 @@
+"""The worlds of a folder: its kustomizations, and what Argo CD and Flux deploy from it.
+
+What is in none of them is the rest, which `worlds` splits by folders.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import Severity
+from krmfn.workspace.deployers import Deployment, Placing, find_deployments, substitute
+from krmfn.workspace.disk import is_below
+from krmfn.workspace.files import Inputs
+from krmfn.workspace.manifests import load
+from krmfn.workspace.origins import RENDERED, Origins, Sources, find_origins
+from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
+from krmfn.workspace.plain import copy_into, put_into, read_plain
+from krmfn.workspace.rendering import render
+from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What a file of a deployer holds somewhere.
+_DEPLOYERS = (b"argoproj.io/", b"kustomize.toolkit.fluxcd.io/")
+
+
+class Gathered(NamedTuple):
+    """A world of a folder. `key` is its folder, seen from the one that was named."""
+
+    name: str
+    key: str
+    folder: str
+    items: Sequence[Item]
+    origins: Origins
+    configurations: tuple[Mapping[str, Any], ...]
+
+
+class Gathering:
+    """The worlds below a folder of a tree. `programs` are those that a kustomization may run."""
+
+    def __init__(self, tree: Tree, path: str, programs: Sequence[str], severity: Severity) -> None:
+        """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
+        self.worlds: list[Gathered] = []
+        self.problems: list[Result] = []
+        self.sources = Sources(tree)
+        self._tree = tree
+        self._path = path
+        self._programs = programs
+        self._severity = severity
+        self._covered: set[str] = set()  # files that are in a world, without links
+        self._files = self._read()
+        overlays = self._find_overlays()
+        deployments = self._find_deployments()
+        used = {place for overlay in overlays.values() for place in list_uses(tree, overlay)}
+        used |= {tree.resolve(each.folder) for each in deployments}
+        for folder, overlay in overlays.items():
+            self._covered |= list_files(tree, overlay)
+            if not overlay.is_component and tree.resolve(folder) not in used:
+                self._add(folder, overlay, Placing(), folder)
+        folders = [each.folder for each in deployments]
+        for each in deployments:
+            name = each.folder if folders.count(each.folder) == 1 else f"{each.folder} ({each.name})"
+            overlay_or_none = overlays.get(each.folder)
+            if overlay_or_none is not None:
+                self._add(name, overlay_or_none, each.placing, each.folder)
+            else:
+                self._add_folder(name, each)
+
+    @property
+    def rest(self) -> Inputs:
+        """The manifests that are in no world."""
+        tree = self._tree
+        files = tuple(file for file in self._files if tree.resolve(file.path) not in self._covered)
+        return Inputs(files, tuple(tree.left_out))
+
+    def _read(self) -> list[ManifestFile]:
+        files = []
+        for path in self._tree.walk(self._path):
+            try:
+                files.append(ManifestFile(path, self._tree.read(path)))
+            except LeftOut as left:
+                self._tree.left_out.append(left)
+            except FileNotFoundError:  # it went while we were looking
+                continue
+        return files
+
+    def _find_overlays(self) -> dict[str, Overlay]:
+        found = {}
+        for folder in sorted({posixpath.dirname(path) or "." for path, _ in self._files if _is_kustomization(path)}):
+            try:
+                overlay = find_overlay(self._tree, folder)
+            except NotRendered as reason:
+                self._tell(folder, reason)
+                self._covered |= {
+                    self._tree.resolve(path)
+                    for path, _ in self._files
+                    if _is_kustomization(path) and (posixpath.dirname(path) or ".") == folder
+                }
+                continue
+            if overlay is not None:
+                found[folder] = overlay
+        return found
+
+    def _find_deployments(self) -> list[Deployment]:
+        """Those of folders below the one that was named."""
+        items: list[Item] = []
+        marks = _DEPLOYERS
+        if any(b"substituteFrom" in data for _, data in self._files):
+            marks = (*marks, b"ConfigMap")
+        for path, data in self._files:
+            if any(mark in data for mark in marks):
+                try:
+                    items += self.sources.read(path).stream.items
+                except NotRendered:
+                    continue
+        here = os.path.abspath(self._tree.resolve(self._path))
+        return [
+            each
+            for each in (find_deployments(self._tree, items) if items else ())
+            if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)
+        ]
+
+    def _add(self, name: str, overlay: Overlay, placing: Placing, folder: str) -> None:
+        """The world of a kustomization."""
+        key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
+        try:
+            plain = read_plain(self._tree, overlay)
+            if plain is None:
+                self._render(name, key, overlay, placing)
+                return
+            if plain.namespace and not placing.overrides:
+                placing = placing._replace(namespace=plain.namespace, overrides=True)
+            self._list(name, key, overlay, plain.files, placing, plain.configurations)
+        except NotRendered as reason:
+            self._tell(overlay.path, reason)
+            paths = list_named(self._tree, [overlay.value.get("resources"), overlay.value.get("bases")], folder)
+            files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
+            # A manifest that is no YAML is perhaps the reason.
+            self.problems += [problem for problem in load(sorted(files)).problems if problem.severity == "error"]
+
+    def _add_folder(self, name: str, deployment: Deployment) -> None:
+        """The world of a folder without kustomization. What cannot be read in it is told with the rest."""
+        start = "" if deployment.folder == "." else deployment.folder + "/"
+        files = []
+        for path, _ in self._files:
+            if path.startswith(start) and (deployment.recurses or "/" not in path[len(start) :]):
+                try:
+                    self.sources.read(path)
+                except NotRendered:
+                    continue
+                files.append(path)
+                self._covered.add(self._tree.resolve(path))
+        key = posixpath.relpath(deployment.folder, self._path) + name.removeprefix(deployment.folder)
+        folder = Overlay(deployment.folder, deployment.folder, {})
+        try:
+            self._list(name, key, folder, files, deployment.placing, ())
+        except NotRendered as reason:
+            self._tell(deployment.folder, reason)
+
+    def _list(
+        self,
+        name: str,
+        key: str,
+        overlay: Overlay,
+        files: Sequence[str],
+        placing: Placing,
+        configurations: tuple[Mapping[str, Any], ...],
+    ) -> None:
+        """A world of files, as they are or copied to where they are deployed."""
+        items: list[Item] = []
+        origins: dict[int, Item] = {}
+        for path in files:
+            file = self.sources.read(path)
+            if placing == Placing() and self.sources.take(path):
+                items += file.stream.items
+                continue
+            copies = copy_into(placing, file.data, path)
+            items += copies
+            if len(copies) == len(file.stream.items):
+                origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
+        known = Origins(overlay.path, origins)
+        self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
+
+    def _render(self, name: str, key: str, overlay: Overlay, placing: Placing) -> None:
+        rendered = render(self._tree, overlay.folder, self._programs)
+        self._covered |= rendered.copied
+        items = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))]).items
+        origins = find_origins(items, overlay.folder, overlay.path, self.sources)
+        put_into(placing, items)
+        self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations))
+
+    def _tell(self, path: str, reason: NotRendered) -> None:
+        tags = {"rule": "not-rendered", "stage": "gitops", **({"hint": reason.hint} if reason.hint else {})}
+        self.problems.append(Result(f"not checked: it {reason}", self._severity, file=FileRef(path), tags=tags))
+
+
+def _is_kustomization(path: str) -> bool:
+    return posixpath.basename(path) in NAMES

@@ -1,0 +1,178 @@
+"""What Argo CD and Flux deploy is a world of its own: folder, namespace, variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from tests.e2e.tools import PATH, require
+from tests.workspace.repositories import JOB, git
+from tests.workspace.test_worlds import GROUP, LINKED, write
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: train, namespace: argocd}
+spec:
+  source: {repoURL: https://example.com/repo, path: apps/train}
+  destination: {namespace: ml}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system}
+spec:
+  path: ./apps/train
+  targetNamespace: NAME
+  postBuild:
+    substitute: {pods: "4"}
+    substituteFrom:
+    - {kind: ConfigMap, name: values}
+    - {kind: Secret, name: hidden}
+"""
+VALUES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values}\ndata: {image: train:1}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository as working directory."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    return tmp_path
+
+
+def names(found: Worlds) -> dict[str, list[str]]:
+    return {world.key: sorted(str(item.ref) for item in world.items) for world in found.worlds}
+
+
+def find(*paths: str) -> Worlds:
+    found = find_worlds(paths or (".",), Rendering())
+    assert not [problem for problem in found.problems if problem.severity != "info"]
+    return found
+
+
+def test_an_application_fills_in_its_namespace(folder: Path) -> None:
+    write(
+        folder,
+        {
+            "argocd/train.yaml": APPLICATION,
+            "apps/train/job.yaml": LINKED,
+            "apps/train/group.yaml": GROUP.replace("{name: train}", "{name: train, namespace: other}"),
+            "apps/train/queue.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n",
+            "apps/train/deep/job.yaml": JOB,
+        },
+    )
+    assert names(find()) == {
+        "apps/train": ["Job ml/train", "Namespace ml", "PodGroup other/train"],
+        ".": ["Application argocd/train", "Job train"],
+    }
+    write(folder, {"argocd/train.yaml": APPLICATION.replace("train}\n", "train, directory: {recurse: true}}\n", 1)})
+    assert len(names(find())["apps/train"]) == 4
+    # Only below the paths that are named does anybody look for them.
+    assert names(find("apps")) == {
+        "train": ["Job train", "Namespace ml", "PodGroup other/train"],
+        "train/deep": ["Job train"],
+    }
+
+
+def test_flux_sets_the_namespace_and_fills_in_variables(folder: Path) -> None:
+    job = JOB.replace("parallelism: 8", "parallelism: ${pods}")
+    job = job.replace("[{name: main, image: train}]", '[{name: main, image: "${image}", tty: "${tty:=true}"}]')
+    write(
+        folder,
+        {
+            "clusters/dev.yaml": FLUX.replace("NAME", "dev"),
+            "clusters/prod.yaml": FLUX.replace("NAME", "prod").replace('"4"', '"6"'),
+            "clusters/values.yaml": VALUES,
+            "apps/train/deep/job.yaml": job.replace("namespace", "x") + "# ${unknown}\n",
+        },
+    )
+    found = {world.key: world for world in find().worlds}
+    assert set(found) == {
+        "apps/train (Kustomization flux-system/dev)",
+        "apps/train (Kustomization flux-system/prod)",
+        "clusters",
+    }
+    (dev,) = found["apps/train (Kustomization flux-system/dev)"].items
+    (prod,) = found["apps/train (Kustomization flux-system/prod)"].items
+    assert (dev.namespace, dev.value["spec"]["parallelism"]) == ("dev", 4)
+    assert (prod.namespace, prod.value["spec"]["parallelism"]) == ("prod", 6)
+    assert dev.value["spec"]["template"]["spec"]["containers"][0] == {"name": "main", "image": "train:1", "tty": "true"}
+    assert dev.locate(("spec", "parallelism")).line == 7
+
+
+def test_a_kustomization_that_is_deployed_is_one_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    write(
+        folder,
+        {
+            "argocd/train.yaml": APPLICATION,
+            "apps/train/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n",
+            "apps/base/kustomization.yaml": "resources: [job.yaml]\n",
+            "apps/base/job.yaml": JOB,
+        },
+    )
+    assert names(find()) == {"apps/train": ["Job ml/a-train"], "argocd": ["Application argocd/train"]}
+
+
+def test_application_sets(folder: Path) -> None:
+    template = "  template:\n    spec:\n      source: {path: 'SOURCE'}\n      destination: {namespace: 'SPACE'}\n"
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: NAME}\nspec:\n  generators:\n"
+    write(
+        folder,
+        {
+            "sets/list.yaml": head.replace("NAME", "list")
+            + "  - list: {elements: [{env: dev, at: {space: d}}, {env: prod, at: {space: p}}]}\n"
+            + template.replace("SOURCE", "envs/{{env}}").replace("SPACE", "{{ .at.space }}"),
+            "sets/git.yaml": head.replace("NAME", "git")
+            + "  - git: {directories: [{path: teams/*}, {path: teams/old, exclude: true}]}\n"
+            + template.replace("SOURCE", "{{path}}").replace("SPACE", "{{path.basename}}"),
+            "sets/files.yaml": head.replace("NAME", "files")
+            + "  - git: {files: [{path: 'config/**/config.json'}]}\n  - clusters: {}\n"
+            + template.replace("SOURCE", "{{.app}}").replace("SPACE", "{{.path.basename}}"),
+            "envs/dev/job.yaml": JOB,
+            "envs/prod/job.yaml": JOB,
+            "envs/other/job.yaml": JOB,
+            "teams/a/job.yaml": JOB,
+            "teams/old/job.yaml": JOB,
+            "config/deep/east/config.json": '{"app": "apps/one"}',
+            "apps/one/job.yaml": JOB,
+        },
+    )
+    found = names(find())
+    assert {key: value for key, value in found.items() if value and value[0].startswith("Job ")} == {
+        "envs/dev": ["Job d/train"],
+        "envs/prod": ["Job p/train"],
+        "envs/other": ["Job train"],
+        "teams/a": ["Job a/train"],
+        "teams/old": ["Job train"],
+        "apps/one": ["Job east/train"],
+    }
+
+
+def test_what_names_no_folder_here_is_passed_over(folder: Path) -> None:
+    odd = (
+        APPLICATION.replace("apps/train", "../outside"),
+        APPLICATION.replace("path: apps/train", "chart: x"),
+        APPLICATION.replace("path: apps/train", "path: nowhere"),
+        APPLICATION.replace("{repoURL: https://example.com/repo, path: apps/train}", "3"),
+        FLUX.replace("spec:", "spec: []\nother:"),
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\n"
+        "spec: {generators: [3, {git: 4}]}\n",
+    )
+    write(folder, {f"argocd/{number}.yaml": text for number, text in enumerate(odd)})
+    write(folder, {"apps/train/job.yaml": JOB, "../outside/job.yaml": JOB})
+    (world,) = find().worlds
+    assert len(world.items) == 7
+
+
+def test_a_revision_has_its_own_deployments(folder: Path) -> None:
+    write(folder, {"argocd/train.yaml": APPLICATION, "apps/train/job.yaml": JOB})
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "x")
+    (folder / "argocd/train.yaml").unlink()
+    assert names(find("git:HEAD"))["apps/train"] == ["Job ml/train"]
+    assert names(find()) == {"apps/train": ["Job train"]}
