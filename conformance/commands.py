@@ -16,7 +16,7 @@ from typing import Any
 from conformance.again import ask_again
 from conformance.build import build_programs
 from conformance.fixtures import create_fixtures
-from conformance.generate.mix import CORE, OTHERS, cases
+from conformance.generate.mix import CORE, OTHERS, TABLES, cases
 from conformance.record import Recorder
 from conformance.server import TOKEN, serve
 from conformance.storage import Record, read_records, write_records
@@ -24,8 +24,12 @@ from conformance.threeway import run_threeway
 from conformance.versions import HERE, Profile, read_profiles, read_releases
 
 DATA = HERE / "data"
-RECORDED, OTHER_KINDS = "recorded", "others"
-OTHERS_COUNT = 250
+#: Sets of records: which kinds are asked about, and how many cases there are unless the profile says so.
+SETS: dict[str, tuple[Mapping[str, float], int]] = {
+    "recorded": (CORE, 0),
+    "others": (OTHERS, 250),
+    "pods": (TABLES, 6000),
+}
 STOP = {signal.SIGINT, signal.SIGTERM}
 COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
 SEED = 20260
@@ -50,7 +54,8 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     record.add_argument("profiles", nargs="*", choices=[*profiles, []], metavar="PROFILE")
     record.add_argument("--seed", type=int, default=SEED)
     record.add_argument("--count", type=int, help="cases per profile (default: by profile)")
-    record.add_argument("--out", type=Path, default=DATA, help="folder of recorded/ and others/")
+    record.add_argument("--set", choices=list(SETS), action="append", help="which records (default: all)")
+    record.add_argument("--out", type=Path, default=DATA, help="folder of the sets")
     compare = command(
         "compare", compare_files, "compare the offline checker with recorded answers (default: all recorded)"
     )
@@ -100,9 +105,9 @@ def serve_profile(arguments: argparse.Namespace) -> int:
 def record_profiles(arguments: argparse.Namespace) -> int:
     for name in arguments.profiles or list(read_profiles()):
         profile = read_profiles()[name]
-        count = arguments.count or COUNTS[name]
-        for folder, kinds, wanted in ((RECORDED, CORE, count), (OTHER_KINDS, OTHERS, OTHERS_COUNT)):
-            summary, records = record_profile(profile, arguments.seed, wanted, kinds)
+        for folder in arguments.set or SETS:
+            kinds, count = SETS[folder]
+            summary, records = record_profile(profile, arguments.seed, arguments.count or count or COUNTS[name], kinds)
             write_records(arguments.out / folder / f"{name}.jsonl.gz", records)
             print(summary, file=sys.stderr)
     return 0

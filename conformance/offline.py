@@ -52,8 +52,8 @@ def facts_of(profile: Profile) -> Facts:
     workloads = {(namespace, "train"): frozenset(("workers", "driver")) for namespace in NAMESPACES}
     gangs = frozenset((namespace, "gang-pg") for namespace in NAMESPACES)
     if profile.release.name == "1.36":
-        return Facts(classes, workloads, gangs, True)
-    return Facts(classes, complete=True)
+        return Facts(classes, frozenset(), workloads, gangs, True)
+    return Facts(classes, frozenset(), complete=True)
 
 
 def kind_of(profile: Profile, name: str) -> Kind:

@@ -18,6 +18,7 @@ from conformance.generate.rawtext import raw_body
 from conformance.generate.settle import settle
 from conformance.generate.shapes import Struct, make
 from conformance.generate.sweep import storable, sweep
+from conformance.generate.tables import tables_in_turn, tables_together
 from conformance.record import Case
 from conformance.versions import Profile
 
@@ -26,6 +27,15 @@ CORE = {"Workload": 10, "PodGroup": 8, "CompositePodGroup": 4, "Job": 4, "CronJo
 OTHERS = dict.fromkeys(
     ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "PodTemplate"), 1.0
 )
+# Every kind that makes pods, with all that pods hold.
+TABLES = {
+    "Pod": 5.0,
+    "Job": 4.0,
+    "CronJob": 2.0,
+    "Deployment": 2.0,
+    "StatefulSet": 2.0,
+    **dict.fromkeys(("DaemonSet", "ReplicaSet", "ReplicationController", "PodTemplate"), 1.0),
+}
 CREATE, UPDATE = 0.4, 0.96
 BY_HAND = 0.5
 STATUS_ALONE = Struct({"status": STATUS}, ("status",))
@@ -35,6 +45,8 @@ def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> It
     """Made-up cases without end, with all hand-made and systematic ones strewn in, in another order for each seed."""
     rng = Random(f"{seed}/{profile.name}")
     by_hand = [case for case in (*odd_cases(profile), *sweep(profile)) if case.kind in wanted]
+    if wanted is TABLES:
+        by_hand = [case for kind in wanted for case in tables_in_turn(profile, kind)]
     rng.shuffle(by_hand)
     kinds = [kind for kind in wanted if kind in profile.served or kind in BUILT_IN]
     weights = [wanted[kind] for kind in kinds]
@@ -45,6 +57,9 @@ def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> It
             yield by_hand.pop()
             continue
         kind = rng.choices(kinds, weights)[0]
+        if wanted is TABLES:
+            yield tables_together(kind, f"p{seed}-{number}", rng)
+            continue
         chance = rng.random()
         if chance < CREATE:
             yield make_create(profile, kind, rng)

@@ -24,12 +24,7 @@ func main() {
 
 	text, err := os.ReadFile(*overlay)
 	check(err)
-	var hand Handwritten
-	check(json.Unmarshal(text, &hand))
-	facts, ok := hand.Releases[*release]
-	if !ok {
-		check(fmt.Errorf("handwritten.json does not know release %q", *release))
-	}
+	facts, own := read(text, *release)
 
 	source := NewSource(map[string]string{"k8s.io/api": *api, "k8s.io/apimachinery": *machinery})
 	files := map[string]*File{}
@@ -55,6 +50,7 @@ func main() {
 			if !ok {
 				continue
 			}
+			drop(target, keywords)
 			merge(target, keywords)
 			used[def] = true
 		}
@@ -66,32 +62,77 @@ func main() {
 			document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 			document["$id"] = "https://krmfn.dev/schemas/kubernetes/" + *release + "/" + name + ".json"
 			document["title"] = "Types shared by the kinds of Kubernetes " + *release
+			document["x-kubernetes-gates"] = facts.Gates
 		}
 		document["$defs"] = file.Defs
 		path := filepath.Join(*out, name+".json")
 		check(os.MkdirAll(filepath.Dir(path), 0o755))
 		check(os.WriteFile(path, render(document), 0o644))
 	}
-	for def := range facts.Defs {
+	for def := range own {
 		if !used[def] {
 			check(fmt.Errorf("handwritten.json speaks of %s, which no schema defines", def))
 		}
 	}
 }
 
-// Handwritten is what no tag in the types says, by release.
+// read returns what is said of a release, on top of what is said of every release, and the definitions that it speaks of
+// by itself.
+func read(text []byte, release string) (Handwritten, map[string]any) {
+	var all struct {
+		Every    map[string]any
+		Releases map[string]map[string]any
+	}
+	check(json.Unmarshal(text, &all))
+	own, ok := all.Releases[release]
+	if !ok {
+		check(fmt.Errorf("handwritten.json does not know release %q", release))
+	}
+	overlay(all.Every, own)
+	merged, err := json.Marshal(all.Every)
+	check(err)
+	var facts Handwritten
+	check(json.Unmarshal(merged, &facts))
+	defs, _ := own["defs"].(map[string]any)
+	return facts, defs
+}
+
+func overlay(target, more map[string]any) {
+	for key, value := range more {
+		inner, isObject := value.(map[string]any)
+		existing, exists := target[key].(map[string]any)
+		if isObject && exists {
+			overlay(existing, inner)
+			continue
+		}
+		target[key] = value
+	}
+}
+
+// Handwritten is what no tag in the types says of one release.
 type Handwritten struct {
-	Releases map[string]struct {
-		// Homes says in which file the types of a package live; other packages live in the file of the kind that uses them.
-		Homes map[string]string `json:"homes"`
-		Kinds map[string]struct {
-			Package  string `json:"package"`
-			Type     string `json:"type"`
-			Keywords Object `json:"keywords"`
-		} `json:"kinds"`
-		// Defs are keywords to add, by definition; below "properties" by field.
-		Defs map[string]Object `json:"defs"`
-	} `json:"releases"`
+	// Homes says in which file the types of a package live; other packages live in the file of the kind that uses them.
+	Homes map[string]string `json:"homes"`
+	Kinds map[string]struct {
+		Package  string `json:"package"`
+		Type     string `json:"type"`
+		Keywords Object `json:"keywords"`
+	} `json:"kinds"`
+	// Defs are keywords to add, by definition; below "properties" by field. What a release lacks is left out.
+	Defs map[string]Object `json:"defs"`
+	// Gates are those of fields and rules of pods and of the kinds that make them that are on by default.
+	Gates []string `json:"gates"`
+}
+
+// drop takes out of the keywords the fields that a definition does not have.
+func drop(target, keywords Object) {
+	fields, _ := keywords["properties"].(map[string]any)
+	known, _ := target["properties"].(Object)
+	for name := range fields {
+		if _, ok := known[name]; !ok {
+			delete(fields, name)
+		}
+	}
 }
 
 func merge(target, keywords Object) {

@@ -62,6 +62,7 @@ CLASSES = {
 }
 FACTS = Facts(
     CLASSES,
+    frozenset(),
     {(namespace, "train"): frozenset(("workers", "driver")) for namespace in ("default", "ml")},
     frozenset((namespace, "gang-pg") for namespace in ("default", "ml")),
     True,

@@ -17,13 +17,10 @@ from krmfn.checks.server.schema import find_kind
 
 ROOT = Path(__file__).parents[2] / "schemas" / "kubernetes"
 FILES = sorted(path for path in ROOT.glob("*/*.json") if path.stem != "release")
-#: Said of upstream, and left alone by the engine: rules that a server only counts (alpha, beta) and the keys of a
-#: strategic merge patch, which the three-way apply of kubectl uses.
+#: Said of upstream, and left alone by the engine: rules that a server only counts (alpha, beta).
 UNUSED = {
     "x-kubernetes-alpha",
     "x-kubernetes-beta",
-    "x-kubernetes-patch-merge-key",
-    "x-kubernetes-patch-strategy",
 }
 
 

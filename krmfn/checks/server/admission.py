@@ -38,6 +38,7 @@ class Facts(NamedTuple):
     """
 
     priority_classes: Mapping[str, PriorityClass] | None = None
+    runtime_classes: frozenset[str] | None = None
     workloads: Mapping[tuple[str, str], frozenset[str]] = {}
     gangs: frozenset[tuple[str, str]] = frozenset()
     complete: bool = False
@@ -141,6 +142,32 @@ def add_tolerations(
             added = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             spec["tolerations"] = [*tolerations, added]
     return None
+
+
+def resolve_runtime(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Cause | None:
+    """RuntimeClass: the class exists, and only it says what a pod costs on top of its containers."""
+    spec = new.get("spec", {})
+    name = spec.get("runtimeClassName")
+    if name == "":
+        return Cause("InternalError", ("spec", "runtimeClassName"), "resource name may not be empty", "runtime-class")
+    if name and facts.runtime_classes is not None and name not in facts.runtime_classes:
+        return deny(
+            "runtime-class", f"pod rejected: RuntimeClass {quote(name)} not found", ("spec", "runtimeClassName")
+        )
+    return None
+
+
+def check_overhead(
+    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Cause | None:
+    """RuntimeClass: without a class there is no overhead."""
+    spec = new.get("spec", {})
+    if "overhead" not in spec or "runtimeClassName" in spec:
+        return None
+    detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+    return deny("runtime-class", detail, ("spec", "overhead"))
 
 
 def add_finalizer(

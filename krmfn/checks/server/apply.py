@@ -28,7 +28,7 @@ _NO_FACTS = Facts()
 
 def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
-    body = keep_filled(new, _applied(old), to_api(kind.root, stored))
+    body = keep_filled(kind.root, new, _applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
@@ -109,17 +109,48 @@ def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
     return Verdict(500, why, error.problems)
 
 
-def keep_filled(new: Any, old: Any, stored: Any) -> Any:
-    """`new` with what `stored` has and neither manifest mentions."""
-    if not isinstance(new, dict) or not isinstance(stored, dict):
-        return new
-    before = old if isinstance(old, dict) else {}
+def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None = None) -> Any:
+    """`new` with what `stored` has and neither manifest mentions, as a strategic merge patch leaves it."""
+    if of.kind in ("struct", "map") and isinstance(new, dict) and isinstance(stored, dict):
+        return _keep_keys(of, new, old if isinstance(old, dict) else {}, stored, field)
+    if field is not None and "merge" in field.patch and isinstance(new, list) and isinstance(stored, list):
+        return _keep_items(of, field, new, old if isinstance(old, list) else [], stored)
+    return new
+
+
+def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[str, Any], field: Field | None) -> Any:
     out = dict(new)
     for key, value in stored.items():
+        inner, inner_field = _field_of(of, key)
         if key in out:
-            out[key] = keep_filled(out[key], before.get(key), value)
-        elif key not in before:
+            if inner:
+                out[key] = keep_filled(inner, out[key], old.get(key), value, inner_field)
+        elif key not in old:
             out[key] = value
+    if field is not None and "retainKeys" in field.patch and out != stored:
+        return {key: value for key, value in out.items() if key in new}  # one member instead of another
+    return out
+
+
+def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
+    """A list whose items are told apart by a key: those of the server stay, those that the old manifest had go."""
+    item = of.item
+    if item is None or not (field.patch_key or item.kind == "string"):
+        return new
+
+    def identify(one: Any) -> Any:
+        return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
+
+    was, wanted = {identify(one): one for one in old}, {identify(one) for one in new}
+    held = {identify(one): one for one in stored}
+    mine = [(identify(one), one) for one in new]
+    mine = [(key, keep_filled(item, one, was.get(key), held[key], field) if key in held else one) for key, one in mine]
+    theirs = [(key, one) for key, one in held.items() if key not in wanted and key not in was]
+    order = list(held)
+    out = []
+    while mine or theirs:
+        first = not mine or (theirs and mine[0][0] in held and order.index(theirs[0][0]) < order.index(mine[0][0]))
+        out.append((theirs if first else mine).pop(0)[1])
     return out
 
 
@@ -132,15 +163,18 @@ class BadPatch(ValueError):
 
 
 class _Keys(NamedTuple):
-    """How items of a list are told apart: by the values of keys, or (`keys` empty) by themselves."""
+    """How items of a list are told apart: by the values of keys, or (`keys` empty) by themselves. What a key has where
+    it is left out is beside it."""
 
     keys: tuple[str, ...]
+    unset: tuple[Any, ...]
 
     def of(self, item: Any) -> Any:
         if not self.keys:
             return repr(item)
-        # A key that is left out has its zero value: every key of the API is a plain field.
-        return tuple(repr(item.get(key, "")) for key in self.keys) if isinstance(item, Mapping) else repr(item)
+        if not isinstance(item, Mapping):
+            return repr(item)
+        return tuple(repr(item.get(key, unset)) for key, unset in zip(self.keys, self.unset, strict=True))
 
 
 def merge_applied(root: Type, live: Any, old: Any, new: Any) -> Any:
@@ -169,7 +203,12 @@ def _list_keys(field: Field | None) -> _Keys | None:
     """None for a list that is replaced as a whole."""
     if field is None or field.list_type not in ("map", "set"):
         return None
-    return _Keys(field.list_keys if field.list_type == "map" else ())
+    if field.list_type == "set" or field.type.item is None:
+        return _Keys((), ())
+    fields = field.type.item.fields
+    return _Keys(
+        field.list_keys, tuple("" if fields[key].default is None else fields[key].default for key in field.list_keys)
+    )
 
 
 def _is_atomic(of: Type, field: Field | None) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 
 from krmfn.checks.server.formats import count_bytes
 from krmfn.checks.server.jobs import check_job_spec
-from krmfn.checks.server.schema import Type
-from krmfn.checks.server.spell import to_api, write_json
+from krmfn.checks.server.pods.defaults import fill_template
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
@@ -19,7 +20,12 @@ from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 Object = Mapping[str, Any]
 
 
-def check_cron_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:
+    """Defaults that depend on others: those of the pods."""
+    fill_template(new["spec"].setdefault("jobTemplate", {}).setdefault("spec", {}).setdefault("template", {}))
+
+
+def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
     before = None if old is None else old.get("spec", {})
@@ -40,12 +46,11 @@ def check_cron_job(root: Type, new: Object, old: Object | None, argument: Any) -
         values = ("Allow", "Forbid", "Replace")
         yield not_supported(("spec", "concurrencyPolicy"), "cronjob-schedule", write_json(policy), values)
     template = spec.get("jobTemplate", {}).get("spec", {})
+    stored = (before or {}).get("jobTemplate", {}).get("spec")
     path: Path = ("spec", "jobTemplate", "spec")
-    yield from check_job_spec(template, path)
+    yield from check_job_spec(kind, new, template, stored, path)
     if "selector" in template:
-        of = root.fields["spec"].type.fields["jobTemplate"].type.fields["spec"].type.fields["selector"].type
-        text = write_json(to_api(of, template["selector"]))
-        yield invalid_text((*path, "selector"), "job-selector", text, "`selector` will be auto-generated")
+        yield invalid_text((*path, "selector"), "job-selector", "{…}", "`selector` will be auto-generated")
     if template.get("manualSelector"):
         yield not_supported((*path, "manualSelector"), "job-selector", "true", ("nil", "false"))
 

@@ -159,12 +159,13 @@ def _time(value: Any) -> Any:
 
 
 def _quantity(value: Any) -> Any:
-    from krmfn.model.quantity import parse_quantity
+    from krmfn.checks.server.amounts import read_amount
+    from krmfn.model.quantity import BadQuantity
 
-    found = parse_quantity(value)
-    if found is None:
-        raise Unclean
-    return found
+    try:
+        return read_amount(value)
+    except BadQuantity:
+        raise Unclean from None
 
 
 _PLAIN: dict[str, Callable[[Any], Any]] = {

@@ -93,12 +93,15 @@ class _Explainer:
         if kind == "any":
             return value
         if kind == "quantity":
-            from krmfn.model.quantity import parse_quantity
+            from krmfn.checks.server.amounts import read_amount
+            from krmfn.model.quantity import BadQuantity
 
-            found = parse_quantity(value)
-            if found is None:
+            if not isinstance(value, (str, int, float)) or isinstance(value, bool):
                 raise _Hard(path, _NO_QUANTITY)
-            return found
+            try:
+                return read_amount(getattr(value, "text", value))
+            except BadQuantity as mistake:
+                raise _Hard(path, str(mistake)) from None
         if kind == "intorstring":
             if type(value) is str:
                 return value

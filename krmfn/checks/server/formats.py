@@ -27,6 +27,12 @@ NO_SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
     f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
 )
+_RELAXED = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_NO_RELAXED = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start"
+    " and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
+    f" '{_RELAXED}(\\.{_RELAXED})*')"
+)
 _NAME_PART = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
     f" (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_LABEL_NAME}')"
@@ -118,6 +124,97 @@ def check_path_segment(text: str) -> tuple[str, ...]:
     if "/" not in text and "%" not in text:
         return (f"may not be '{text}'",) if text in (".", "..") else ()
     return tuple(f"may not contain '{part}'" for part in "/%" if part in text)
+
+
+def check_port_name(text: str) -> tuple[str, ...]:
+    """The name of a port."""
+    wrong = []
+    if count_bytes(text) > 15:
+        wrong.append("must be no more than 15 characters")
+    if not text or text.strip(_LABEL):
+        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not any("a" <= character <= "z" for character in text):
+        wrong.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        wrong.append("must not contain consecutive hyphens")
+    if text and (text[0] == "-" or text[-1] == "-"):
+        wrong.append("must not begin or end with a hyphen")
+    return tuple(wrong)
+
+
+def check_environment_name(text: str) -> tuple[str, ...]:
+    """The name of an environment variable, as servers since 1.34 take it."""
+    if not text:
+        return ("environment variable name must be non-empty",)
+    if text.isascii() and text.isprintable() and "=" not in text:
+        return ()
+    return ("a valid environment variable name must consist only of printable ASCII characters other than '='",)
+
+
+def check_config_key(text: str) -> tuple[str, ...]:
+    """The key of a ConfigMap or a Secret."""
+    wrong = ["must be no more than 253 characters"] if count_bytes(text) > 253 else []
+    if not text or text.strip(_QUALIFIED):
+        wrong.append(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
+            " 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+        )
+    if text in (".", ".."):
+        wrong.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        wrong.append("must not start with '..'")
+    return tuple(wrong)
+
+
+def check_header_name(text: str) -> tuple[str, ...]:
+    """The name of an HTTP header."""
+    if text and not text.strip(_ALNUM + "-"):
+        return ()
+    return (
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for"
+        " validation is '[-A-Za-z0-9]+')",
+    )
+
+
+def check_relaxed_long_name(text: str) -> tuple[str, ...]:
+    """A DNS subdomain whose labels may begin with an underscore, and have some inside."""
+    wrong = ["must be no more than 253 characters"] if count_bytes(text) > 253 else []
+    for label in text.split("."):
+        rest = label.removeprefix("_")
+        if not rest or rest.strip(_LABEL + "_") or rest[0] not in _LOWER or rest[-1] not in _LOWER:
+            wrong.append(_NO_RELAXED)
+            break
+    return tuple(wrong)
+
+
+def check_decimal(text: str) -> tuple[str, ...]:
+    """An integer as people write it."""
+    if not text:
+        return ("must be non-empty",)
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
+        return ()
+    return ("must be a valid decimal integer in canonical form",)
+
+
+def check_ip(text: str, strict: bool) -> tuple[str, ...]:
+    """An IP address. `strict`: no zeros in front, no IPv4 inside of IPv6."""
+    import ipaddress  # rare
+
+    groups = text.split(".")
+    plain = text
+    if len(groups) == 4 and ":" not in text and all(part.isascii() and part.isdigit() for part in groups):
+        plain = ".".join(part.lstrip("0") or "0" for part in groups)
+    try:
+        address = ipaddress.ip_address(plain if "%" not in plain else "")
+    except ValueError:
+        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
+    if not strict:
+        return ()
+    wrong = ("must not have leading 0s",) if plain != text else ()
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return (*wrong, "must not be an IPv4-mapped IPv6 address")
+    return wrong
 
 
 FORMATS = {

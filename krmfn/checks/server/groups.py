@@ -18,8 +18,9 @@ from krmfn.checks.server.formats import (
     check_short_name,
     count_bytes,
 )
-from krmfn.checks.server.schema import Type
+from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_internal, write_json
+from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -39,7 +40,7 @@ _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
 
 
-def check_unique_names(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_unique_names(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     spec = new.get("spec", {})
     composites = spec.get(_COMPOSITES)
@@ -63,11 +64,11 @@ def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[
         yield from _names_below(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES), seen)
 
 
-def check_depth(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C21: at most `argument` levels, a flat list being one."""
     for index, composite in enumerate(new.get("spec", {}).get(_COMPOSITES, ())):
         if _is_deeper(composite, argument - 1):
-            of = root.fields["spec"].type.fields[_COMPOSITES].type
+            of = kind.root.fields["spec"].type.fields[_COMPOSITES].type
             written = _dig(getattr(new, "written", None), "spec", _COMPOSITES, index, _COMPOSITES)
             text = write_json(to_internal(of, composite.get(_COMPOSITES, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
@@ -88,7 +89,7 @@ def _is_deeper(composite: Object, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(child, levels - 1) for child in composite.get(_COMPOSITES, ()))
 
 
-def check_single_priority(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C22: all templates have the same class and the same priority; an absent one differs from 0."""
     spec = new.get("spec", {})
     leaves = spec.get(_LEAVES, ())
@@ -112,7 +113,7 @@ def _priorities(composite: Object) -> set[tuple[str, int | None]]:
     return found.union(*map(_priorities, composite.get(_COMPOSITES, ())))
 
 
-def check_children(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_children(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C12: a composite has a child in one of its lists."""
     composites = new.get("spec", {}).get(_COMPOSITES)
     if composites:
@@ -127,7 +128,7 @@ def _childless(composites: list[Any], path: Path) -> Iterator[Cause]:
         yield from _childless(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES))
 
 
-def check_parent_needs_workload(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C17: a group below a composite one names its Workload."""
     spec = new.get("spec", {})
     if "parentCompositePodGroupName" in spec and "workloadRef" not in spec:
@@ -135,7 +136,7 @@ def check_parent_needs_workload(root: Type, new: Object, old: Object | None, arg
         yield required(("spec", "workloadRef"), "parent-needs-workload-ref", detail)
 
 
-def check_claim_statuses(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """B40: a claim's status belongs to a claim of the spec."""
     claims = {claim.get("name", "") for claim in new.get("spec", {}).get("resourceClaims", ())}
     for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
@@ -155,16 +156,16 @@ _NO_REASON = (
 )
 
 
-def check_conditions(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_conditions(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its
     type."""
     seen: set[str] = set()
     for index, condition in enumerate(new.get("status", {}).get("conditions", ())):
         path: Path = ("status", "conditions", index)
-        kind = condition.get("type", "")
-        if kind in seen:
-            yield duplicate(path if argument == "item" else (*path, "type"), "conditions", quote(kind))
-        seen.add(kind)
+        name = condition.get("type", "")
+        if name in seen:
+            yield duplicate(path if argument == "item" else (*path, "type"), "conditions", quote(name))
+        seen.add(name)
         yield from _check_condition(condition, path, argument)
 
 
@@ -209,7 +210,7 @@ def _is_reason(text: str) -> bool:
     )
 
 
-def check_v1alpha1_workload(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
     spec = new.get("spec", {})
     controller = spec.get("controllerRef")
@@ -259,10 +260,10 @@ def _check_v1alpha1_group(group: Object, path: Path, seen: set[str]) -> Iterator
         yield invalid((*path, "policy", "gang", "minCount"), "pod-groups", count, "must be greater than zero")
 
 
-def check_v1alpha1_change(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    fields = root.fields["spec"].type.fields
+    fields = kind.root.fields["spec"].type.fields
     if "controllerRef" in before and spec.get("controllerRef") != before["controllerRef"]:
         text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
         yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")

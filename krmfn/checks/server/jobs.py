@@ -12,9 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.checks.server.podspecs import differ
-from krmfn.checks.server.schema import Type
+from krmfn.checks.server.formats import check_short_name
+from krmfn.checks.server.jobpolicies import check_policies
+from krmfn.checks.server.pods.changes import list_template_causes
+from krmfn.checks.server.pods.defaults import fill_template
+from krmfn.checks.server.pods.placement import check_selector
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.replicated import is_wrong_selector, selects, spell_labels
+from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
@@ -35,7 +40,7 @@ _COUNTS = (
 )
 
 
-def fill_job(new: dict[str, Any]) -> None:
+def fill_job(kind: Kind, new: dict[str, Any]) -> None:
     """The defaults that depend on other fields. Static ones are in the schema."""
     spec = new.setdefault("spec", {})
     if "parallelism" not in spec:
@@ -46,13 +51,14 @@ def fill_job(new: dict[str, Any]) -> None:
     spec.setdefault("manualSelector", False)
     spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    fill_template(spec.setdefault("template", {}))
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     meta = new.setdefault("metadata", {})
     if labels and not meta.get("labels"):
         meta["labels"] = labels  # the server shares the map, so the generated labels show up here as well
 
 
-def select_own_pods(new: dict[str, Any]) -> None:
+def select_own_pods(kind: Kind, new: dict[str, Any]) -> None:
     """The selector and the labels of the template that a create generates."""
     spec = new["spec"]
     if spec.get("manualSelector"):
@@ -66,31 +72,35 @@ def select_own_pods(new: dict[str, Any]) -> None:
     selector.setdefault(_UID_LABELS[1], STORED_UID)
 
 
-def check_new_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_new_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """A create: also the generated selector and labels."""
     spec = new.get("spec", {})
     if not spec.get("manualSelector") and "selector" in spec:
         yield from _check_generated(new)
-    yield from check_job(root, new, old, argument)
+    yield from check_job(kind, new, old, argument)
 
 
-def check_job(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """What holds on every write of a Job."""
     spec = new.get("spec", {})
     path: Path = ("spec",)
-    yield from check_job_spec(spec, path)
+    yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
     selector = spec.get("selector")
-    labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    out: list[Cause] = []
     if selector is None:
-        yield required((*path, "selector"), "job-selector")
-    if selector is None or not _selects(selector, labels):
-        text = write_json(dict(sorted(labels.items()))) if labels else "null"
+        out.append(required((*path, "selector"), "job-selector"))
+    check_selector(selector, (*path, "selector"), "job-selector", Setting({}, kind.gates, out))
+    yield from out
+    labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    if not is_wrong_selector(selector) and not selects(selector, labels):
         where = (*path, "template", "metadata", "labels")
-        yield invalid_text(where, "job-selector", text, "`selector` does not match template `labels`")
+        detail = "`selector` does not match template `labels`"
+        yield invalid_text(where, "job-selector", spell_labels(labels, new, where), detail)
     yield from _check_hostname(new, spec)
 
 
-def check_job_spec(spec: Object, path: Path) -> Iterator[Cause]:
+def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
+    """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     for name in _COUNTS:
         if spec.get(name, 0) < 0:
             yield invalid((*path, name), "job-counts", spec[name], "must be greater than or equal to 0")
@@ -99,21 +109,29 @@ def check_job_spec(spec: Object, path: Path) -> Iterator[Cause]:
     mode = spec.get("completionMode", "NonIndexed")
     if mode == "Indexed":
         yield from _check_indexed(spec, path)
+    elif mode != "NonIndexed":
+        values = ("NonIndexed", "Indexed")
+        yield not_supported((*path, "completionMode"), "job-completion-mode", write_json(mode), values)
     else:
-        if mode != "NonIndexed":
-            values = ("NonIndexed", "Indexed")
-            yield not_supported((*path, "completionMode"), "job-completion-mode", write_json(mode), values)
-        else:
-            for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-                if name in spec:
-                    detail = "requires indexed completion mode"
-                    yield invalid((*path, name), "job-completion-mode", spec[name], detail)
-        if "successPolicy" in spec:
-            text = write_json(spec["successPolicy"])
-            detail = "requires indexed completion mode"
-            yield invalid_text((*path, "successPolicy"), "job-completion-mode", text, detail)
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if name in spec:
+                detail = "requires indexed completion mode"
+                yield invalid((*path, name), "job-completion-mode", spec[name], detail)
+    out: list[Cause] = []
+    check_policies(spec, getattr(new, "written", None), path, out)
+    yield from out
     yield from _check_scheduling(spec, (*path, "scheduling"))
-    yield from _check_template(spec, (*path, "template"))
+    template = spec.get("template", {})
+    yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
+    restart = template.get("spec", {}).get("restartPolicy", "Always")
+    where = (*path, "template", "spec", "restartPolicy")
+    if restart == "Always":
+        yield required(where, "job-restart-policy", 'valid values: "OnFailure", "Never"')
+    elif restart not in ("OnFailure", "Never"):
+        yield not_supported(where, "job-restart-policy", write_json(restart), ("OnFailure", "Never"))
+    elif "podFailurePolicy" in spec and restart != "Never":
+        detail = 'only "Never" is supported when podFailurePolicy is specified'
+        yield invalid_text(where, "job-restart-policy", write_json(restart), detail)
 
 
 def _check_indexed(spec: Object, path: Path) -> Iterator[Cause]:
@@ -161,28 +179,6 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
 
 
-def _check_template(spec: Object, path: Path) -> Iterator[Cause]:
-    template = spec.get("template", {})
-    meta = template.get("metadata", {})
-    for key, value in meta.get("labels", {}).items():
-        for message in check_label_key(key):
-            yield invalid((*path, "labels"), "metadata-label", key, message)
-        for message in check_label_value(value):
-            yield invalid((*path, "labels"), "metadata-label", value, message)
-    for key in meta.get("annotations", {}):
-        for message in check_label_key(key.lower()):
-            yield invalid((*path, "annotations"), "metadata-annotation", key, message)
-    restart = template.get("spec", {}).get("restartPolicy", "Always")
-    where = (*path, "spec", "restartPolicy")
-    if restart == "Always":
-        yield required(where, "job-restart-policy", 'valid values: "OnFailure", "Never"')
-    elif restart not in ("OnFailure", "Never"):
-        yield not_supported(where, "job-restart-policy", write_json(restart), ("OnFailure", "Never"))
-    elif "podFailurePolicy" in spec and restart != "Never":
-        detail = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid_text(where, "job-restart-policy", write_json(restart), detail)
-
-
 def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
     completions = spec.get("completions", 0)
     if spec.get("completionMode") != "Indexed" or completions <= 0:
@@ -208,31 +204,14 @@ def _check_generated(new: Object) -> Iterator[Cause]:
             text = write_json(dict(sorted(labels.items())))
             yield invalid_text(path, "job-selector", text, f"must be '{value}'")
     selector = new["spec"].get("selector", {})
-    if not _selects(selector, expected):
-        yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
+    if not is_wrong_selector(selector) and not selects(selector, expected):
+        yield invalid_text(("spec", "selector"), "job-selector", "{…}", "`selector` not auto-generated")
 
 
-def _selects(selector: Object, labels: Object) -> bool:
-    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
-        return False
-    for need in selector.get("matchExpressions", ()):
-        key, values = need.get("key", ""), need.get("values", ())
-        found = labels.get(key)
-        wanted = {
-            "In": found in values,
-            "NotIn": key not in labels or found not in values,
-            "Exists": key in labels,
-            "DoesNotExist": key not in labels,
-        }.get(need.get("operator", ""), True)
-        if not wanted:
-            return False
-    return True
-
-
-def check_job_change(root: Type, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """What cannot change. `argument` says which parts of a suspended Job's template can."""
+def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """What cannot change. A suspended Job may change a little more of its template."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    of = root.fields["spec"].type
+    of = kind.root.fields["spec"].type
     yield from _check_completions(spec, before)
     for name in (
         "selector",
@@ -245,7 +224,7 @@ def check_job_change(root: Type, new: Object, old: Object | None, argument: Any)
         if spec.get(name) != before.get(name):
             text = write_json(to_api(of.fields[name].type, spec[name])) if name in spec else "null"
             yield invalid_text(("spec", name), "job-immutable", text, "field is immutable")
-    yield from _check_template_change(of.fields["template"].type, spec, before, argument)
+    yield from _check_template_change(kind, spec, old or {})
     scheduling, previous = spec.get("scheduling"), before.get("scheduling")
     if scheduling is not None and previous is not None:
         policy, was = scheduling.get("schedulingPolicy"), previous.get("schedulingPolicy")
@@ -268,24 +247,34 @@ def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
         yield invalid(("spec", "completions"), "job-immutable", completions, detail)
 
 
-def _check_template_change(of: Type, spec: Object, before: Object, suspended: Object) -> Iterator[Cause]:
-    """The template stays. Its value is long and holds a uid, so it is not spelled here: `{…}`."""
+def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Cause]:
+    """The template stays, but for what a suspended Job may change. Its value is long and holds a uid, so it is not
+    spelled here: `{…}`."""
+    before = old.get("spec", {})
     template, was = spec.get("template", {}), before.get("template", {})
     if template == was:
         return
+    status = old.get("status", {})
+    idle = before.get("suspend", False) and "startTime" not in status
+    held = before.get("suspend", False) and (idle or _is_suspended(status)) and not status.get("active")
     meta, pods = template.get("metadata", {}), template.get("spec", {})
     meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
-    held = before.get("suspend", False)
-    if held:
+    if held if kind.gates.get("MutableSchedulingDirectivesForSuspendedJobs", False) else idle:
         meta_was = {**meta_was, "labels": meta.get("labels", {}), "annotations": meta.get("annotations", {})}
         meta_was = {key: value for key, value in meta_was.items() if value}
         pods_were = _with_directives(pods, pods_were)
-    spec_type = of.fields["spec"].type
-    if held and suspended.get("resources"):
-        if differ(spec_type, pods, _with_resources(pods, pods_were)):
-            yield invalid_text(("spec", "template", "spec"), "job-immutable", "{…}", "field is immutable")
-    elif meta != meta_was or differ(spec_type, pods, pods_were):
+    if before.get("suspend", False) and held and kind.gates.get("MutablePodResourcesForSuspendedJobs", False):
+        if pods != _with_resources(pods, pods_were):
+            yield invalid_text(("spec", "template.spec"), "job-immutable", "{…}", "field is immutable")
+    elif meta != meta_was or pods != pods_were:
         yield invalid_text(("spec", "template"), "job-immutable", "{…}", "field is immutable")
+
+
+def _is_suspended(status: Object) -> bool:
+    return any(
+        condition.get("type") == "Suspended" and condition.get("status") == "True"
+        for condition in status.get("conditions", ())
+    )
 
 
 def _with_directives(new: Object, old: Object) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from krmfn.checks.server.schema import Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 from krmfn.model.gotext import quote
+from krmfn.krm.paths import Path
 
 Out = list[Cause]
 
@@ -34,10 +35,12 @@ _FINALIZERS = ("metadata", "finalizers")
 _MANAGED = ("metadata", "managedFields")
 
 
-def check_new_metadata(of: Type, meta: Mapping[str, Any], out: Out, labels: bool = False) -> None:
+def check_new_metadata(
+    of: Type, meta: Mapping[str, Any], out: Out, labels: bool = False, plain_prefix: bool = False
+) -> None:
     """What a create refuses. The name has been generated and the namespace filled in before. `labels`: names have no
     dots."""
-    _check_names(meta, _check_label if labels else check_long_name, out)
+    _check_names(meta, _check_label if labels else check_long_name, out, not plain_prefix)
     _check_common(of, meta, out)
     for index, name in enumerate(meta.get("finalizers", ())):
         _check_kube_finalizer(name, index, out)
@@ -65,8 +68,10 @@ def check_changed_metadata(
         _check_kube_finalizer(name, index, out)
 
 
-def _check_names(meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]], out: Out) -> None:
-    prefix = meta.get("generateName")
+def _check_names(
+    meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]], out: Out, with_prefix: bool = True
+) -> None:
+    prefix = meta.get("generateName") if with_prefix else ""
     hand = check is not check_path_segment
     if prefix:
         masked = _mask_dash(prefix) if hand else prefix
@@ -126,14 +131,26 @@ def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
         _check_managed_fields(meta["managedFields"], out)
 
 
-def _check_annotations(annotations: Mapping[str, str], out: Out) -> None:
+def _check_annotations(annotations: Mapping[str, str], out: Out, path: Path = ("metadata", "annotations")) -> None:
     size = 0
     for key, value in annotations.items():
         for message in check_label_key(key.lower()):
-            out.append(invalid(("metadata", "annotations"), "metadata-annotation", key, message))
+            out.append(invalid(path, "metadata-annotation", key, message))
         size += count_bytes(key) + count_bytes(value)
     if size > _ANNOTATIONS:
-        out.append(too_long(("metadata", "annotations"), "metadata-annotation", _ANNOTATIONS))
+        out.append(too_long(path, "metadata-annotation", _ANNOTATIONS))
+
+
+def check_template_metadata(meta: Mapping[str, Any], path: Path, out: Out) -> None:
+    """The labels and annotations of a template."""
+    for key, value in meta.get("labels", {}).items():
+        for message in check_label_key(key):
+            out.append(invalid((*path, "labels"), "metadata-label", key, message))
+        for message in check_label_value(value):
+            out.append(invalid((*path, "labels"), "metadata-label", value, message))
+    annotations = meta.get("annotations")
+    if annotations:
+        _check_annotations(annotations, out, (*path, "annotations"))
 
 
 def _check_owners(of: Type, owners: list[Any], out: Out) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.checks.server.declarative import check_create, check_update
+from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.metadata import check_changed_metadata, check_new_metadata
-from krmfn.checks.server.pods import check_pod_spec, drop_from_pod_spec, warn_of_hostname
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.strategy import (
     STORED_UID,
@@ -57,10 +57,10 @@ def create(
         new.pop("status", None)
     generated = generate_name(meta)
     for prepare in kind.prepare:
-        prepare(new)
+        prepare(kind, new)
     dropped = tuple(_drop(kind, new, None))
     causes: list[Cause] = []
-    check_new_metadata(kind.meta, meta, causes, kind.label_names)
+    check_new_metadata(kind.meta, meta, causes, kind.label_names, kind.plain_prefix)
     _check_by_hand(kind, "create", new, None, causes)
     if kind.declarative:
         check_create(kind.root, new, (), causes)
@@ -70,7 +70,7 @@ def create(
     denial = _admit(kind, "validating", facts, new, None, meta["name"])
     if denial:
         return denial._replace(warnings=warnings)
-    warnings += tuple(warn_of_hostname(kind, meta["name"]))
+    warnings += tuple(_warn_of_hostname(kind, meta["name"]))
     if dropped:
         fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
     return Verdict(201, dropped=dropped, warnings=warnings, stored=new)
@@ -203,7 +203,14 @@ def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
 def _fill(kind: Kind, new: dict[str, Any]) -> None:
     fill_defaults(kind.root, new)
     for fill in kind.default_functions:
-        fill(new)
+        fill(kind, new)
+
+
+def _warn_of_hostname(kind: Kind, name: str) -> list[str]:
+    """The warning for names of pods that are no DNS label, since they become host names."""
+    text = kind.root.keywords.get("x-kubernetes-hostname-warning")
+    wrong = check_short_name(name, "characters") if text else ()
+    return [f"{text}[{' '.join(wrong)}]"] if wrong else []
 
 
 def _put(target: dict[str, Any], name: str, value: Any) -> None:
@@ -216,7 +223,12 @@ def _put(target: dict[str, Any], name: str, value: Any) -> None:
 def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> Iterable[tuple[Path, str]]:
     yield from drop_gated(kind.root, new, stored)
     if kind.pod_spec:
-        yield from drop_from_pod_spec(kind, new, stored)
+        from krmfn.checks.server.pods.defaults import drop_gated_fields  # what groups do not need
+
+        of, spec, before = kind.root, new, stored or {}
+        for name in kind.pod_spec:
+            of, spec, before = of.fields[name].type, spec.get(name, {}), before.get(name, {})
+        yield from drop_gated_fields(of, spec, before, kind.pod_spec)
 
 
 def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -> Iterable[tuple[Path, str]]:
@@ -235,9 +247,7 @@ def _check_by_hand(
     kind: Kind, operation: str, new: dict[str, Any], old: dict[str, Any] | None, causes: list[Cause]
 ) -> None:
     for check, argument in kind.handwritten.get(operation, ()):
-        causes.extend(check(kind.root, new, old, argument))
-    if kind.pod_spec:
-        causes.extend(check_pod_spec(kind, new, old))
+        causes.extend(check(kind, new, old, argument))
 
 
 def _admit(
@@ -245,6 +255,8 @@ def _admit(
 ) -> Verdict | None:
     for plugin, argument in kind.admission.get(phase, ()):
         denied: Cause | None = plugin(kind.gates, facts, new, old, argument)
+        if denied and denied.type == "InternalError":
+            return Verdict(500, denied.message, (denied,))
         if denied:
             return Verdict(403, f"{kind.qualified_resource} {quote(name)} is forbidden: {denied.message}", (denied,))
     return None

@@ -54,6 +54,8 @@ class Field:
         "minimum",
         "name",
         "opaque",
+        "patch",
+        "patch_key",
         "pointer",
         "required",
         "type",
@@ -87,6 +89,9 @@ class Field:
         self.map_type: str = get("x-kubernetes-map-type", "")
         self.list_keys: tuple[str, ...] = tuple(get("x-kubernetes-list-map-keys", ()))
         self.unique = get("x-kubernetes-declarative-list-type") == "map"
+        #: How a strategic merge patch treats it: "merge" (by `patch_key`), "retainKeys", both, or "".
+        self.patch: str = get("x-kubernetes-patch-strategy", "")
+        self.patch_key: str = get("x-kubernetes-patch-merge-key", "")
         gate = get("x-kubernetes-feature-gate")
         #: Whether the declarative walk ends here: the field's own rules count, those below do not.
         self.opaque: bool = get("x-kubernetes-opaque", False)
@@ -192,21 +197,23 @@ class Schemas:
         }
 
 
-_COMPILED: dict[tuple[str, frozenset[str]], Schemas] = {}
+_COMPILED: dict[tuple[str, frozenset[tuple[str, bool]]], Schemas] = {}
 
 
 def compile_schemas(release: str, gates: Mapping[str, bool]) -> Schemas:
-    """The types of `release` with the gates that map to True on and all others off. Compiled once per process."""
-    key = (release, frozenset(gate for gate, on in gates.items() if on))
+    """The types of `release` with these gates on or off, and all others as they are by default. Compiled once per
+    process."""
+    key = (release, frozenset(gates.items()))
     found = _COMPILED.get(key)
     if found is None:
-        found = _COMPILED[key] = Schemas(release, dict.fromkeys(key[1], True))
+        defaults = dict.fromkeys(schemastore.load(f"kubernetes/{release}/meta.json")["x-kubernetes-gates"], True)
+        found = _COMPILED[key] = Schemas(release, {**defaults, **gates})
     return found
 
 
 def find_function(name: str) -> Callable[..., Any]:
     """The function that a schema names as `module.function` of this package, imported when it is first needed."""
-    module, _, function = name.partition(".")
+    module, _, function = name.rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"krmfn.checks.server.{module}"), function)
     return found
 
@@ -225,6 +232,7 @@ class Kind:
         "meta",
         "name",
         "names_on_update",
+        "plain_prefix",
         "pod_spec",
         "prepare",
         "release",
@@ -255,6 +263,8 @@ class Kind:
         self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
         #: Whether names of objects are DNS labels.
         self.label_names: bool = keywords.get("x-kubernetes-label-names", False)
+        #: Whether generateName may be anything.
+        self.plain_prefix: bool = keywords.get("x-kubernetes-plain-prefix", False)
         self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
         #: By operation: (rule, argument) in the order in which the server runs them.
         self.handwritten: Calls = {
@@ -277,7 +287,7 @@ class Kind:
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
-_FOUND: dict[tuple[str, str, str, frozenset[str]], Kind | None] = {}
+_FOUND: dict[tuple[str, str, str, frozenset[tuple[str, bool]]], Kind | None] = {}
 
 
 #: A kind is a DNS label in CamelCase; a longer one may be no name of a file.
@@ -285,8 +295,8 @@ _LONGEST = 63
 
 
 def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
-    """The kind, or None when there is no schema for it in that release. Gates that are not True are off."""
-    key = (group, kind, release, frozenset(gate for gate, on in gates.items() if on))
+    """The kind, or None when there is no schema for it in that release. Gates that are not given have their default."""
+    key = (group, kind, release, frozenset(gates.items()))
     if key not in _FOUND:
         _FOUND[key] = _load(group, kind, release, gates)
     return _FOUND[key]

@@ -8,7 +8,27 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.checks.server.schema import Field, Type
+from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+
+
+class Key(str):
+    """A key of a map in a path, which the server puts in brackets."""
+
+    __slots__ = ()
+
+
+def spell_path(path: Path) -> str:
+    """A path as the server writes it: `spec.containers[0].resources.limits[cpu]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, (int, Key)):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text or "<nil>"
+
+
 
 
 def spell(value: Any) -> str:
@@ -49,6 +69,10 @@ def to_api(of: Type, value: Any) -> Any:
         return [to_api(of.item, item) for item in value]
     if of.kind == "map" and of.item:
         return {key: to_api(of.item, item) for key, item in sorted(value.items())}
+    if of.kind == "quantity":
+        from krmfn.checks.server.amounts import write_amount
+
+        return write_amount(value)
     return value
 
 

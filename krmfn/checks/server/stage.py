@@ -166,7 +166,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         policy = spec.get("schedulingPolicy")
         if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
             gangs.add(place)
-    return Facts(classes, workloads, frozenset(gangs))
+    return Facts(classes, None, workloads, frozenset(gangs))
 
 
 def _not_served(item: Item, kind: Kind) -> Finding:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from krmfn.checks.server.schema import Field, Type
+from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
 
 #: The uid that every stored object has here: the server's is random, and only its being there matters.
@@ -24,7 +24,7 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        plan = of.cache["defaults"] = _plan(of, _has_default, frozenset())
+        plan = of.cache["defaults"] = _plan(of, _has_default, frozenset(), through=True)
     own, below = plan
     for field in own:
         if field.name not in value:
@@ -79,20 +79,28 @@ def _is_gated(field: Field) -> bool:
     return bool(field.gate)
 
 
-def _plan(of: Type, test: Any, seen: frozenset[int]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """The fields of this struct that pass the test, and those below which some do."""
-    own = tuple(field for field in of.fields.values() if test(field))
-    below = tuple(field for field in of.fields.values() if not field.opaque and _reaches(field.type, test, seen))
+def _plan(
+    of: Type, test: Any, seen: frozenset[int], through: bool = False
+) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """The fields of this struct that pass the test, and those below which some do; `through` opaque ones, too."""
+    fields = of.fields.values()
+    own = tuple(field for field in fields if test(field))
+    below = tuple(
+        field for field in fields if (through or not field.opaque) and _reaches(field.type, test, seen, through)
+    )
     return own, below
 
 
-def _reaches(of: Type, test: Any, seen: frozenset[int]) -> bool:
+def _reaches(of: Type, test: Any, seen: frozenset[int], through: bool) -> bool:
     if of.kind == "list" and of.item is not None:
-        return _reaches(of.item, test, seen)
+        return _reaches(of.item, test, seen, through)
     if of.kind != "struct" or id(of) in seen:
         return False
     seen |= {id(of)}
-    return any(test(field) or (not field.opaque and _reaches(field.type, test, seen)) for field in of.fields.values())
+    return any(
+        test(field) or ((through or not field.opaque) and _reaches(field.type, test, seen, through))
+        for field in of.fields.values()
+    )
 
 
 def _struct_of(field: Field) -> Type:
@@ -140,6 +148,8 @@ def generate_name(meta: dict[str, Any]) -> str:
     if len(encoded) > 58:
         prefix = encoded[:58].decode("utf-8", "replace")
     meta["name"] = prefix + RANDOM
+    if "labels" in meta:
+        meta["labels"] = dict(meta["labels"])  # the server works on a copy of the object, in case the name is taken
     return prefix + RANDOM
 
 
@@ -166,7 +176,7 @@ def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:
     )
 
 
-def first_generation(new: dict[str, Any]) -> None:
+def first_generation(kind: Kind, new: dict[str, Any]) -> None:
     """Built-in kinds count their generations from 1 whatever the manifest says."""
     new["metadata"]["generation"] = 1
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krmfn.checks.server.spell import spell
+from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 
 _NOTHING: dict[str, Any] = {}
@@ -39,7 +39,7 @@ def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
 
 
 def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:
-    return Cause("Invalid", path, f"Invalid value: {text}: {detail}", rule)
+    return Cause("Invalid", path, f"Invalid value: {text}" + (f": {detail}" if detail else ""), rule)
 
 
 def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> Cause:
@@ -49,6 +49,10 @@ def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> 
 
 def duplicate(path: Path, rule: str, text: str) -> Cause:
     return Cause("Duplicate", path, f"Duplicate value: {text}", rule)
+
+
+def not_found(path: Path, rule: str, text: str, detail: str = "") -> Cause:
+    return Cause("NotFound", path, f"Not found: {text}" + (f": {detail}" if detail else ""), rule)
 
 
 def too_many(path: Path, rule: str, count: int, limit: int) -> Cause:
@@ -92,7 +96,7 @@ def refuse(kind: str, group: str, name: str, causes: list[Cause], generated: str
         causes = [cause._replace(message=cause.message.replace(generated, known)) for cause in causes]
     if any(STORED_UID in cause.message for cause in causes):
         causes = [cause._replace(message=cause.message.replace(STORED_UID, "<uid>")) for cause in causes]
-    texts = list(dict.fromkeys(f"{format_path(cause.path)}: {cause.message}" for cause in causes))
+    texts = list(dict.fromkeys(f"{spell_path(cause.path)}: {cause.message}" for cause in causes))
     body = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     qualified = f"{kind}.{group}" if group else kind
     return Verdict(422, f'{qualified} "{name}" is invalid: {body}', tuple(causes))

@@ -1,0 +1,42 @@
+"""Quantities as the server holds them: whole numbers that compare by value and remember how they were written."""
+
+from __future__ import annotations
+
+from krmfn.model.quantity import Quantity, quantity_of
+
+BILLION = 10**9
+_MILLION = 10**6
+
+
+class Amount(int):
+    """Billionths of the unit. `written` is the quantity that it was read from."""
+
+    written: Quantity
+
+
+def as_amount(quantity: Quantity) -> Amount:
+    amount = Amount(quantity.billionths)
+    amount.written = quantity
+    return amount
+
+
+def read_amount(value: object) -> Amount:
+    """The amount that a value of a request stands for. Raises BadQuantity."""
+    return as_amount(quantity_of(value))
+
+
+def round_up(amount: Amount) -> Amount:
+    """To whole thousandths, as the server stores what is requested of resources."""
+    if amount % _MILLION == 0:
+        return amount
+    return as_amount(Quantity(-(-amount // _MILLION), -3, amount.written.form))
+
+
+def add(one: Amount, other: Amount) -> Amount:
+    """The sum, written as the first is."""
+    return as_amount(Quantity(int(one) + int(other), -9, (one or other).written.form))
+
+
+def write_amount(amount: Amount) -> str:
+    """The canonical spelling."""
+    return str(amount.written)

@@ -1,0 +1,222 @@
+"""The policies of a Job: which failures of pods count, when it has succeeded, who runs it.
+
+Source: validatePodFailurePolicy, validateSuccessPolicy and what stands around them in
+k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
+from krmfn.checks.server.spell import write_json
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import (
+    Cause,
+    duplicate,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from krmfn.krm.paths import Path, dig
+
+Object = Mapping[str, Any]
+
+_FAILURE = "job-failure-policy"
+_SUCCESS = "job-success-policy"
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_STATUSES = ("False", "True", "Unknown")
+
+
+def check_policies(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:
+    """All policies of the spec of a Job at `path` of what was `written`."""
+    if "managedBy" in spec:
+        _check_manager(spec["managedBy"], (*path, "managedBy"), out)
+    if "podFailurePolicy" in spec:
+        _check_failure_policy(spec, written, (*path, "podFailurePolicy", "rules"), out)
+    if "successPolicy" in spec:
+        where = (*path, "successPolicy")
+        if spec.get("completionMode", "NonIndexed") != "Indexed":
+            out.append(invalid_text(where, "job-completion-mode", "{…}", "requires indexed completion mode"))
+        else:
+            _check_success_policy(spec, (*where, "rules"), out)
+    replacement = spec.get("podReplacementPolicy")
+    known = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
+    if replacement is not None and replacement not in known:
+        out.append(not_supported((*path, "podReplacementPolicy"), _FAILURE, write_json(replacement), known))
+
+
+def _check_manager(name: str, path: Path, out: list[Cause]) -> None:
+    """A controller by a path with a domain."""
+    if not name:
+        out.append(required(path, "job-managed-by"))
+    else:
+        domain, found, rest = name.partition("/")
+        if not found or not domain or not rest:
+            detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
+            out.append(invalid(path, "job-managed-by", name, detail))
+        else:
+            for message in check_long_name(domain, "characters"):
+                out.append(invalid(path, "job-managed-by", domain, message))
+            if not _is_http_path(rest):
+                pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+                detail = f"Invalid path (regex used for validation is '{pattern}')"
+                out.append(invalid(path, "job-managed-by", rest, detail))
+    if count_bytes(name) > 63:
+        out.append(too_long(path, "job-managed-by", 63))
+
+
+def _is_http_path(text: str) -> bool:
+    return all(character.isascii() and (character.isalnum() or character in "/-._~%!$&'()*+,;=:") for character in text)
+
+
+def _check_failure_policy(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:
+    rules = spec["podFailurePolicy"].get("rules", ())
+    pods = spec.get("template", {}).get("spec", {})
+    names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
+    if len(rules) > 20:
+        out.append(too_many(path, _FAILURE, len(rules), 20))
+    for index, rule in enumerate(rules):
+        at = (*path, index)
+        action = rule.get("action", "")
+        where = (*at, "action")
+        if not action:
+            out.append(required(where, _FAILURE, _values(_ACTIONS)))
+        elif action == "FailIndex":
+            if "backoffLimitPerIndex" not in spec:
+                detail = "requires the backoffLimitPerIndex to be set"
+                out.append(invalid_text(where, _FAILURE, write_json(action), detail))
+        elif action not in _ACTIONS:
+            out.append(not_supported(where, _FAILURE, write_json(action), _ACTIONS))
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
+        if codes is not None:
+            _check_codes(codes, names, written, (*at, "onExitCodes"), out)
+        if conditions:
+            _check_conditions(conditions, (*at, "onPodConditions"), out)
+        if codes is not None and conditions:
+            text = "specifying both OnExitCodes and OnPodConditions is not supported"
+            out.append(Cause("Invalid", at, f"Invalid value: {text}", _FAILURE))
+        if codes is None and not conditions:
+            text = "specifying one of OnExitCodes and OnPodConditions is required"
+            out.append(Cause("Invalid", at, f"Invalid value: {text}", _FAILURE))
+
+
+def _values(values: tuple[str, ...]) -> str:
+    return f"valid values: [{' '.join(map(quote, values))}]"
+
+
+def _check_conditions(conditions: list[Any], path: Path, out: list[Cause]) -> None:
+    if len(conditions) > 20:
+        out.append(too_many(path, _FAILURE, len(conditions), 20))
+    for index, pattern in enumerate(conditions):
+        at = (*path, index)
+        kind, status = pattern.get("type", ""), pattern.get("status", "")
+        for message in check_label_key(kind):
+            out.append(invalid((*at, "type"), _FAILURE, kind, message))
+        if not status:
+            out.append(required((*at, "status"), _FAILURE, _values(_STATUSES)))
+        elif status not in _STATUSES:
+            out.append(not_supported((*at, "status"), _FAILURE, write_json(status), _STATUSES))
+
+
+def _check_codes(codes: Object, names: set[str], written: Any, path: Path, out: list[Cause]) -> None:
+    operator, name, values = codes.get("operator", ""), codes.get("containerName"), codes.get("values", [])
+    if not operator:
+        out.append(required((*path, "operator"), _FAILURE, _values(("In", "NotIn"))))
+    elif operator not in ("In", "NotIn"):
+        out.append(not_supported((*path, "operator"), _FAILURE, write_json(operator), ("In", "NotIn")))
+    if name is not None and name not in names:
+        detail = "must be one of the container or initContainer names in the pod template"
+        out.append(invalid((*path, "containerName"), _FAILURE, name, detail))
+    where = (*path, "values")
+    if not values:
+        text = "[]" if dig(written, where) == [] else "null"
+        out.append(invalid_text(where, _FAILURE, text, "at least one value is required"))
+    elif len(values) > 255:
+        out.append(too_many(where, _FAILURE, len(values), 255))
+    seen = set()
+    for index, value in enumerate(values):
+        if operator == "In" and value == 0:
+            out.append(invalid((*where, index), _FAILURE, value, "must not be 0 for the In operator"))
+        if value in seen:
+            out.append(duplicate((*where, index), _FAILURE, str(value)))
+        seen.add(value)
+    if values != sorted(values):
+        out.append(invalid_text(where, _FAILURE, write_json(values), "must be ordered"))
+
+
+def _check_success_policy(spec: Object, path: Path, out: list[Cause]) -> None:
+    rules = spec["successPolicy"].get("rules", ())
+    if not rules:
+        detail = "at least one rules must be specified when the successPolicy is specified"
+        out.append(required(path, _SUCCESS, detail))
+    if len(rules) > 20:
+        out.append(too_many(path, _SUCCESS, len(rules), 20))
+    completions = spec.get("completions")
+    for index, rule in enumerate(rules):
+        at = (*path, index)
+        count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
+        if count is None and indexes is None:
+            detail = "at least one of succeededCount or succeededIndexes must be specified"
+            out.append(required(at, _SUCCESS, detail))
+        if completions is None:
+            continue  # the server has said so
+        total = 0
+        if indexes is not None:
+            where = (*at, "succeededIndexes")
+            if count_bytes(indexes) > 65536:
+                out.append(too_long(where, _SUCCESS, 65536))
+            total, wrong = _count_indexes(indexes, completions)
+            if wrong:
+                out.append(invalid(where, _SUCCESS, indexes, f"error parsing succeededIndexes: {wrong}"))
+        if count is not None:
+            _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"), out)
+
+
+def _check_count(count: int, completions: int, total: int | None, path: Path, out: list[Cause]) -> None:
+    if count < 0:
+        out.append(invalid(path, _SUCCESS, count, "must be greater than or equal to 0"))
+    if count > completions:
+        detail = f"must be less than or equal to {completions} (the number of specified completions)"
+        out.append(invalid(path, _SUCCESS, count, detail))
+    if total is not None and count > total:
+        detail = (
+            f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
+        )
+        out.append(invalid(path, _SUCCESS, count, detail))
+
+
+def _count_indexes(text: str, completions: int) -> tuple[int, str]:
+    """How many indexes `0,2-4` names, or what is wrong with it."""
+    total, last = 0, None
+    for part in text.split(",") if text else ():
+        first, end, wrong = _read_interval(part, completions)
+        if wrong:
+            return 0, wrong
+        if last is not None and last >= first:
+            return 0, f"non-increasing order, previous: {last}, current: {first}"
+        total += end - first + 1
+        last = end
+    return total, ""
+
+
+def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
+    limits = text.split("-")
+    if len(limits) > 2:
+        what = "violates the requirement that an index interval can have at most two parts separated by '-'"
+        return 0, 0, f"the fragment {quote(text)} {what}"
+    found = []
+    for limit in limits:
+        digits = limit.removeprefix("+")
+        if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 19:
+            return 0, 0, f"cannot convert string to integer for index: {quote(limit)}"
+        if int(digits) >= completions:
+            return 0, 0, f"too large index: {quote(limit)}"
+        found.append(int(digits))
+    if len(found) > 1 and found[0] >= found[1]:
+        return 0, 0, f"non-increasing order, previous: {found[0]}, current: {found[1]}"
+    return found[0], found[-1], ""

@@ -1,0 +1,118 @@
+"""The annotations that the server reads in pods and in templates.
+
+Source: ValidatePodSpecificAnnotations, validateSeccompAnnotationsAndFields,
+validateAppArmorAnnotationsAndFieldsMatchOnCreate of k8s.io/kubernetes/pkg/apis/core/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.pods.paths import check_relative
+from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.spell import Key
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import Cause, forbidden, invalid
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+_RULE = "pod-annotations"
+_MIRROR = "kubernetes.io/config.mirror"
+_COST = "controller.kubernetes.io/pod-deletion-cost"
+_TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+
+def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Setting) -> None:
+    """What annotations say that are fields by now, and how dear the pod is to its controller."""
+    out = pod.out
+    for key, value in annotations.items():
+        if "kubernetes.io/" not in key:
+            continue
+        if key == _MIRROR and not spec.get("nodeName"):
+            detail = "must set spec.nodeName if mirror pod annotation is set"
+            out.append(invalid((*path, Key(key)), _RULE, value, detail))
+        elif key == _COST:
+            if "deletion-cost" not in pod.allowed and pod.gates.get("PodDeletionCost", False) and not is_cost(value):
+                out.append(invalid((*path, Key(key)), _RULE, value, "must be a 32bit integer"))
+        elif key == _TOLERATIONS and value:
+            _check_tolerations(value, path, pod)
+        elif key == _SECCOMP_POD or key.startswith(_SECCOMP):
+            _check_seccomp(value, (*path, key), pod)
+        elif key.startswith(_ARMOR):
+            name = key.removeprefix(_ARMOR)
+            if not any(container.get("name", "") == name for container, _ in visit_containers(spec, ())):
+                out.append(invalid((*path, Key(key)), _RULE, name, "container not found"))
+            if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
+                detail = f"invalid AppArmor profile name: {quote(value)}"
+                out.append(invalid((*path, Key(key)), _RULE, value, detail))
+
+
+def is_cost(value: str) -> bool:
+    """Whether the value of the annotation is an integer as the server reads it: no plus, no zeros in front."""
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or (value[0] == "0" and value != "0"):
+        return False
+    return len(digits.lstrip("0")) < 12 and -(2**31) <= int(value) < 2**31
+
+
+def _check_tolerations(value: str, path: Path, pod: Setting) -> None:
+    import json
+
+    from krmfn.checks.server.pods.placement import check_tolerations
+
+    try:
+        found = json.loads(value)
+    except ValueError:
+        # The server goes on with Go's words for what is no JSON.
+        pod.out.append(Cause("Invalid", path, f"Invalid value: {quote(_TOLERATIONS)}", _RULE))
+        return
+    if isinstance(found, list):
+        check_tolerations([one for one in found if isinstance(one, dict)], (*path, _TOLERATIONS), pod)
+
+
+def _check_seccomp(value: str, path: Path, pod: Setting) -> None:
+    if value in ("runtime/default", "docker/default", "unconfined"):
+        return
+    if value.startswith("localhost/"):
+        check_relative(value.removeprefix("localhost/"), path, _RULE, pod)
+    else:
+        pod.out.append(invalid(path, _RULE, value, "must be a valid seccomp profile"))
+
+
+def check_profiles(annotations: Object, spec: Object, path: Path, pod: Setting) -> None:
+    """Where a profile stands in a field and in an annotation, they say the same."""
+    context = spec.get("securityContext", {})
+    if _SECCOMP_POD in annotations and "seccompProfile" in context:
+        _compare(annotations[_SECCOMP_POD], context["seccompProfile"], (*path, "securityContext"), "seccomp", pod)
+    if not any(key.startswith((_SECCOMP, _ARMOR)) for key in annotations):
+        return
+    for container, at in visit_containers(spec, path):
+        own, name = container.get("securityContext", {}), container.get("name", "")
+        where = (*at, "securityContext")
+        if "seccompProfile" in own and _SECCOMP + name in annotations:
+            _compare(annotations[_SECCOMP + name], own["seccompProfile"], where, "seccomp", pod)
+        profile = own.get("appArmorProfile", context.get("appArmorProfile"))
+        if profile is not None and _ARMOR + name in annotations and pod.os != "windows":
+            _compare(annotations[_ARMOR + name], profile, where, "apparmor", pod)
+
+
+def _compare(annotation: str, profile: Object, at: Path, word: str, pod: Setting) -> None:
+    field = "seccompProfile" if word == "seccomp" else "appArmorProfile"
+    kind = profile.get("type", "")
+    default = ("runtime/default", "docker/default") if word == "seccomp" else ("runtime/default",)
+    same = {
+        "Unconfined": annotation == "unconfined",
+        "RuntimeDefault": annotation in default,
+        "Localhost": annotation.startswith("localhost/"),
+    }.get(kind, True)
+    if not same:
+        detail = f"{word} type in annotation and field must match"
+        pod.out.append(forbidden((*at, field, "type"), _RULE, detail))
+    elif kind == "Localhost" and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
+        detail = f"{word} profile in annotation and field must match"
+        pod.out.append(forbidden((*at, field, "localhostProfile"), _RULE, detail))

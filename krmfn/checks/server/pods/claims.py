@@ -1,0 +1,101 @@
+"""The rules of claims for volumes, as pods and StatefulSets make them.
+
+Source: ValidatePersistentVolumeClaimTemplate and ValidatePersistentVolumeClaimSpec of
+k8s.io/kubernetes/pkg/apis/core/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.amounts import write_amount
+from krmfn.checks.server.formats import check_long_name, check_short_name
+from krmfn.checks.server.metadata import check_template_metadata
+from krmfn.checks.server.pods.placement import check_selector
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.spell import Key, write_json
+from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+_RULE = "volume-claims"
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_TEMPLATE_META = ("annotations", "labels")
+
+
+def check_claim_template(template: Object, path: Path, pod: Setting) -> None:
+    """The template of an ephemeral volume."""
+    meta = template.get("metadata", {})
+    check_template_metadata(meta, (*path, "metadata"), pod.out)
+    for field in meta:
+        if field not in _TEMPLATE_META:
+            pod.out.append(forbidden((*path, "metadata", _go_field(field)), _RULE, "cannot be set"))
+    check_claim_spec(template.get("spec", {}), (*path, "spec"), pod)
+
+
+def _go_field(field: str) -> str:
+    """The Go field in lower camel case, as the server spells it here."""
+    return {"uid": "uID"}.get(field, field)
+
+
+def check_claim_spec(spec: Object, path: Path, pod: Setting) -> None:
+    """The spec of a claim that is made."""
+    out = pod.out
+    modes = spec.get("accessModes", ())
+    if not modes:
+        out.append(required((*path, "accessModes"), _RULE, "at least 1 access mode is required"))
+    check_selector(spec.get("selector"), (*path, "selector"), _RULE, pod)
+    for mode in modes:
+        if mode not in _MODES:
+            out.append(not_supported((*path, "accessModes"), _RULE, write_json(mode), _MODES))
+    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
+        detail = "may not use ReadWriteOncePod with other access modes"
+        out.append(forbidden((*path, "accessModes"), _RULE, detail))
+    _check_storage(spec, (*path, "resources", Key("storage")), pod)
+    for field in ("storageClassName", "volumeAttributesClassName"):
+        name = spec.get(field)
+        if name and (field == "storageClassName" or pod.is_on("VolumeAttributesClass")):
+            for message in check_long_name(name, "characters"):
+                out.append(invalid((*path, field), _RULE, name, message))
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in ("Block", "Filesystem"):
+        out.append(not_supported((*path, "volumeMode"), _RULE, write_json(mode), ("Block", "Filesystem")))
+    _check_sources(spec, path, pod)
+
+
+def _check_storage(spec: Object, path: Path, pod: Setting) -> None:
+    amount = spec.get("resources", {}).get("requests", {}).get("storage")
+    if amount is None:
+        pod.out.append(required(path, _RULE))
+    elif amount <= 0:
+        pod.out.append(invalid(path, _RULE, write_amount(amount), "must be greater than zero"))
+
+
+def _check_sources(spec: Object, path: Path, pod: Setting) -> None:
+    out = pod.out
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    for field, value in (("dataSource", source), ("dataSourceRef", reference)):
+        if value is None:
+            continue
+        at = (*path, field)
+        for name in ("name", "kind"):
+            if not value.get(name):
+                out.append(required((*at, name), _RULE))
+        group = value.get("apiGroup") or ""
+        if not group and value.get("kind") != "PersistentVolumeClaim":
+            detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            out.append(invalid(at, _RULE, value.get("kind", ""), detail))
+        for message in check_long_name(group, "characters") if group else ():
+            out.append(invalid((*at, "apiGroup"), _RULE, group, message))
+    namespace = (reference or {}).get("namespace") or ""
+    for message in check_short_name(namespace, "characters") if namespace else ():
+        out.append(invalid((*path, "dataSourceRef", "namespace"), _RULE, namespace, message))
+    if source is None or reference is None:
+        return
+    if namespace:
+        detail = "may not be specified when dataSourceRef.namespace is specified"
+        out.append(invalid_text(path, _RULE, "{…}", detail))
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
+        out.append(invalid_text(path, _RULE, "{…}", "must match dataSourceRef"))

@@ -1,0 +1,518 @@
+"""The rules of containers: names, images, ports, mounts, probes, life cycle, restarts.
+
+Source: k8s.io/kubernetes/pkg/apis/core/validation (validateContainers, validateInitContainers,
+validateEphemeralContainers and what they call).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.formats import check_header_name, check_port_name, check_short_name
+from krmfn.checks.server.pods.environment import check_environment
+from krmfn.checks.server.pods.paths import check_relative
+from krmfn.checks.server.pods.resources import check_resources
+from krmfn.checks.server.pods.security import check_container_security
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.spell import write_json
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import (
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_found,
+    not_supported,
+    required,
+    too_many,
+)
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+_RESTARTS = ("Always", "Never", "OnFailure")
+_NOT_SIDECAR = "may not be set for init containers without restartPolicy=Always"
+_NO_EPHEMERAL = "cannot be set for an Ephemeral Container"
+#: What an ephemeral container may have, besides what every API object of it has.
+_EPHEMERAL = frozenset(
+    (
+        "name", "image", "command", "args", "workingDir", "envFrom", "env", "volumeMounts", "volumeDevices",
+        "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin",
+        "stdinOnce", "tty", "targetContainerName",
+    )
+)  # fmt: skip
+
+
+def check_containers(spec: Object, path: Path, pod: Setting) -> None:
+    """`containers` of a spec; `path` is the spec's."""
+    where: Path = (*path, "containers")
+    containers = spec.get("containers")
+    if not containers:
+        pod.out.append(required(where, "pod-containers"))
+        return
+    names = set()
+    for index, container in enumerate(containers):
+        at = (*where, index)
+        _check_common(container, at, pod)
+        name = container.get("name", "")
+        if name in names:
+            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+        names.add(name)
+        _check_running(container, at, pod)
+        if pod.is_on("ContainerRestartRules"):
+            _check_restart_rules(container, at, pod)
+        elif "restartPolicy" in container:
+            detail = "may not be set for non-init containers"
+            pod.out.append(forbidden((*at, "restartPolicy"), "pod-restart", detail))
+    _check_host_ports(containers, where, pod)
+
+
+def check_init_containers(spec: Object, path: Path, pod: Setting) -> None:
+    """`initContainers` of a spec."""
+    names = {container.get("name", "") for container in spec.get("containers", ())}
+    where: Path = (*path, "initContainers")
+    for index, container in enumerate(spec.get("initContainers", ())):
+        at = (*where, index)
+        _check_common(container, at, pod)
+        _check_init_restart(container, at, pod)
+        name = container.get("name", "")
+        if name in names:
+            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+        elif name:
+            names.add(name)
+        _check_host_ports([container], where, pod)
+        sidecar = container.get("restartPolicy") == "Always"
+        if sidecar:
+            _check_running(container, at, pod)
+        else:
+            for field in ("lifecycle", *_PROBES):
+                if field in container:
+                    pod.out.append(forbidden((*at, field), "pod-probes", _NOT_SIDECAR))
+            _check_init_resize(container, at, pod)
+
+
+def _check_init_resize(container: Object, at: Path, pod: Setting) -> None:
+    if pod.is_on("restart-of-init-container"):
+        return
+    for index, policy in enumerate(container.get("resizePolicy", ())):
+        if policy.get("restartPolicy") == "RestartContainer":
+            detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+            # The server's path has the container's index twice, as it has here.
+            where = (*at[:-1], at[-1], "resizePolicy", index, "restartPolicy")
+            pod.out.append(invalid_text(where, "pod-restart", '"RestartContainer"', detail))
+
+
+def check_ephemeral_containers(spec: Object, path: Path, pod: Setting) -> None:
+    """`ephemeralContainers` of a spec that has some; no create may have them, and only pods can."""
+    others = {
+        container.get("name", "") for name in ("containers", "initContainers") for container in spec.get(name, ())
+    }
+    names = set(others)
+    for index, container in enumerate(spec.get("ephemeralContainers", ())):
+        at: Path = (*path, "ephemeralContainers", index)
+        _check_common(container, at, pod)
+        check_image_of_pod(container, at, pod)
+        name = container.get("name", "")
+        if name in names:
+            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+        names.add(name)
+        target = container.get("targetContainerName", "")
+        if target and target not in others:
+            pod.out.append(not_found((*at, "targetContainerName"), "pod-containers", quote(target)))
+        for field, value in container.items():
+            if field not in _EPHEMERAL and (value or field != "resources"):
+                pod.out.append(forbidden((*at, field), "pod-containers", _NO_EPHEMERAL))
+        for place, mount in enumerate(container.get("volumeMounts", ())):
+            for field in ("subPath", "subPathExpr"):
+                if field in mount:
+                    pod.out.append(forbidden((*at, "volumeMounts", place, field), "pod-mounts", _NO_EPHEMERAL))
+
+
+def check_image_of_pod(container: Object, at: Path, pod: Setting) -> None:
+    """Blanks around an image, which only pods may not have."""
+    image = container.get("image", "")
+    if image != image.strip():
+        detail = "must not have leading or trailing whitespace"
+        pod.out.append(invalid((*at, "image"), "pod-containers", image, detail))
+
+
+def _check_common(container: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    name = container.get("name", "")
+    if not name:
+        out.append(required((*at, "name"), "pod-containers"))
+    else:
+        for message in check_short_name(name, "characters"):
+            out.append(invalid((*at, "name"), "pod-containers", name, message))
+    if not container.get("image"):
+        out.append(required((*at, "image"), "pod-containers"))
+    policy = container.get("terminationMessagePolicy", "")
+    if policy not in _MESSAGE_POLICIES:
+        where = (*at, "terminationMessagePolicy")
+        out.append(not_supported(where, "pod-containers", write_json(policy), _MESSAGE_POLICIES))
+    if "ports" in container:
+        _check_ports(container["ports"], (*at, "ports"), pod)
+    if "env" in container or "envFrom" in container:
+        check_environment(container, at, pod)
+    if "volumeMounts" in container:
+        _check_mounts(container, (*at, "volumeMounts"), pod)
+    if "volumeDevices" in container:
+        _check_devices(container, (*at, "volumeDevices"), pod)
+    check_pull_policy(container.get("imagePullPolicy", ""), (*at, "imagePullPolicy"), "pod-containers", pod)
+    if "resources" in container:
+        check_resources(container["resources"], (*at, "resources"), pod)
+    if "resizePolicy" in container:
+        _check_resize_policy(container["resizePolicy"], (*at, "resizePolicy"), pod)
+    if "securityContext" in container:
+        check_container_security(container["securityContext"], (*at, "securityContext"), pod)
+
+
+def check_pull_policy(policy: str, path: Path, rule: str, pod: Setting) -> None:
+    """Of an image of a container or of a volume."""
+    if policy not in PULL_POLICIES:
+        pod.out.append(not_supported(path, rule, write_json(policy), PULL_POLICIES))
+
+
+def _check_running(container: Object, at: Path, pod: Setting) -> None:
+    """What only containers have that keep running."""
+    lifecycle = container.get("lifecycle")
+    if lifecycle is not None:
+        for name in ("postStart", "preStop"):
+            if name in lifecycle:
+                _check_handler(lifecycle[name], (*at, "lifecycle", name), pod)
+        if "stopSignal" in lifecycle:
+            _check_stop_signal(lifecycle["stopSignal"], (*at, "lifecycle", "stopSignal"), pod)
+    for name in _PROBES:
+        if name in container:
+            _check_probe(name, container[name], (*at, name), pod)
+
+
+def _check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
+    out = pod.out
+    names = set()
+    for index, port in enumerate(ports):
+        at = (*where, index)
+        name = port.get("name", "")
+        if name:
+            wrong = check_port_name(name)
+            if wrong:
+                out.extend(invalid((*at, "name"), "pod-ports", name, message) for message in wrong)
+            elif name in names:
+                out.append(duplicate((*at, "name"), "pod-ports", quote(name)))
+            else:
+                names.add(name)
+        number = port.get("containerPort", 0)
+        if number == 0:
+            out.append(required((*at, "containerPort"), "pod-ports"))
+        else:
+            check_port_number(number, (*at, "containerPort"), "pod-ports", pod)
+        if "hostPort" in port:
+            check_port_number(port["hostPort"], (*at, "hostPort"), "pod-ports", pod)
+        protocol = port.get("protocol", "")
+        if not protocol:
+            out.append(required((*at, "protocol"), "pod-ports"))
+        elif protocol not in ("TCP", "UDP", "SCTP"):
+            values = ("SCTP", "TCP", "UDP")
+            out.append(not_supported((*at, "protocol"), "pod-ports", write_json(protocol), values))
+
+
+def check_port_number(number: int, path: Path, rule: str, pod: Setting) -> None:
+    if not 1 <= number <= 65535:
+        pod.out.append(invalid(path, rule, number, "must be between 1 and 65535, inclusive"))
+
+
+def _check_host_ports(containers: list[Any], where: Path, pod: Setting) -> None:
+    taken = set()
+    for index, container in enumerate(containers):
+        for place, port in enumerate(container.get("ports", ())):
+            if "hostPort" in port:
+                key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+                if key in taken:
+                    pod.out.append(duplicate((*where, index, "ports", place, "hostPort"), "pod-ports", quote(key)))
+                taken.add(key)
+
+
+def _check_mounts(container: Object, where: Path, pod: Setting) -> None:
+    out = pod.out
+    points = set()
+    devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
+    for index, mount in enumerate(container["volumeMounts"]):
+        at = (*where, index)
+        name, point = mount.get("name", ""), mount.get("mountPath", "")
+        if not name:
+            out.append(required((*at, "name"), "pod-mounts"))
+        if name not in pod.volumes:
+            out.append(not_found((*at, "name"), "pod-mounts", quote(name)))
+        if not point:
+            out.append(required((*at, "mountPath"), "pod-mounts"))
+        if point in points:
+            out.append(invalid((*at, "mountPath"), "pod-mounts", point, "must be unique"))
+        points.add(point)
+        if name in devices:
+            out.append(invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeDevices"))
+        if point in devices.values():
+            detail = "must not already exist as a path in volumeDevices"
+            out.append(invalid((*at, "mountPath"), "pod-mounts", point, detail))
+        if len(mount) > 2:
+            _check_mount_options(mount, container, where, at, pod)
+
+
+def _check_mount_options(mount: Object, container: Object, where: Path, at: Path, pod: Setting) -> None:
+    """What few mounts have. Some of the server's paths lack the index."""
+    out = pod.out
+    below, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
+    if below:
+        check_relative(below, (*where, "subPath"), "pod-mounts", pod)
+    if expression:
+        if below:
+            detail = "subPathExpr and subPath are mutually exclusive"
+            out.append(invalid((*at, "subPathExpr"), "pod-mounts", expression, detail))
+        check_relative(expression, (*where, "subPathExpr"), "pod-mounts", pod)
+    spread = mount.get("mountPropagation")
+    if spread is not None:
+        path = (*where, "mountPropagation")
+        values = ("Bidirectional", "HostToContainer", "None")
+        if spread not in values:
+            out.append(not_supported(path, "pod-mounts", write_json(spread), values))
+        if spread == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
+            detail = "Bidirectional mount propagation is available only to privileged containers"
+            out.append(forbidden(path, "pod-mounts", detail))
+    recursive = mount.get("recursiveReadOnly")
+    if recursive is not None:
+        path = (*where, "recursiveReadOnly")
+        if recursive in ("Enabled", "IfPossible"):
+            if not mount.get("readOnly"):
+                out.append(forbidden(path, "pod-mounts", "may only be specified when readOnly is true"))
+            if spread not in (None, "None"):
+                detail = "may only be specified when mountPropagation is None or not specified"
+                out.append(forbidden(path, "pod-mounts", detail))
+        elif recursive != "Disabled":
+            values = ("Disabled", "Enabled", "IfPossible")
+            out.append(not_supported(path, "pod-mounts", write_json(recursive), values))
+    if "bindMountOptions" in mount:
+        _check_bind_options(mount, (*at, "bindMountOptions"), pod)
+
+
+def _check_bind_options(mount: Object, path: Path, pod: Setting) -> None:
+    seen = set()
+    values = ("nodev", "noexec", "nosuid")
+    for index, option in enumerate(mount["bindMountOptions"]):
+        if option not in values:
+            pod.out.append(not_supported((*path, index), "pod-mounts", quote(option), values))
+        if option in seen:
+            pod.out.append(duplicate((*path, index), "pod-mounts", quote(option)))
+        seen.add(option)
+    if "image" in pod.volumes.get(mount.get("name", ""), {}):
+        detail = "bindMountOptions may not be used with image volumes"
+        pod.out.append(invalid_text(path, "pod-mounts", write_json(mount["bindMountOptions"]), detail))
+
+
+def _check_devices(container: Object, where: Path, pod: Setting) -> None:
+    out = pod.out
+    paths, names = set(), set()
+    mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
+    for index, device in enumerate(container["volumeDevices"]):
+        at = (*where, index)
+        name, path = device.get("name", ""), device.get("devicePath", "")
+        source = pod.volumes.get(name)
+        if not name:
+            out.append(required((*at, "name"), "pod-mounts"))
+        if name in names:
+            out.append(invalid((*at, "name"), "pod-mounts", name, "must be unique"))
+        if source is None:
+            out.append(not_found((*at, "name"), "pod-mounts", quote(name)))
+        elif "persistentVolumeClaim" not in source and "ephemeral" not in source:
+            detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+            out.append(invalid((*at, "name"), "pod-mounts", name, detail))
+        if not path:
+            out.append(required((*at, "devicePath"), "pod-mounts"))
+        if path in paths:
+            out.append(invalid((*at, "devicePath"), "pod-mounts", path, "must be unique"))
+        if path and ".." in path.split("/"):
+            out.append(invalid((*at, "devicePath"), "pod-mounts", path, "can not contain backsteps ('..')"))
+        else:
+            paths.add(path)
+        if name in mounts:
+            out.append(invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeMounts"))
+        if path in mounts.values():
+            detail = "must not already exist as a path in volumeMounts"
+            out.append(invalid((*at, "devicePath"), "pod-mounts", path, detail))
+        if name:
+            names.add(name)
+
+
+def _check_probe(kind: str, probe: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    _check_handler(probe, at, pod)
+    for name in _PROBE_COUNTS:
+        if probe.get(name, 0) < 0:
+            out.append(invalid((*at, name), "pod-probes", probe[name], "must be greater than or equal to 0"))
+    grace = probe.get("terminationGracePeriodSeconds")
+    if grace is not None and grace <= 0:
+        out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, "must be greater than 0"))
+    if kind == "readinessProbe":
+        if grace is not None:
+            detail = "must not be set for readinessProbes"
+            out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, detail))
+    elif probe.get("successThreshold", 0) != 1:
+        count = probe.get("successThreshold", 0)
+        out.append(invalid((*at, "successThreshold"), "pod-probes", count, "must be 1"))
+
+
+def _check_handler(handler: Object, at: Path, pod: Setting) -> None:
+    """A probe's or a hook's one way to act."""
+    out = pod.out
+    given = [name for name in _HANDLERS if name in handler]
+    if not given:
+        out.append(required(at, "pod-probes", "must specify a handler type"))
+        return
+    for name in given[1:]:
+        out.append(forbidden((*at, name), "pod-probes", "may not specify more than 1 handler type"))
+    name = given[0]
+    action, at = handler[name], (*at, name)
+    if name == "exec":
+        if not action.get("command"):
+            out.append(required((*at, "command"), "pod-probes"))
+    elif name == "httpGet":
+        _check_http(action, at, pod)
+    elif name == "sleep":
+        seconds = action.get("seconds", 0)
+        if pod.grace is not None and not 0 <= seconds <= pod.grace:
+            detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
+            out.append(invalid(at, "pod-probes", seconds, detail))
+    else:
+        _check_port(action.get("port", 0), (*at, "port"), pod)
+        mode = action.get("mode")
+        if mode is not None and mode not in ("Plaintext", "TLS"):
+            out.append(not_supported((*at, "mode"), "pod-probes", write_json(mode), ("Plaintext", "TLS")))
+
+
+def _check_http(action: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    if not action.get("path"):
+        out.append(required((*at, "path"), "pod-probes"))
+    _check_port(action.get("port", 0), (*at, "port"), pod)
+    scheme = action.get("scheme", "")
+    if scheme not in ("HTTP", "HTTPS"):
+        out.append(not_supported((*at, "scheme"), "pod-probes", write_json(scheme), ("HTTP", "HTTPS")))
+    for header in action.get("httpHeaders", ()):
+        name = header.get("name", "")
+        for message in check_header_name(name):
+            out.append(invalid((*at, "httpHeaders"), "pod-probes", name, message))
+    protocol = action.get("protocol")
+    if protocol is None:
+        return
+    text, path = write_json(protocol), (*at, "protocol")
+    if protocol not in ("HTTP1", "HTTP2"):
+        out.append(not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2")))
+    elif protocol == "HTTP2" and scheme != "HTTP":
+        out.append(invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)"))
+    elif protocol == "HTTP2" and action.get("host"):
+        detail = 'must be empty when `protocol` is "HTTP2"'
+        out.append(invalid((*at, "host"), "pod-probes", action["host"], detail))
+
+
+def _check_port(port: int | str, path: Path, pod: Setting) -> None:
+    """A port by number or by name."""
+    if isinstance(port, str):
+        for message in check_port_name(port):
+            pod.out.append(invalid(path, "pod-probes", port, message))
+    else:
+        check_port_number(port, path, "pod-probes", pod)
+
+
+_SIGNAL_NAMES = (
+    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP"
+    " TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
+)
+
+
+def _list_signals() -> tuple[str, ...]:
+    """Those of Linux, as the server sorts them."""
+    names = [f"SIG{name}" for name in _SIGNAL_NAMES.split()]
+    names += [f"SIGRTMIN+{number}" for number in range(1, 16)]
+    return tuple(sorted([*names, *(f"SIGRTMAX-{number}" for number in range(1, 15))]))
+
+
+def _check_stop_signal(signal: str, path: Path, pod: Setting) -> None:
+    if pod.os is None:
+        pod.out.append(forbidden(path, "pod-probes", "may not be set for containers with empty `spec.os.name`"))
+        return
+    known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
+    if known and signal not in known:
+        pod.out.append(not_supported(path, "pod-probes", write_json(signal), known))
+
+
+def _check_resize_policy(policies: list[Any], path: Path, pod: Setting) -> None:
+    """How a container takes other resources. The server names the list, not the entry."""
+    out = pod.out
+    seen = set()
+    for index, policy in enumerate(policies):
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in seen:
+            out.append(duplicate((*path, index), "pod-restart", write_json(name)))
+        seen.add(name)
+        for value, values in ((name, ("cpu", "memory")), (restart, ("NotRequired", "RestartContainer"))):
+            if not value:
+                out.append(required(path, "pod-restart"))
+            elif value not in values:
+                out.append(not_supported(path, "pod-restart", write_json(value), values))
+        if pod.restart == "Never" and restart != "NotRequired":
+            word = "" if pod.is_on("plain-restart-text") else "pod "
+            detail = f"must be 'NotRequired' when {word}`restartPolicy` is 'Never'"
+            out.append(invalid_text(path, "pod-restart", write_json(restart), detail))
+
+
+def _check_init_restart(container: Object, at: Path, pod: Setting) -> None:
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if policy is None:
+        if rules:
+            detail = "must specify restartPolicy when restart rules are used"
+            pod.out.append(required((*at, "restartPolicy"), "pod-restart", detail))
+    elif not pod.is_on("ContainerRestartRules"):
+        if policy != "Always":
+            pod.out.append(not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), ("Always",)))
+    elif policy != "Always" or pod.is_on("RestartAllContainersOnContainerExits"):
+        _check_restart_rules(container, at, pod)
+    elif rules:
+        detail = "restartPolicyRules are not allowed for init containers with restart policy Always"
+        pod.out.append(forbidden((*at, "restartPolicyRules"), "pod-restart", detail))
+
+
+def _check_restart_rules(container: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if policy is None:
+        if not rules:
+            return
+        detail = "must specify restartPolicy when restart rules are used"
+        out.append(required((*at, "restartPolicy"), "pod-restart", detail))
+    elif policy not in _RESTARTS:
+        out.append(not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), _RESTARTS))
+    if len(rules) > 20:
+        out.append(too_many((*at, "restartPolicyRules"), "pod-restart", len(rules), 20))
+    actions: tuple[str, ...] = ("Restart",)
+    if pod.is_on("RestartAllContainersOnContainerExits"):
+        actions = ("Restart", "RestartAllContainers")
+    for index, rule in enumerate(rules):
+        where = (*at, "restartPolicyRules", index)
+        action = rule.get("action", "")
+        if action not in actions:
+            out.append(not_supported((*where, "action"), "pod-restart", write_json(action), actions))
+        codes = rule.get("exitCodes")
+        where = (*where, "exitCodes")
+        if codes is None:
+            out.append(required(where, "pod-restart", "must be specified"))
+            continue
+        operator, values = codes.get("operator", ""), codes.get("values", ())
+        if operator not in ("In", "NotIn"):
+            text = write_json(operator)
+            out.append(not_supported((*where, "operator"), "pod-restart", text, ("In", "NotIn")))
+        if len(values) > 255:
+            out.append(too_many((*where, "values"), "pod-restart", len(values), 255))

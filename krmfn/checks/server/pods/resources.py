@@ -1,0 +1,206 @@
+"""The rules of requests, limits and claims, of containers and of whole pods.
+
+Source: validateResourceRequirements, validatePodResources of k8s.io/kubernetes/pkg/apis/core/validation;
+k8s.io/component-helpers/resource (how the requests of containers add up).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
+from krmfn.checks.server.formats import check_label_key, check_short_name
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.spell import Key, write_json
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_found, not_supported, required
+from krmfn.krm.paths import Path
+from krmfn.model.quantity import parse_quantity
+
+Object = Mapping[str, Any]
+
+_RULE = "pod-resources"
+_HUGE = "hugepages-"
+#: What a container can name without a domain in front.
+_OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+_STANDARD = frozenset(
+    (
+        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+        "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
+        "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage", "requests.storage",
+        "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+#: Resources that count whole things.
+_WHOLE = frozenset(
+    (
+        "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+
+
+def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = False) -> None:
+    """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
+    out = pod.out
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    named = limits.keys() | requests.keys()
+    for name, amount in limits.items():
+        _check_amount(name, amount, (*path, "limits", Key(name)), pod, of_pod)
+    where: Path = (*path, "requests")
+    for name, amount in requests.items():
+        _check_amount(name, amount, (*where, Key(name)), pod, of_pod)
+        limit = limits.get(name)
+        if limit is None:
+            if not _may_overcommit(name):
+                detail = "Limit must be set for non overcommitable resources"
+                out.append(required((*path, "limits"), _RULE, detail))
+        elif amount != limit and not _may_overcommit(name):
+            detail = f"must be equal to {name} limit of {write_amount(limit)}"
+            out.append(invalid(where, _RULE, write_amount(amount), detail))
+        elif amount > limit:
+            detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
+            out.append(invalid(where, _RULE, write_amount(amount), detail))
+    if any(name.startswith(_HUGE) for name in named) and "cpu" not in named and "memory" not in named:
+        out.append(forbidden(path, _RULE, "HugePages require cpu or memory"))
+    if "claims" in resources:
+        _check_claims(resources["claims"], (*path, "claims"), pod)
+
+
+def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: bool) -> None:
+    out = pod.out
+    wrong = check_label_key(name)
+    bare = "/" not in name
+    for message in wrong:
+        out.append(invalid_text(path, _RULE, write_json(name), message))
+    standard = name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE))
+    if not wrong and bare and not standard:
+        wrong = ("must be a standard resource type or fully qualified",)
+        out.append(invalid_text(path, _RULE, write_json(name), wrong[0]))
+    if of_pod:
+        if not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
+            out.append(not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory")))
+    elif bare:
+        if name not in _OF_CONTAINERS and not name.startswith(_HUGE):
+            out.append(invalid_text(path, _RULE, write_json(name), "must be a standard resource for containers"))
+    elif not _is_native(name) and (name.startswith("requests.") or check_label_key("requests." + name)):
+        detail = "doesn't follow extended resource name standard"
+        out.append(invalid_text(path, _RULE, write_json(name), detail))
+    if amount < 0:
+        out.append(invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0"))
+    if amount % BILLION and (name in _WHOLE or not _is_native(name)):
+        out.append(invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer"))
+    if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
+        detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
+        out.append(invalid(path, _RULE, write_amount(amount), detail))
+
+
+def is_indivisible(name: str, amount: Amount) -> bool:
+    """Whether this is an amount of huge pages that is no multiple of one page."""
+    return name.startswith(_HUGE) and not _is_divisible(name, amount)
+
+
+def _is_divisible(name: str, amount: Amount) -> bool:
+    size = parse_quantity(name.removeprefix(_HUGE))
+    if size is None or size <= 0 or size % BILLION:
+        return False
+    return -(-amount // BILLION) % (size // BILLION) == 0
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _may_overcommit(name: str) -> bool:
+    return _is_native(name) and not name.startswith(_HUGE)
+
+
+def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
+    out = pod.out
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        name, request = claim.get("name", ""), claim.get("request", "")
+        at = (*path, index)
+        if not name:
+            out.append(required(at, "pod-claims"))
+            continue
+        if name in seen:
+            out.append(duplicate(at, "pod-claims", quote(name)))
+        else:
+            key = name
+            if request:
+                key = f"{name}/{request}"
+                for message in check_short_name(request, "characters"):
+                    out.append(invalid((*at, "request"), "pod-claims", request, message))
+            if key in seen:
+                out.append(duplicate(at, "pod-claims", quote(key)))
+            elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):
+                out.append(duplicate(at, "pod-claims", quote(name)))
+            seen.add(key)
+        if name not in pod.claims:
+            known = ": " + ", ".join(sorted(pod.claims)) if pod.claims else " which is empty"
+            detail = "must be one of the names in pod.spec.resourceClaims" + known
+            out.append(not_found(at, "pod-claims", quote(name), detail))
+
+
+def check_pod_resources(spec: Object, path: Path, pod: Setting) -> None:
+    """Requests and limits of the whole pod, which its containers share."""
+    out = pod.out
+    resources = spec.get("resources")
+    if resources is None or not pod.is_on("PodLevelResources"):
+        return
+    where: Path = (*path, "resources")
+    if pod.os == "windows":
+        out.append(forbidden(where, _RULE, "may not be set for a windows pod"))
+        return
+    if "claims" in resources:
+        out.append(forbidden((*where, "claims"), _RULE, "claims may not be set for Resources at pod-level"))
+    check_resources(resources, where, pod, of_pod=True)
+    requests, limits = resources.get("requests", {}), resources.get("limits", {})
+    for name, amount in add_up(spec, "requests").items():
+        if name in requests and amount > requests[name]:
+            detail = f"must be greater than or equal to aggregate container requests of {write_amount(amount)}"
+            out.append(invalid((*where, "requests", Key(name)), _RULE, write_amount(requests[name]), detail))
+    for name, amount in add_up(spec, "limits").items():
+        if name.startswith(_HUGE) and name in limits and amount > limits[name]:
+            detail = f"must be greater than or equal to aggregate container limits of {write_amount(amount)}"
+            out.append(invalid((*where, "limits", Key(name)), _RULE, write_amount(limits[name]), detail))
+    for index, container in enumerate(spec.get("containers", ())):
+        for name, amount in container.get("resources", {}).get("limits", {}).items():
+            if name in limits and amount > limits[name]:
+                detail = f"must be less than or equal to pod limits of {write_amount(limits[name])}"
+                at = (*where, "containers", index, Key(name), "limits")
+                out.append(invalid(at, _RULE, write_amount(amount), detail))
+
+
+def add_up(spec: Object, kind: str) -> dict[str, Amount]:
+    """What all containers need at once: those that run side by side together, or the greediest init container with the
+    sidecars before it."""
+    running: dict[str, Amount] = {}
+    for container in spec.get("containers", ()):
+        _add(running, container.get("resources", {}).get(kind, {}))
+    sidecars: dict[str, Amount] = {}
+    peak: dict[str, Amount] = {}
+    for container in spec.get("initContainers", ()):
+        mine = container.get("resources", {}).get(kind, {})
+        if container.get("restartPolicy") == "Always":
+            _add(running, mine)
+            _add(sidecars, mine)
+            mine = sidecars
+        else:
+            together = dict(mine)
+            _add(together, sidecars)
+            mine = together
+        for name, amount in mine.items():
+            if name not in peak or amount > peak[name]:
+                peak[name] = amount
+    for name, amount in peak.items():
+        if name not in running or amount > running[name]:
+            running[name] = amount
+    return running
+
+
+def _add(total: dict[str, Amount], more: Mapping[str, Amount]) -> None:
+    for name, amount in more.items():
+        total[name] = add(total[name], amount) if name in total else amount

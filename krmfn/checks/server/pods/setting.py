@@ -1,0 +1,70 @@
+"""What the rules of a pod's parts need to know besides the part that they look at, and where they report.
+
+Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and pkg/api/pod/util.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.checks.server.verdict import Cause
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+#: The lists of containers in a pod's spec, in the order in which the server visits them.
+LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+
+class Setting:
+    """One pod's spec under its rules. `allowed` names what an update may keep because the stored pod has it."""
+
+    __slots__ = (
+        "allowed",
+        "annotations",
+        "claims",
+        "gates",
+        "grace",
+        "host_users",
+        "is_pod",
+        "name",
+        "os",
+        "out",
+        "restart",
+        "volumes",
+    )
+
+    def __init__(
+        self,
+        spec: Object,
+        gates: Mapping[str, bool],
+        out: list[Cause],
+        meta: Object | None = None,
+        allowed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.gates = gates
+        self.out = out
+        self.allowed = allowed
+        #: Whether this is a pod itself, and no template; only a pod has a name.
+        self.is_pod = meta is not None
+        self.name: str = meta.get("name", "") if meta else ""
+        self.annotations: Object = meta.get("annotations", {}) if meta else {}
+        self.grace: int | None = spec.get("terminationGracePeriodSeconds")
+        self.host_users: bool = spec.get("hostUsers") is not False
+        self.restart: str = spec.get("restartPolicy", "")
+        self.os: str | None = spec["os"].get("name", "") if "os" in spec else None
+        self.claims = frozenset(claim["name"] for claim in spec.get("resourceClaims", ()) if claim.get("name"))
+        #: The volumes that are right, by name: mounts look for theirs among these.
+        self.volumes: dict[str, Object] = {}
+
+    def is_on(self, gate: str) -> bool:
+        """Whether the gate is on, or what it brings is in use already; also of what a release does without a gate."""
+        return self.gates.get(gate, False) or gate in self.allowed
+
+
+def visit_containers(spec: Object, path: Path) -> Iterator[tuple[Object, Path]]:
+    """Every container with its path."""
+    for name in LISTS:
+        for index, container in enumerate(spec.get(name, ())):
+            yield container, (*path, name, index)

@@ -1,0 +1,357 @@
+"""The rules of a whole pod spec, and of the templates and pods around one.
+
+Source: ValidatePodSpec, ValidatePodTemplateSpec, ValidatePodCreate, validatePodMetadataAndSpec of
+k8s.io/kubernetes/pkg/apis/core/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.checks.server.formats import (
+    check_ip,
+    check_label_key,
+    check_long_name,
+    check_relaxed_long_name,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.checks.server.metadata import check_template_metadata
+from krmfn.checks.server.pods.annotations import check_pod_annotations, check_profiles
+from krmfn.checks.server.pods.containers import (
+    check_containers,
+    check_ephemeral_containers,
+    check_image_of_pod,
+    check_init_containers,
+)
+from krmfn.checks.server.pods.placement import check_affinity, check_labels, check_spread, check_tolerations
+from krmfn.checks.server.pods.resources import check_pod_resources, check_resources
+from krmfn.checks.server.pods.security import check_host_processes, check_operating_system, check_pod_security
+from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.pods.volumes import check_volumes
+from krmfn.checks.server.spell import write_json
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import (
+    Cause,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_found,
+    not_supported,
+    required,
+    too_long,
+)
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+_RESTARTS = ("Always", "OnFailure", "Never")
+_DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_NETWORK = "pod-network"
+_NAMES = "pod-names"
+
+
+def check_template(
+    template: Object, path: Path, gates: Mapping[str, bool], out: list[Cause], allowed: frozenset[str] = frozenset()
+) -> None:
+    """The template of a pod, with its labels and annotations."""
+    meta, spec = template.get("metadata", {}), template.get("spec", {})
+    check_template_metadata(meta, path, out)
+    pod = Setting(spec, gates, out, None, allowed)
+    annotations = meta.get("annotations")
+    if annotations:
+        check_pod_annotations(annotations, spec, (*path, "annotations"), pod)
+    check_spec(spec, (*path, "spec"), pod)
+    if annotations:
+        check_profiles(annotations, spec, (*path, "spec"), pod)
+    if "ephemeralContainers" in spec:
+        detail = "ephemeral containers not allowed in pod template"
+        out.append(forbidden((*path, "spec", "ephemeralContainers"), "pod-containers", detail))
+
+
+def check_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[Cause], allowed: frozenset[str]) -> None:
+    """A pod on every write. Its metadata are checked elsewhere."""
+    pod = Setting(spec, gates, out, meta, allowed)
+    path: Path = ("spec",)
+    check_pod_annotations(pod.annotations, spec, ("metadata", "annotations"), pod)
+    check_spec(spec, path, pod)
+    if not spec.get("serviceAccountName"):
+        for index, volume in enumerate(spec.get("volumes", ())):
+            for place, source in enumerate(volume.get("projected", {}).get("sources", ())):
+                if "serviceAccountToken" in source:
+                    at = (*path, "volumes", index, "projected", "sources", place, "serviceAccountToken")
+                    out.append(forbidden(at, "pod-volumes", "must not be specified when serviceAccountName is not set"))
+    grace = pod.grace or 0
+    if grace < 0:
+        where = (*path, "terminationGracePeriodSeconds")
+        out.append(invalid(where, "pod-deadline", grace, "must be greater than or equal to 0"))
+    for name in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(name, ())):
+            check_image_of_pod(container, (*path, name, index), pod)
+
+
+def check_new_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[Cause]) -> None:
+    """A pod when it is made."""
+    check_pod(meta, spec, gates, out, frozenset())
+    if "ephemeralContainers" in spec:
+        out.append(forbidden(("spec", "ephemeralContainers"), "pod-containers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        detail = "cannot be set until all schedulingGates have been cleared"
+        out.append(forbidden(("spec", "nodeName"), "pod-gates", detail))
+    check_profiles(meta.get("annotations", {}), spec, ("spec",), Setting(spec, gates, out, meta))
+
+
+def check_spec(spec: Object, path: Path, pod: Setting) -> None:
+    """Everything that the server checks in a pod and in a template alike."""
+    out = pod.out
+    check_volumes(spec, path, pod)
+    if "resourceClaims" in spec:
+        _check_claims(spec["resourceClaims"], (*path, "resourceClaims"), pod)
+    check_containers(spec, path, pod)
+    if "initContainers" in spec:
+        check_init_containers(spec, path, pod)
+    if "ephemeralContainers" in spec:
+        check_ephemeral_containers(spec, path, pod)
+    check_pod_resources(spec, path, pod)
+    for field, values, rule in (("restartPolicy", _RESTARTS, "pod-restart"), ("dnsPolicy", _DNS, _NETWORK)):
+        value = spec.get(field, "")
+        if value not in values:
+            out.append(not_supported((*path, field), rule, write_json(value), values))
+    if "nodeSelector" in spec:
+        check_labels(spec["nodeSelector"], (*path, "nodeSelector"), "pod-node-selector", pod)
+    check_pod_security(spec, path, pod)
+    check_host_processes(spec, path, pod)
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+        out.append(invalid((*path, "shareProcessNamespace"), "pod-security", True, detail))
+    if "affinity" in spec:
+        check_affinity(spec["affinity"], (*path, "affinity"), pod)
+    if "tolerations" in spec:
+        check_tolerations(spec["tolerations"], (*path, "tolerations"), pod)
+    if "topologySpreadConstraints" in spec:
+        check_spread(spec["topologySpreadConstraints"], (*path, "topologySpreadConstraints"), pod)
+    _check_gates(spec, path, pod)
+    _check_network(spec, path, pod)
+    _check_host_users(spec, path, pod)
+    _check_names(spec, path, pod)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline < 2**31:
+        detail = "must be between 1 and 2147483647, inclusive"
+        out.append(invalid((*path, "activeDeadlineSeconds"), "pod-deadline", deadline, detail))
+    _check_priority(spec, path, pod)
+    if "overhead" in spec:
+        check_resources({"limits": spec["overhead"]}, (*path, "overhead"), pod)
+    check_operating_system(spec, path, pod)
+    _check_group(spec, path, pod)
+    _check_file_keys(spec, path, pod)
+
+
+def _check_gates(spec: Object, path: Path, pod: Setting) -> None:
+    for index, gate in enumerate(spec.get("readinessGates", ())):
+        name = gate.get("conditionType", "")
+        for message in check_label_key(name):
+            pod.out.append(invalid((*path, "readinessGates", index, "conditionType"), "pod-gates", name, message))
+    seen = set()
+    for index, gate in enumerate(spec.get("schedulingGates", ())):
+        name, at = gate.get("name", ""), (*path, "schedulingGates", index)
+        for message in check_label_key(name):
+            pod.out.append(invalid(at, "pod-gates", name, message))
+        if name in seen:
+            pod.out.append(duplicate(at, "pod-gates", quote(name)))
+        seen.add(name)
+
+
+def _check_network(spec: Object, path: Path, pod: Setting) -> None:
+    out = pod.out
+    host = spec.get("hostNetwork", False)
+    if host:
+        for index, container in enumerate(spec.get("containers", ())):
+            for place, port in enumerate(container.get("ports", ())):
+                mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
+                if (pod.is_pod or mine) and mine != theirs:
+                    at = (*path, "containers", index, "ports", place, "hostPort")
+                    detail = "must match `containerPort` when `hostNetwork` is true"
+                    out.append(invalid(at, "pod-ports", mine, detail))
+    for field in ("hostname", "subdomain"):
+        name = spec.get(field)
+        for message in check_short_name(name, "characters") if name else ():
+            out.append(invalid((*path, field), _NETWORK, name, message))
+    name = spec.get("hostnameOverride")
+    if name is not None:
+        where = (*path, "hostnameOverride")
+        if spec.get("setHostnameAsFQDN"):
+            out.append(forbidden(where, _NETWORK, "may not be specified when setHostnameAsFQDN is true"))
+        if host:
+            out.append(forbidden(where, _NETWORK, "may not be specified when hostNetwork is true"))
+        if count_bytes(name) > 64:
+            out.append(too_long(where, _NETWORK, 64))
+        for message in check_long_name(name, "characters"):
+            out.append(invalid(where, _NETWORK, name, message))
+    _check_dns(spec, (*path, "dnsConfig"), pod)
+    strict = pod.gates.get("StrictIPCIDRValidation", False)
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        at = (*path, "hostAliases", index)
+        address = alias.get("ip", "")
+        for message in check_ip(address, strict):
+            out.append(invalid((*at, "ip"), _NETWORK, address, message))
+        for place, name in enumerate(alias.get("hostnames", ())):
+            for message in check_long_name(name, "characters"):
+                out.append(invalid((*at, "hostnames", place), _NETWORK, name, message))
+
+
+def _check_dns(spec: Object, path: Path, pod: Setting) -> None:
+    out = pod.out
+    config = spec.get("dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            out.append(required(path, _NETWORK, "must provide `dnsConfig` when `dnsPolicy` is None"))
+            return
+        if not config.get("nameservers"):
+            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            out.append(required((*path, "nameservers"), _NETWORK, detail))
+            return
+    if config is None:
+        return
+    servers, searches = config.get("nameservers", ()), config.get("searches", ())
+    if len(servers) > 3:
+        detail = "must not have more than 3 nameservers"
+        out.append(invalid_text((*path, "nameservers"), _NETWORK, write_json(servers), detail))
+    strict = pod.gates.get("StrictIPCIDRValidation", False)
+    for index, address in enumerate(servers):
+        for message in check_ip(address, strict):
+            out.append(invalid((*path, "nameservers", index), _NETWORK, address, message))
+    if len(searches) > 32:
+        detail = "must not have more than 32 search paths"
+        out.append(invalid_text((*path, "searches"), _NETWORK, write_json(searches), detail))
+    if count_bytes(" ".join(searches)) > 2048:
+        detail = "must not have more than 2048 characters (including spaces) in the search list"
+        out.append(invalid_text((*path, "searches"), _NETWORK, write_json(searches), detail))
+    for index, search in enumerate(searches):
+        name = search.removesuffix(".")
+        for message in check_relaxed_long_name(name) if search != "." else ():
+            out.append(invalid((*path, "searches", index), _NETWORK, name, message))
+    for index, option in enumerate(config.get("options", ())):
+        if not option.get("name"):
+            out.append(required((*path, "options", index), _NETWORK, "must not be empty"))
+
+
+def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
+    """A pod with users of its own cannot share the host's namespaces."""
+    if pod.host_users:
+        return
+    detail = "when `hostUsers` is false"
+    fields = [("hostPID", "HostPID"), ("hostIPC", "HostIPC")]
+    if not pod.is_on("UserNamespacesHostNetworkSupport"):
+        fields.insert(0, ("hostNetwork", "hostNetwork"))
+    for field, spelled in fields:
+        if spec.get(field):
+            pod.out.append(forbidden((*path, spelled), "pod-security", detail))
+    if "user-namespace-devices" not in pod.allowed:
+        for container, at in visit_containers(spec, path):
+            if "volumeDevices" in container:
+                pod.out.append(forbidden((*at, "volumeDevices"), "pod-security", detail))
+
+
+def _check_names(spec: Object, path: Path, pod: Setting) -> None:
+    out = pod.out
+    for field in ("serviceAccountName", "nodeName"):
+        name = spec.get(field)
+        for message in check_long_name(name, "characters") if name else ():
+            out.append(invalid((*path, field), _NAMES, name, message))
+    name = spec.get("runtimeClassName")
+    for message in check_long_name(name, "characters") if name is not None else ():
+        out.append(invalid((*path, "runtimeClassName"), _NAMES, name, message))
+
+
+def _check_priority(spec: Object, path: Path, pod: Setting) -> None:
+    name = spec.get("priorityClassName", "")
+    for message in check_long_name(name, "characters") if name else ():
+        pod.out.append(invalid((*path, "priorityClassName"), "pod-priority", name, message))
+    policy = spec.get("preemptionPolicy")
+    if policy == "":
+        pod.out.append(required((*path, "preemptionPolicy"), "pod-priority"))
+    elif policy is not None and policy not in _PREEMPTION:
+        pod.out.append(not_supported((*path, "preemptionPolicy"), "pod-priority", write_json(policy), _PREEMPTION))
+
+
+def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
+    """The claims of a pod, by which it shares those of its group."""
+    out = pod.out
+    if "kubernetes.io/config.mirror" in pod.annotations:
+        out.append(forbidden((), "pod-claims", "static pods do not support resource claims"))
+        return
+    seen: set[str] = set()
+    targets = ("resourceClaimName", "resourceClaimTemplateName")
+    for index, claim in enumerate(claims):
+        name = claim.get("name", "")
+        where = (*path, index)
+        if not name:
+            out.append(required((*where, "name"), "pod-claims"))
+        elif name in seen:
+            out.append(duplicate((*where, "name"), "pod-claims", quote(name)))
+        else:
+            seen.add(name)
+            for message in check_short_name(name, "characters"):
+                out.append(invalid((*where, "name"), "pod-claims", name, message))
+        given = [target for target in targets if target in claim]
+        if len(given) != 1:
+            detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            if given:
+                detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            # The server shows the claim in Go's own spelling.
+            shown = {key[0].upper() + key[1:]: claim.get(key) for key in ("name", *targets)}
+            shown["Name"] = name
+            out.append(invalid_text(where, "pod-claims", write_json(shown), detail))
+        for target in given:
+            for message in check_long_name(claim[target], "characters"):
+                out.append(invalid((*where, target), "pod-claims", claim[target], message))
+
+
+def _check_group(spec: Object, path: Path, pod: Setting) -> None:
+    """P1-P5: the link to a group, and that eviction responders exclude it."""
+    out = pod.out
+    group = spec.get("schedulingGroup")
+    if group is not None:
+        where = (*path, "schedulingGroup")
+        name = group.get("podGroupName")
+        if name is None:
+            out.append(
+                invalid((*where, "podGroupName"), "scheduling-group", None, "must specify one of: `podGroupName`")
+            )
+        else:
+            for message in check_long_name(name, "characters"):
+                out.append(invalid((*where, "podGroupName"), "scheduling-group", name, message))
+        if spec.get("evictionResponders"):
+            out.append(forbidden(where, "scheduling-group", "may not be set when evictionResponders is set"))
+    reference = spec.get("workloadRef")
+    if reference is None:
+        return
+    where = (*path, "workloadRef")
+    for field, check in (
+        ("name", check_long_name),
+        ("podGroup", check_short_name),
+        ("podGroupReplicaKey", check_short_name),
+    ):
+        name = reference.get(field, "")
+        for message in check(name, "characters") if name or field != "podGroupReplicaKey" else ():
+            out.append(invalid((*where, field), "workload-ref", name, message))
+
+
+def _check_file_keys(spec: Object, path: Path, pod: Setting) -> None:
+    """Variables from files: the volume is an empty directory of this pod."""
+    for container, at in visit_containers(spec, path):
+        for index, variable in enumerate(container.get("env", ())):
+            selector = variable.get("valueFrom", {}).get("fileKeyRef")
+            if selector is None:
+                continue
+            name = selector.get("volumeName", "")
+            where = (*at, "env", index, "valueFrom", "fileKeyRef", "volumeName")
+            # Of several volumes with one name the last counts.
+            found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
+            if not found:
+                pod.out.append(not_found(where, "pod-env", quote(name)))
+            elif "emptyDir" not in found[-1]:
+                pod.out.append(invalid(where, "pod-env", name, "referenced volume must be of type emptyDir"))

@@ -1,0 +1,437 @@
+"""The rules of volumes and their sources.
+
+A source that is right but for a few required fields is a row of `_REQUIRED`; the others have a function. Some paths
+are not those of the field, as the server's are not.
+
+Source: ValidateVolumes and the functions that it calls in k8s.io/kubernetes/pkg/apis/core/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from krmfn.checks.server.formats import check_long_name, check_short_name
+from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, check_resource_field
+from krmfn.checks.server.pods.paths import check_local, check_no_backsteps, check_relative
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.spell import Key, write_json
+from krmfn.model.gotext import quote
+from krmfn.checks.server.verdict import (
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_long,
+)
+from krmfn.krm.paths import Path
+
+Object = Mapping[str, Any]
+
+_RULE = "pod-volumes"
+_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
+_PARTITION = "must be between 1 and 255, inclusive"  # though 0 is fine
+_UNIT = "must be between 0 and 255, inclusive"
+_RESOURCE = "can not be specified simultaneously"
+
+#: The members of a volume in the order in which the server looks at them, with the words of its paths where they
+#: differ: (for a second source, for what is wrong inside).
+_SOURCES: dict[str, tuple[str, str]] = {
+    "hostPath": ("", ""), "gitRepo": ("", ""), "gcePersistentDisk": ("", "persistentDisk"),
+    "awsElasticBlockStore": ("", ""), "secret": ("", ""), "nfs": ("", ""), "iscsi": ("", ""), "glusterfs": ("", ""),
+    "flocker": ("", ""), "persistentVolumeClaim": ("", ""), "rbd": ("", ""), "cinder": ("", ""),
+    "cephfs": ("cephFS", ""), "quobyte": ("", ""), "downwardAPI": ("downwarAPI", ""), "fc": ("", ""),
+    "flexVolume": ("", ""), "configMap": ("", ""), "azureFile": ("", ""), "vsphereVolume": ("", ""),
+    "photonPersistentDisk": ("", ""), "portworxVolume": ("", ""), "azureDisk": ("", ""), "storageos": ("", ""),
+    "projected": ("", ""), "scaleIO": ("", ""), "csi": ("", ""), "ephemeral": ("", ""), "image": ("", ""),
+}  # fmt: skip
+
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "gitRepo": ("repository",),
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "secret": ("secretName",),
+    "nfs": ("server", "path"),
+    "iscsi": ("targetPortal", "iqn"),
+    "glusterfs": ("endpoints", "path"),
+    "persistentVolumeClaim": ("claimName",),
+    "rbd": ("monitors", "image"),
+    "cinder": ("volumeID",),
+    "cephfs": ("monitors",),
+    "flexVolume": ("driver",),
+    "configMap": ("name",),
+    "azureFile": ("secretName", "shareName"),
+    "vsphereVolume": ("volumePath",),
+    "photonPersistentDisk": ("pdID",),
+    "portworxVolume": ("volumeID",),
+    "azureDisk": ("diskName", "diskURI"),
+    "storageos": ("volumeName",),
+    "scaleIO": ("gateway", "system", "volumeName"),
+    "quobyte": ("volume",),
+}
+
+
+def check_volumes(spec: Object, path: Path, pod: Setting) -> None:
+    """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
+    volumes = spec.get("volumes", ())
+    made = {f"{pod.name}-{volume.get('name', '')}" for volume in volumes if "ephemeral" in volume} if pod.name else ()
+    for index, volume in enumerate(volumes):
+        at: Path = (*path, "volumes", index)
+        before = len(pod.out)
+        name = volume.get("name", "")
+        _check_source(volume, name, at, pod)
+        if not name:
+            pod.out.append(required((*at, "name"), _RULE))
+        for message in check_short_name(name, "characters") if name else ():
+            pod.out.append(invalid((*at, "name"), _RULE, name, message))
+        if name in pod.volumes:
+            pod.out.append(duplicate((*at, "name"), _RULE, quote(name)))
+        if len(pod.out) == before:
+            pod.volumes[name] = volume
+        claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
+        if claim in made and "persistentVolumeClaim" in volume:
+            detail = "must not reference a PVC that gets created for an ephemeral volume"
+            pod.out.append(invalid((*at, "persistentVolumeClaim", "claimName"), _RULE, claim, detail))
+
+
+def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
+    first = ""
+    if "emptyDir" in volume:
+        first = "emptyDir"
+        _check_empty_dir(volume["emptyDir"], (*at, "emptyDir"), pod)
+    for kind in volume:
+        if kind not in _SOURCES or kind == first:
+            continue
+        if not first:
+            # The order of the manifest is not that of the server.
+            first = next(known for known in _SOURCES if known in volume)
+            _check_kind(first, volume[first], name, at, pod)
+        if kind != first:
+            again = _SOURCES[kind][0] or kind
+            pod.out.append(forbidden((*at, again), _RULE, "may not specify more than 1 volume type"))
+        if kind == "iscsi":
+            _check_initiator_length(volume["iscsi"], name, at, pod)
+    if not first:
+        pod.out.append(required(at, _RULE, "must specify a volume type"))
+
+
+def _check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> None:
+    where = (*at, _SOURCES[kind][1] or kind)
+    for field in _REQUIRED.get(kind, ()):
+        if not source.get(field):
+            pod.out.append(required((*where, field), _RULE))
+    check = _CHECKS.get(kind)
+    if check:
+        check(source, where, pod)
+    if kind == "ephemeral" and pod.name and name:
+        claim = f"{pod.name}-{name}"
+        for message in check_long_name(claim, "characters"):
+            pod.out.append(invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}"))
+
+
+def _check_mode(source: Object, field: str, at: Path, pod: Setting) -> None:
+    mode = source.get(field)
+    if mode is not None and not 0 <= mode <= 0o777:
+        pod.out.append(invalid((*at, field), _RULE, mode, _MODE))
+
+
+def check_user(source: Object, field: str, at: Path, pod: Setting) -> None:
+    user = source.get(field)
+    if user is not None and not 0 <= user < 2**31:
+        pod.out.append(invalid((*at, field), _RULE, user, "must be between 0 and 2147483647, inclusive"))
+
+
+def _check_empty_dir(source: Object, at: Path, pod: Setting) -> None:
+    if source.get("sizeLimit", 0) < 0:
+        detail = "SizeLimit field must be a valid resource quantity"
+        pod.out.append(forbidden((*at, "sizeLimit"), _RULE, detail))
+    mode = source.get("mode")
+    if mode is not None and not 0 <= mode <= 0o1777:
+        detail = "must be a number between 0 and 01777 (octal), both inclusive"
+        pod.out.append(invalid((*at, "mode"), _RULE, mode, detail))
+
+
+_HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
+
+
+def _check_host_path(source: Object, at: Path, pod: Setting) -> None:
+    text = source.get("path", "")
+    if not text:
+        pod.out.append(required((*at, "path"), _RULE))
+        return
+    check_no_backsteps(text, (*at, "path"), _RULE, pod)
+    kind = source.get("type")
+    if kind is not None and kind not in _HOST_TYPES:
+        pod.out.append(not_supported((*at, "type"), _RULE, write_json(kind), _HOST_TYPES))
+
+
+def _check_git(source: Object, at: Path, pod: Setting) -> None:
+    check_relative(source.get("directory", ""), (*at, "directory"), _RULE, pod)
+
+
+def _check_partition(source: Object, at: Path, pod: Setting) -> None:
+    partition = source.get("partition", 0)
+    if not 0 <= partition <= 255:
+        pod.out.append(invalid((*at, "partition"), _RULE, partition, _PARTITION))
+
+
+def _check_keys(source: Object, at: Path, pod: Setting) -> None:
+    """A Secret or a ConfigMap as files."""
+    _check_mode(source, "defaultMode", at, pod)
+    check_user(source, "defaultUser", at, pod)
+    for index, item in enumerate(source.get("items", ())):
+        check_key(item, (*at, "items", index), pod)
+
+
+def check_key(item: Object, at: Path, pod: Setting) -> None:
+    for field in ("key", "path"):
+        if not item.get(field):
+            pod.out.append(required((*at, field), _RULE))
+    check_local(item.get("path", ""), (*at, "path"), _RULE, pod)
+    _check_mode(item, "mode", at, pod)
+    check_user(item, "user", at, pod)
+
+
+def _check_nfs(source: Object, at: Path, pod: Setting) -> None:
+    text = source.get("path", "")
+    if not text.startswith("/"):
+        pod.out.append(invalid((*at, "path"), _RULE, text, "must be an absolute path"))
+
+
+def _check_iscsi(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    name = source.get("iqn", "")
+    if name and not name.startswith(("iqn", "eui", "naa")):
+        out.append(invalid((*at, "iqn"), _RULE, name, "must be valid format starting with iqn, eui, or naa"))
+    elif name and not _is_iscsi_name(name):
+        out.append(invalid((*at, "iqn"), _RULE, name, "must be valid format"))
+    unit = source.get("lun", 0)
+    if not 0 <= unit <= 255:
+        out.append(invalid((*at, "lun"), _RULE, unit, _UNIT))
+    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and "secretRef" not in source:
+        out.append(required((*at, "secretRef"), _RULE))
+    initiator = source.get("initiatorName")
+    if initiator is None:
+        return
+    if not initiator.startswith(("iqn", "eui", "naa")):
+        detail = "must be valid format starting with iqn, eui, or naa"
+        out.append(invalid((*at, "initiatorname"), _RULE, initiator, detail))
+    elif not _is_iscsi_name(initiator):
+        out.append(invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format"))
+
+
+def _is_iscsi_name(name: str) -> bool:
+    import re  # rare
+
+    pattern = {
+        "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
+        "eui": "eui.[A-Za-z0-9]{16}",
+        "naa": "naa.[A-Za-z0-9]{32}",
+    }[name[:3]]
+    return re.fullmatch(pattern, name) is not None
+
+
+def _check_initiator_length(source: Object, name: str, at: Path, pod: Setting) -> None:
+    text = f"{name}:{source.get('targetPortal', '')}"
+    if "initiatorName" in source and len(text.encode("utf-8", "surrogatepass")) > 64:
+        detail = (
+            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is"
+            " specified."
+        )
+        pod.out.append(invalid((*at, "name"), _RULE, name, detail))
+
+
+def _check_fibre_channel(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    names, ids = source.get("targetWWNs"), source.get("wwids")
+    if not names and not ids:
+        out.append(required((*at, "targetWWNs"), _RULE, "must specify either targetWWNs or wwids, but not both"))
+    if names and ids:
+        detail = f"targetWWNs and wwids {_RESOURCE}"
+        out.append(invalid_text((*at, "targetWWNs"), _RULE, write_json(names), detail))
+    if names:
+        unit = source.get("lun")
+        if unit is None:
+            out.append(required((*at, "lun"), _RULE, "lun is required if targetWWNs is specified"))
+        elif not 0 <= unit <= 255:
+            out.append(invalid((*at, "lun"), _RULE, unit, _UNIT))
+
+
+def _check_quobyte(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    registry = source.get("registry", "")
+    detail = "must be a host:port pair or multiple pairs separated by commas"
+    if not registry:
+        out.append(required((*at, "registry"), _RULE, detail))
+    elif len(source.get("tenant", "").encode("utf-8", "surrogatepass")) >= 65:
+        text = "must be a UUID and may not exceed a length of 64 characters"
+        out.append(required((*at, "tenant"), _RULE, text))
+    else:
+        for pair in registry.split(","):
+            if not _is_host_and_port(pair):
+                out.append(invalid((*at, "registry"), _RULE, registry, detail))
+
+
+def _is_host_and_port(text: str) -> bool:
+    """What Go's net.SplitHostPort takes."""
+    host, found, port = text.rpartition(":")
+    if not found or set(port) & set("[]"):
+        return False
+    if host.startswith("["):
+        return host.endswith("]") and not set(host[1:-1]) & set("[]")
+    return ":" not in host and not set(host) & set("[]")
+
+
+def _check_flocker(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    name, identity = source.get("datasetName", ""), source.get("datasetUUID", "")
+    if not name and not identity:
+        out.append(required(at, _RULE, "one of datasetName and datasetUUID is required"))
+    if name and identity:
+        out.append(invalid(at, _RULE, "resource", f"datasetName and datasetUUID {_RESOURCE}"))
+    if "/" in name:
+        out.append(invalid((*at, "datasetName"), _RULE, name, "must not contain '/'"))
+
+
+def _check_secret_name(source: Object, field: str, at: Path, pod: Setting) -> None:
+    if field in source and not source[field].get("name"):
+        pod.out.append(required((*at, field, "name"), _RULE))
+
+
+def _check_cinder(source: Object, at: Path, pod: Setting) -> None:
+    _check_secret_name(source, "secretRef", at, pod)
+
+
+def _check_storage_os(source: Object, at: Path, pod: Setting) -> None:
+    for field in ("volumeName", "volumeNamespace"):
+        name = source.get(field, "")
+        for message in check_short_name(name, "characters") if name else ():
+            pod.out.append(invalid((*at, field), _RULE, name, message))
+    _check_secret_name(source, "secretRef", at, pod)
+
+
+def _check_flex(source: Object, at: Path, pod: Setting) -> None:
+    for key in source.get("options", {}):
+        if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
+            detail = "kubernetes.io and k8s.io namespaces are reserved"
+            pod.out.append(invalid((*at, "options", Key(key)), _RULE, key, detail))
+
+
+_DISKS = {
+    True: ("/subscriptions/", "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
+           "{disk-id}"),
+    False: ("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"),
+}  # fmt: skip
+
+
+def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    for field, values in (
+        ("cachingMode", ("None", "ReadOnly", "ReadWrite")),
+        ("kind", ("Dedicated", "Managed", "Shared")),
+    ):
+        value = source.get(field)
+        if value is not None and value not in values:
+            out.append(not_supported((*at, field), _RULE, write_json(value), values))
+    if "kind" in source:
+        address = source.get("diskURI", "")
+        start, pattern = _DISKS[source["kind"] == "Managed"]
+        if not address.startswith(start):
+            out.append(not_supported((*at, "diskURI"), _RULE, quote(address), (pattern,)))
+
+
+def _check_downward(source: Object, at: Path, pod: Setting) -> None:
+    _check_mode(source, "defaultMode", at, pod)
+    check_user(source, "defaultUser", at, pod)
+    for item in source.get("items", ()):
+        check_downward_file(item, at, pod)
+
+
+def check_downward_file(item: Object, at: Path, pod: Setting) -> None:
+    """The server's paths do not name the item."""
+    out = pod.out
+    text = item.get("path", "")
+    if not text:
+        out.append(required((*at, "path"), _RULE))
+    check_local(text, (*at, "path"), _RULE, pod)
+    if "fieldRef" in item:
+        check_field(item["fieldRef"], VOLUME_FIELDS, (*at, "fieldRef"), _RULE, pod)
+        if "resourceFieldRef" in item:
+            out.append(invalid(at, _RULE, "resource", f"fieldRef and resourceFieldRef {_RESOURCE}"))
+    elif "resourceFieldRef" in item:
+        check_resource_field(item["resourceFieldRef"], (*at, "resourceFieldRef"), _RULE, pod, volume=True)
+    else:
+        out.append(required(at, _RULE, "one of fieldRef and resourceFieldRef is required"))
+    _check_mode(item, "mode", at, pod)
+    check_user(item, "user", at, pod)
+
+
+def _check_csi(source: Object, at: Path, pod: Setting) -> None:
+    out = pod.out
+    driver = source.get("driver", "")
+    if not driver:
+        out.append(required((*at, "driver"), _RULE))
+    else:
+        if len(driver.encode("utf-8", "surrogatepass")) > 63:
+            out.append(too_long((*at, "driver"), _RULE, 63))
+        for message in check_long_name(driver.lower(), "characters"):
+            out.append(invalid((*at, "driver"), _RULE, driver, message))
+    _check_secret_name(source, "nodePublishSecretRef", at, pod)
+    name = source.get("nodePublishSecretRef", {}).get("name", "")
+    for message in check_long_name(name, "characters") if name else ():
+        out.append(invalid((*at, "name"), _RULE, name, message))
+
+
+def _check_image(source: Object, at: Path, pod: Setting) -> None:
+    from krmfn.checks.server.pods.containers import check_pull_policy
+
+    kept = "empty-image-reference"
+    if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
+        pod.out.append(required((*at, "reference"), _RULE))
+    check_pull_policy(source.get("pullPolicy", ""), (*at, "pullPolicy"), _RULE, pod)
+
+
+def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
+    from krmfn.checks.server.pods.claims import check_claim_template
+
+    template = source.get("volumeClaimTemplate")
+    if template is None:
+        pod.out.append(required((*at, "volumeClaimTemplate"), _RULE))
+    else:
+        check_claim_template(template, (*at, "volumeClaimTemplate"), pod)
+
+
+def _check_projected(source: Object, at: Path, pod: Setting) -> None:
+    from krmfn.checks.server.pods.projections import check_projection
+
+    _check_mode(source, "defaultMode", at, pod)
+    check_user(source, "defaultUser", at, pod)
+    paths: set[str] = set()
+    for index, part in enumerate(source.get("sources", ())):
+        check_projection(part, (*at, "sources", index), paths, pod)
+
+
+_CHECKS: dict[str, Callable[[Object, Path, Setting], None]] = {
+    "hostPath": _check_host_path,
+    "gitRepo": _check_git,
+    "gcePersistentDisk": _check_partition,
+    "awsElasticBlockStore": _check_partition,
+    "secret": _check_keys,
+    "nfs": _check_nfs,
+    "iscsi": _check_iscsi,
+    "flocker": _check_flocker,
+    "cinder": _check_cinder,
+    "quobyte": _check_quobyte,
+    "downwardAPI": _check_downward,
+    "fc": _check_fibre_channel,
+    "flexVolume": _check_flex,
+    "configMap": _check_keys,
+    "azureDisk": _check_azure_disk,
+    "storageos": _check_storage_os,
+    "projected": _check_projected,
+    "csi": _check_csi,
+    "ephemeral": _check_ephemeral,
+    "image": _check_image,
+}
