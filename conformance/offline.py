@@ -102,6 +102,20 @@ def answer_apply(profile: Profile, record: Record, mode: Mode) -> Verdict:
     return verdict
 
 
+def answer_living(profile: Profile, record: Record, way: str) -> Verdict:
+    """The checker's answer to the change of an object that lives: `live.threeWay`, `live.replace`, `managed.apply`."""
+    state, _, manner = way.partition(".")
+    old = record[state]["object"]
+    new = copy.deepcopy(record["object"])
+    new["metadata"]["name"] = old["metadata"]["name"]
+    modes: dict[str, Mode] = {"threeWay": "apply", "replace": "replace", "apply": "server-side-apply"}
+    gates = dict.fromkeys(profile.gates, True)
+    verdict = validate_update(new, old, profile.release.name, gates, modes[manner], facts_of(profile))
+    if verdict is None:
+        raise Unanswered("kind")
+    return verdict
+
+
 def fill_carried(record: Record) -> Any:
     """The body that was sent: what the server had filled in and the resourceVersion are added as recorded."""
     body = copy.deepcopy(record["object"])

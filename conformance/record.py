@@ -30,7 +30,7 @@ class Case(NamedTuple):
     """A request to make. `raw` is the exact body of a create that is no plain JSON value.
 
     `old` is created for real before an update or status request; `also` says that the same change is
-    asked for by server-side apply and by a client's three-way apply too.
+    asked for by server-side apply and by a client's three-way apply too, `live` that it is made of an object in use.
     """
 
     category: str
@@ -42,6 +42,7 @@ class Case(NamedTuple):
     carry: str = "none"
     resource_version: bool = True
     also: bool = False
+    live: bool = False
 
 
 class Recorder:

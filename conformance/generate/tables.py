@@ -144,4 +144,5 @@ def tables_together(kind: str, name: str, rng: Random) -> Case:
     more = [edit for edit in rng.sample(edits, 2) if edit[0][0] != "metadata"]
     start, changes = rng.choice(((base, chosen), (old, more), (old, chosen[-1:]), (base, more)))
     new = edited(start, changes, rng)
-    return Case(f"{kind}.update.tables", kind, "update", new, old=old, also=rng.random() < 0.5)
+    also, live = rng.random() < 0.5, rng.random() < 0.25
+    return Case(f"{kind}.update.tables", kind, "update", new, old=old, also=also, live=live)

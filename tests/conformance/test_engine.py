@@ -20,7 +20,7 @@ from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.releases.release import find_release
-from tests.conformance.replay import PROFILES, read_records
+from tests.conformance.replay import PROFILES, read
 
 GATES = dict.fromkeys(PROFILES["1.37-was-all"].split(), True)
 GROUP = {
@@ -200,7 +200,7 @@ VALUES = st.recursive(
 SAMPLE = [
     record
     for profile in ("1.35-was", "1.36-was-all", "1.37-was-all")
-    for record in read_records("verdicts", profile)[::37]
+    for record in read("verdicts", profile)[::37]
     if isinstance(record.get("object"), dict)
 ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from krmfn.checks.server.spell import to_api
 from krmfn.checks.server.strategy import RANDOM
-from tests.conformance.replay import PROFILES, Record, answer, fill_body, kind_of, read_records
+from tests.conformance.replay import PROFILES, Record, answer, fill_carried, kind_of, profile_of, read
 
 #: Written anew on every request, and left out by those who recorded.
 UNRECORDED = ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields", "selfLink")
@@ -19,7 +19,7 @@ Result = dict[str, Any]
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_stored(profile: str) -> None:
-    records = [record for record in read_records("verdicts", profile) if is_told(record)]
+    records = [record for record in read("verdicts", profile) if is_told(record)]
     assert len(records) > 250
     found = ((record["id"], our_result(record), recorded_result(record)) for record in records)
     differences = [f"{name}: {ours}, expected {theirs}" for name, ours, theirs in found if ours != theirs]
@@ -42,9 +42,10 @@ def recorded_result(record: Record) -> Result:
 
 
 def our_result(record: Record) -> Result:
-    kind = kind_of(record)
-    stored = json.loads(json.dumps(to_api(kind.root, answer(record).stored)).replace(RANDOM, "<random>"))
-    sent = fill_body(record) if "old" in record else json.loads(json.dumps(record["object"]))
+    kind = kind_of(profile_of(record), record["kind"])
+    answered = answer(profile_of(record), record)
+    stored = json.loads(json.dumps(to_api(kind.root, answered.stored)).replace(RANDOM, "<random>"))
+    sent = fill_carried(record) if "old" in record else json.loads(json.dumps(record["object"]))
     for one in (stored, sent):
         for name in UNRECORDED:
             one["metadata"].pop(name, None)

@@ -10,11 +10,12 @@ sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of
+from krmfn.checks.server.ownership import read_applied
 from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
@@ -39,7 +40,8 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
         text = "metadata.managedFields must be nil"
         return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
     try:
-        body = merge_applied(kind.root, to_api(kind.root, stored), _applied(old), new)
+        before, others = read_applied(old, new) if is_live(old) else (old, [])
+        body = merge_applied(kind.root, to_api(kind.root, stored), before, new, others)
     except BadPatch as error:
         return _refuse_patch(kind, where, error)
     verdict = update(kind, body, stored, facts, where, conditional=False)
@@ -51,7 +53,7 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
 
 
 def _applied(old: Any) -> Any:
-    """The manifest that was applied before: of an object from a server, the one that kubectl noted on it, if any."""
+    """The manifest that kubectl applied before: of an object from a server, the one that is noted on it, if any."""
     if not is_live(old):
         return old
     try:
@@ -119,17 +121,26 @@ def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None =
 
 
 def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[str, Any], field: Field | None) -> Any:
-    out = dict(new)
-    for key, value in stored.items():
+    out = {}
+    for key, value in new.items():
         inner, inner_field = _field_of(of, key)
-        if key in out:
-            if inner:
-                out[key] = keep_filled(inner, out[key], old.get(key), value, inner_field)
-        elif key not in old:
+        if value is None and inner:
+            continue
+        held = key in stored and inner
+        out[key] = keep_filled(inner, value, old.get(key), stored[key], inner_field) if held else _without_nulls(value)
+    for key, value in stored.items():
+        if key not in new and key not in old:
             out[key] = value
     if field is not None and "retainKeys" in field.patch and out != stored:
         return {key: value for key, value in out.items() if key in new}  # one member instead of another
     return out
+
+
+def _without_nulls(value: Any) -> Any:
+    """A patch takes a null for something that goes, so that a new part has none."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_nulls(item) for key, item in value.items() if item is not None}
 
 
 def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
@@ -148,8 +159,12 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
     theirs = [(key, one) for key, one in held.items() if key not in wanted and key not in was]
     order = list(held)
     out = []
+    goes = any(key in held and key not in wanted for key in was)
     while mine or theirs:
-        first = not mine or (theirs and mine[0][0] in held and order.index(theirs[0][0]) < order.index(mine[0][0]))
+        if mine and theirs and mine[0][0] in held:
+            first = order.index(theirs[0][0]) < order.index(mine[0][0])
+        else:
+            first = not mine or (goes and bool(theirs))  # a new item stands in front, unless the patch deletes another
         out.append((theirs if first else mine).pop(0)[1])
     return out
 
@@ -177,8 +192,9 @@ class _Keys(NamedTuple):
         return tuple(repr(item.get(key, unset)) for key, unset in zip(self.keys, self.unset, strict=True))
 
 
-def merge_applied(root: Type, live: Any, old: Any, new: Any) -> Any:
-    """The object after `new` was applied over `live`, when `old` was what the same manager had applied before.
+def merge_applied(root: Type, live: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
+    """The object after `new` was applied over `live`, when `old` was what the same manager had applied before. What
+    `others` own stays.
 
     Raises BadPatch when the manifest does not fit the schema.
     """
@@ -186,7 +202,7 @@ def merge_applied(root: Type, live: Any, old: Any, new: Any) -> Any:
     if problems:
         raise BadPatch(problems)
     merged = _merge(root, None, live, new)
-    pruned = _prune(root, None, merged, old, new)
+    pruned = _prune(root, None, merged, old, new, others)
     numbers: list[Cause] = []
     body = _as_integers(root, pruned, (), numbers)
     if numbers:
@@ -205,10 +221,8 @@ def _list_keys(field: Field | None) -> _Keys | None:
         return None
     if field.list_type == "set" or field.type.item is None:
         return _Keys((), ())
-    fields = field.type.item.fields
-    return _Keys(
-        field.list_keys, tuple("" if fields[key].default is None else fields[key].default for key in field.list_keys)
-    )
+    defaults = (field.type.item.fields[key].default for key in field.list_keys)
+    return _Keys(field.list_keys, tuple("" if default is None else default for default in defaults))
 
 
 def _is_atomic(of: Type, field: Field | None) -> bool:
@@ -235,22 +249,65 @@ def _merge(of: Type, field: Field | None, live: Any, new: Any) -> Any:
     if of.kind == "list" and of.item and keys and isinstance(live, list) and isinstance(new, list):
         held = {keys.of(item): item for item in live}
         wanted = {keys.of(item) for item in new}
-        merged = [_merge(of.item, None, held[keys.of(item)], item) if keys.of(item) in held else item for item in new]
-        return [item for item in live if keys.of(item) not in wanted] + merged
+        mine = [_merge(of.item, None, held[keys.of(item)], item) if keys.of(item) in held else item for item in new]
+        return _interleave(keys, live, mine, wanted)
     return new
 
 
-def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any) -> Any:
-    """Without what the manager owned before and does not name now. What is emptied by that is gone altogether."""
+def _interleave(keys: _Keys, live: list[Any], mine: list[Any], wanted: set[Any]) -> list[Any]:
+    """The items of both lists in the order that the server gives them: its own stay in front of what they stood in
+    front of, as far as the order of the others allows."""
+    there = [keys.of(item) for item in live]
+    names = [keys.of(item) for item in mine]
+    shared = [name for name in names if name in there]
+    out: list[Any] = []
+    taken = set()
+    left = right = 0
+    while left < len(live) or right < len(mine):
+        name = there[left] if left < len(live) else None
+        if left < len(live) and right < len(mine):
+            if name == names[right]:
+                left += 1
+            elif name in wanted and shared and shared[0] != name:
+                left += 1
+                continue
+        if left < len(live) and name != (names[right] if right < len(mine) else None):
+            if name not in wanted:
+                out.append(live[left])
+                left += 1
+                continue
+            if name in taken:
+                left += 1
+        if right < len(mine):
+            taken.add(names[right])
+            out.append(mine[right])
+            if shared and shared[0] == names[right]:
+                shared.pop(0)
+            right += 1
+    return out
+
+
+def _unite(of: Type, field: Field | None, parts: Sequence[Any]) -> Any:
+    """What several managers own of a place; None where nobody owns anything."""
+    found = None
+    for part in parts:
+        found = part if found is None else _merge(of, field, found, part)
+    return found
+
+
+def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
+    """Without what the manager owned before and does not name now, but for what `others` own, too. What is emptied by
+    that is gone altogether."""
     if of.kind in ("struct", "map") and isinstance(merged, dict) and not _is_atomic(of, field):
-        return _prune_keys(of, merged, old, new)
+        return _prune_keys(of, merged, old, new, [part for part in others if isinstance(part, dict)])
     keys = _list_keys(field)
     if of.kind == "list" and of.item and keys and isinstance(merged, list) and isinstance(old, list):
-        return _prune_items(of.item, keys, merged, old, new if isinstance(new, list) else [])
+        parts = [part for part in others if isinstance(part, list)]
+        return _prune_items(of.item, keys, merged, old, new if isinstance(new, list) else [], parts)
     return merged
 
 
-def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any) -> Any:
+def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any, others: Sequence[Any]) -> Any:
     if not isinstance(old, dict):
         return merged
     if not isinstance(new, dict):
@@ -259,11 +316,15 @@ def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any) -> Any:
     changed = False
     for key, value in merged.items():
         inner, inner_field = _field_of(of, key)
+        parts = [part[key] for part in others if key in part]
         left = inner and key in old and not (key in new and _names(inner, inner_field, new[key]))
         if inner and left and _names(inner, inner_field, old[key]) and _names(inner, inner_field, value):
             changed = True
+            kept = _unite(inner, inner_field, parts)
+            if kept is not None:
+                out[key] = kept
             continue
-        kept = _prune(inner, inner_field, value, old.get(key), new.get(key)) if inner and key in new else value
+        kept = _prune(inner, inner_field, value, old.get(key), new.get(key), parts) if inner and key in new else value
         changed = changed or kept is not value
         out[key] = kept
     if not changed:
@@ -281,15 +342,21 @@ def _names(of: Type, field: Field | None, value: Any) -> bool:
     return any(inner is None or _names(inner, inner_field, item) for inner, inner_field, item in fields)
 
 
-def _prune_items(item: Type, keys: _Keys, merged: list[Any], old: list[Any], new: list[Any]) -> Any:
+def _prune_items(
+    item: Type, keys: _Keys, merged: list[Any], old: list[Any], new: list[Any], others: Sequence[Any]
+) -> Any:
     before = {keys.of(entry): entry for entry in old}
     wanted = {keys.of(entry): entry for entry in new}
     out = []
     for entry in merged:
         key = keys.of(entry)
+        parts = [one for part in others for one in part if keys.of(one) == key]
         if key in before and key not in wanted:
+            kept = _unite(item, None, parts)
+            if kept is not None:
+                out.append(kept)
             continue
-        out.append(_prune(item, None, entry, before.get(key), wanted.get(key)) if key in wanted else entry)
+        out.append(_prune(item, None, entry, before.get(key), wanted.get(key), parts) if key in wanted else entry)
     if len(out) == len(merged) and all(kept is entry for kept, entry in zip(out, merged, strict=True)):
         return merged
     return out or None
@@ -333,7 +400,9 @@ def _wanted(of: Type, value: Any) -> str:
         return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "numeric (int or float)"
     if of.kind == "bool":
         return "" if isinstance(value, bool) else "boolean"
-    if of.kind in ("quantity", "intorstring", "time", "microtime") or isinstance(value, str):
+    if of.kind in ("quantity", "intorstring"):
+        return "any scalar" if isinstance(value, (dict, list)) else ""
+    if of.kind in ("time", "microtime") or isinstance(value, str):
         return ""
     return "string"
 
@@ -364,7 +433,8 @@ def _spell_item(keys: _Keys, entry: Any) -> str:
     """An item of a list in a path: `[name="a"]`, or `[="x"]` in a list of plain values."""
     if not keys.keys:
         return f"[={write_json(entry)}]"
-    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, ''))}" for key in keys.keys) + "]"
+    pairs = zip(keys.keys, keys.unset, strict=True)
+    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, unset))}" for key, unset in pairs) + "]"
 
 
 def _spell_key(value: Any) -> str:

@@ -20,7 +20,6 @@ from krmfn.checks.server.formats import (
 )
 from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_internal, write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,

@@ -11,7 +11,6 @@ from typing import Any
 
 from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
 from krmfn.checks.server.spell import write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -23,6 +22,7 @@ from krmfn.checks.server.verdict import (
     too_many,
 )
 from krmfn.krm.paths import Path, dig
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

@@ -205,7 +205,7 @@ def _check_generated(new: Object) -> Iterator[Cause]:
             yield invalid_text(path, "job-selector", text, f"must be '{value}'")
     selector = new["spec"].get("selector", {})
     if not is_wrong_selector(selector) and not selects(selector, expected):
-        yield invalid_text(("spec", "selector"), "job-selector", "{…}", "`selector` not auto-generated")
+        yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
 
 
 def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

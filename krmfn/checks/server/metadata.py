@@ -22,8 +22,8 @@ from krmfn.checks.server.formats import (
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
-from krmfn.model.gotext import quote
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Out = list[Cause]
 

@@ -134,7 +134,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
     """`argument` is the server's text for a change of anything that cannot change, empty where each field has its
     own."""
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from _check_stateful_spec(kind, new, before, argument)
+    yield from _check_stateful_spec(kind, new, before)
     if before is None:
         return
     if argument:
@@ -142,7 +142,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
             {key: value for key, value in one.items() if key not in _CHANGING} for one in (spec, before)
         )
         if rest != rest_before:
-            yield forbidden(_SPEC, "stateful-set-immutable", argument)
+            yield forbidden(_SPEC, "immutable", argument)
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
         yield from _check_immutable(kind, spec, before, *fields)
@@ -154,7 +154,7 @@ _CHANGING = (
 )  # fmt: skip
 
 
-def _check_stateful_spec(kind: Kind, new: Object, before: Object | None, argument: str) -> Iterator[Cause]:
+def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
     policy = spec.get("podManagementPolicy", "")
     if policy not in ("OrderedReady", "Parallel"):
@@ -172,7 +172,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None, argumen
     skip_template = False
     if before is not None:
         skip_template = any(_check_stateful_template(kind, before, None))
-    for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None or argument else ()):
+    for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None else ()):
         check_claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", index, "spec"), pod)
     yield from out
     yield from _check_counts(spec, "replicas", "minReadySeconds")
@@ -181,7 +181,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None, argumen
         yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
     name = spec.get("serviceName", "")
     for message in check_short_name(name, "characters") if name and before is None else ():
-        yield invalid((*_SPEC, "serviceName"), "stateful-set-service", name, message)
+        yield invalid((*_SPEC, "serviceName"), "pod-names", name, message)
     yield from _check_selector(kind, spec, "statefulset", "")
     selector = spec.get("selector")
     if not is_wrong_selector(selector):

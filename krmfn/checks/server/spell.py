@@ -29,8 +29,6 @@ def spell_path(path: Path) -> str:
     return text or "<nil>"
 
 
-
-
 def spell(value: Any) -> str:
     """A plain value as an error prints it: strings quoted, numbers and booleans bare, nil as null."""
     if value is None:

@@ -12,9 +12,9 @@ from typing import Any
 from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import Setting, visit_containers
 from krmfn.checks.server.spell import Key
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

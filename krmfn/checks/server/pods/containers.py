@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krmfn.checks.server.formats import check_header_name, check_port_name, check_short_name
+from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.pods.environment import check_environment
 from krmfn.checks.server.pods.paths import check_relative
+from krmfn.checks.server.pods.ports import check_host_ports, check_ports
+from krmfn.checks.server.pods.probes import PROBES, check_running
 from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.security import check_container_security
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     duplicate,
     forbidden,
@@ -28,14 +29,12 @@ from krmfn.checks.server.verdict import (
     too_many,
 )
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_PROBE_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _RESTARTS = ("Always", "Never", "OnFailure")
 _NOT_SIDECAR = "may not be set for init containers without restartPolicy=Always"
 _NO_EPHEMERAL = "cannot be set for an Ephemeral Container"
@@ -64,13 +63,13 @@ def check_containers(spec: Object, path: Path, pod: Setting) -> None:
         if name in names:
             pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
         names.add(name)
-        _check_running(container, at, pod)
+        check_running(container, at, pod)
         if pod.is_on("ContainerRestartRules"):
             _check_restart_rules(container, at, pod)
         elif "restartPolicy" in container:
             detail = "may not be set for non-init containers"
             pod.out.append(forbidden((*at, "restartPolicy"), "pod-restart", detail))
-    _check_host_ports(containers, where, pod)
+    check_host_ports(containers, where, pod)
 
 
 def check_init_containers(spec: Object, path: Path, pod: Setting) -> None:
@@ -86,12 +85,12 @@ def check_init_containers(spec: Object, path: Path, pod: Setting) -> None:
             pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
         elif name:
             names.add(name)
-        _check_host_ports([container], where, pod)
+        check_host_ports([container], where, pod)
         sidecar = container.get("restartPolicy") == "Always"
         if sidecar:
-            _check_running(container, at, pod)
+            check_running(container, at, pod)
         else:
-            for field in ("lifecycle", *_PROBES):
+            for field in ("lifecycle", *PROBES):
                 if field in container:
                     pod.out.append(forbidden((*at, field), "pod-probes", _NOT_SIDECAR))
             _check_init_resize(container, at, pod)
@@ -157,7 +156,7 @@ def _check_common(container: Object, at: Path, pod: Setting) -> None:
         where = (*at, "terminationMessagePolicy")
         out.append(not_supported(where, "pod-containers", write_json(policy), _MESSAGE_POLICIES))
     if "ports" in container:
-        _check_ports(container["ports"], (*at, "ports"), pod)
+        check_ports(container["ports"], (*at, "ports"), pod)
     if "env" in container or "envFrom" in container:
         check_environment(container, at, pod)
     if "volumeMounts" in container:
@@ -177,65 +176,6 @@ def check_pull_policy(policy: str, path: Path, rule: str, pod: Setting) -> None:
     """Of an image of a container or of a volume."""
     if policy not in PULL_POLICIES:
         pod.out.append(not_supported(path, rule, write_json(policy), PULL_POLICIES))
-
-
-def _check_running(container: Object, at: Path, pod: Setting) -> None:
-    """What only containers have that keep running."""
-    lifecycle = container.get("lifecycle")
-    if lifecycle is not None:
-        for name in ("postStart", "preStop"):
-            if name in lifecycle:
-                _check_handler(lifecycle[name], (*at, "lifecycle", name), pod)
-        if "stopSignal" in lifecycle:
-            _check_stop_signal(lifecycle["stopSignal"], (*at, "lifecycle", "stopSignal"), pod)
-    for name in _PROBES:
-        if name in container:
-            _check_probe(name, container[name], (*at, name), pod)
-
-
-def _check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
-    out = pod.out
-    names = set()
-    for index, port in enumerate(ports):
-        at = (*where, index)
-        name = port.get("name", "")
-        if name:
-            wrong = check_port_name(name)
-            if wrong:
-                out.extend(invalid((*at, "name"), "pod-ports", name, message) for message in wrong)
-            elif name in names:
-                out.append(duplicate((*at, "name"), "pod-ports", quote(name)))
-            else:
-                names.add(name)
-        number = port.get("containerPort", 0)
-        if number == 0:
-            out.append(required((*at, "containerPort"), "pod-ports"))
-        else:
-            check_port_number(number, (*at, "containerPort"), "pod-ports", pod)
-        if "hostPort" in port:
-            check_port_number(port["hostPort"], (*at, "hostPort"), "pod-ports", pod)
-        protocol = port.get("protocol", "")
-        if not protocol:
-            out.append(required((*at, "protocol"), "pod-ports"))
-        elif protocol not in ("TCP", "UDP", "SCTP"):
-            values = ("SCTP", "TCP", "UDP")
-            out.append(not_supported((*at, "protocol"), "pod-ports", write_json(protocol), values))
-
-
-def check_port_number(number: int, path: Path, rule: str, pod: Setting) -> None:
-    if not 1 <= number <= 65535:
-        pod.out.append(invalid(path, rule, number, "must be between 1 and 65535, inclusive"))
-
-
-def _check_host_ports(containers: list[Any], where: Path, pod: Setting) -> None:
-    taken = set()
-    for index, container in enumerate(containers):
-        for place, port in enumerate(container.get("ports", ())):
-            if "hostPort" in port:
-                key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
-                if key in taken:
-                    pod.out.append(duplicate((*where, index, "ports", place, "hostPort"), "pod-ports", quote(key)))
-                taken.add(key)
 
 
 def _check_mounts(container: Object, where: Path, pod: Setting) -> None:
@@ -345,108 +285,6 @@ def _check_devices(container: Object, where: Path, pod: Setting) -> None:
             out.append(invalid((*at, "devicePath"), "pod-mounts", path, detail))
         if name:
             names.add(name)
-
-
-def _check_probe(kind: str, probe: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
-    _check_handler(probe, at, pod)
-    for name in _PROBE_COUNTS:
-        if probe.get(name, 0) < 0:
-            out.append(invalid((*at, name), "pod-probes", probe[name], "must be greater than or equal to 0"))
-    grace = probe.get("terminationGracePeriodSeconds")
-    if grace is not None and grace <= 0:
-        out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, "must be greater than 0"))
-    if kind == "readinessProbe":
-        if grace is not None:
-            detail = "must not be set for readinessProbes"
-            out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, detail))
-    elif probe.get("successThreshold", 0) != 1:
-        count = probe.get("successThreshold", 0)
-        out.append(invalid((*at, "successThreshold"), "pod-probes", count, "must be 1"))
-
-
-def _check_handler(handler: Object, at: Path, pod: Setting) -> None:
-    """A probe's or a hook's one way to act."""
-    out = pod.out
-    given = [name for name in _HANDLERS if name in handler]
-    if not given:
-        out.append(required(at, "pod-probes", "must specify a handler type"))
-        return
-    for name in given[1:]:
-        out.append(forbidden((*at, name), "pod-probes", "may not specify more than 1 handler type"))
-    name = given[0]
-    action, at = handler[name], (*at, name)
-    if name == "exec":
-        if not action.get("command"):
-            out.append(required((*at, "command"), "pod-probes"))
-    elif name == "httpGet":
-        _check_http(action, at, pod)
-    elif name == "sleep":
-        seconds = action.get("seconds", 0)
-        if pod.grace is not None and not 0 <= seconds <= pod.grace:
-            detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
-            out.append(invalid(at, "pod-probes", seconds, detail))
-    else:
-        _check_port(action.get("port", 0), (*at, "port"), pod)
-        mode = action.get("mode")
-        if mode is not None and mode not in ("Plaintext", "TLS"):
-            out.append(not_supported((*at, "mode"), "pod-probes", write_json(mode), ("Plaintext", "TLS")))
-
-
-def _check_http(action: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
-    if not action.get("path"):
-        out.append(required((*at, "path"), "pod-probes"))
-    _check_port(action.get("port", 0), (*at, "port"), pod)
-    scheme = action.get("scheme", "")
-    if scheme not in ("HTTP", "HTTPS"):
-        out.append(not_supported((*at, "scheme"), "pod-probes", write_json(scheme), ("HTTP", "HTTPS")))
-    for header in action.get("httpHeaders", ()):
-        name = header.get("name", "")
-        for message in check_header_name(name):
-            out.append(invalid((*at, "httpHeaders"), "pod-probes", name, message))
-    protocol = action.get("protocol")
-    if protocol is None:
-        return
-    text, path = write_json(protocol), (*at, "protocol")
-    if protocol not in ("HTTP1", "HTTP2"):
-        out.append(not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2")))
-    elif protocol == "HTTP2" and scheme != "HTTP":
-        out.append(invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)"))
-    elif protocol == "HTTP2" and action.get("host"):
-        detail = 'must be empty when `protocol` is "HTTP2"'
-        out.append(invalid((*at, "host"), "pod-probes", action["host"], detail))
-
-
-def _check_port(port: int | str, path: Path, pod: Setting) -> None:
-    """A port by number or by name."""
-    if isinstance(port, str):
-        for message in check_port_name(port):
-            pod.out.append(invalid(path, "pod-probes", port, message))
-    else:
-        check_port_number(port, path, "pod-probes", pod)
-
-
-_SIGNAL_NAMES = (
-    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP"
-    " TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
-)
-
-
-def _list_signals() -> tuple[str, ...]:
-    """Those of Linux, as the server sorts them."""
-    names = [f"SIG{name}" for name in _SIGNAL_NAMES.split()]
-    names += [f"SIGRTMIN+{number}" for number in range(1, 16)]
-    return tuple(sorted([*names, *(f"SIGRTMAX-{number}" for number in range(1, 15))]))
-
-
-def _check_stop_signal(signal: str, path: Path, pod: Setting) -> None:
-    if pod.os is None:
-        pod.out.append(forbidden(path, "pod-probes", "may not be set for containers with empty `spec.os.name`"))
-        return
-    known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
-    if known and signal not in known:
-        pod.out.append(not_supported(path, "pod-probes", write_json(signal), known))
 
 
 def _check_resize_policy(policies: list[Any], path: Path, pod: Setting) -> None:

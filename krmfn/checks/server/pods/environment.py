@@ -19,9 +19,9 @@ from krmfn.checks.server.formats import (
 )
 from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.setting import Setting
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import invalid, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

@@ -12,9 +12,9 @@ from typing import Any
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

@@ -13,9 +13,9 @@ from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
 from krmfn.checks.server.formats import check_label_key, check_short_name
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_found, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 
 Object = Mapping[str, Any]

@@ -13,9 +13,9 @@ from krmfn.checks.server.formats import check_long_name, count_bytes
 from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import Setting, visit_containers
 from krmfn.checks.server.spell import write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required, too_long
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 

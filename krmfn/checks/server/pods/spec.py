@@ -31,7 +31,6 @@ from krmfn.checks.server.pods.security import check_host_processes, check_operat
 from krmfn.checks.server.pods.setting import Setting, visit_containers
 from krmfn.checks.server.pods.volumes import check_volumes
 from krmfn.checks.server.spell import write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -44,6 +43,7 @@ from krmfn.checks.server.verdict import (
     too_long,
 )
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 
@@ -121,7 +121,7 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
         if value not in values:
             out.append(not_supported((*path, field), rule, write_json(value), values))
     if "nodeSelector" in spec:
-        check_labels(spec["nodeSelector"], (*path, "nodeSelector"), "pod-node-selector", pod)
+        check_labels(spec["nodeSelector"], (*path, "nodeSelector"), "pod-affinity", pod)
     check_pod_security(spec, path, pod)
     check_host_processes(spec, path, pod)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):

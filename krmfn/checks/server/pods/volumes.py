@@ -16,7 +16,6 @@ from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, che
 from krmfn.checks.server.pods.paths import check_local, check_no_backsteps, check_relative
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.model.gotext import quote
 from krmfn.checks.server.verdict import (
     duplicate,
     forbidden,
@@ -27,6 +26,7 @@ from krmfn.checks.server.verdict import (
     too_long,
 )
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 
 Object = Mapping[str, Any]
 
