@@ -126,8 +126,10 @@ def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[
         inner, inner_field = _field_of(of, key)
         if value is None and inner:
             continue
-        held = key in stored and inner
-        out[key] = keep_filled(inner, value, old.get(key), stored[key], inner_field) if held else _without_nulls(value)
+        if inner and key in stored:
+            out[key] = keep_filled(inner, value, old.get(key), stored[key], inner_field)
+        else:
+            out[key] = _without_nulls(value)
     for key, value in stored.items():
         if key not in new and key not in old:
             out[key] = value
