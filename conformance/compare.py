@@ -129,7 +129,7 @@ def is_client_matter(record: Record, verdict: dict[str, Any], ours: Verdict) -> 
         return True
     if verdict["code"] in (400, 409, 500) and not ours.accepted:
         return True
-    return repeats_keys(record["object"])
+    return repeats_keys(record["object"]) or repeats_keys(record.get("old"))
 
 
 def repeats_keys(value: Any) -> bool:

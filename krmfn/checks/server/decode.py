@@ -110,6 +110,11 @@ def _make_map(of: Type) -> Callable[[Any], Any]:
 
 
 def zero_of(of: Type) -> Callable[[], Any]:
+    """What an item of a list or a map is where it is null."""
+    if of.kind == "quantity":
+        from krmfn.checks.server.amounts import read_amount
+
+        return lambda: read_amount(0)
     return {"struct": dict, "map": dict, "list": list, "string": str, "bool": bool}.get(of.kind, int)
 
 
