@@ -62,10 +62,11 @@ class _Judge:
         changes = tuple(list_changes(before, after))
         if not changes:
             return Entry("unchanged", new.ref, file)
+        # An update is judged as one: a live object may keep what a new one could not have.
         refused = self._refuse_create(new)
-        if refused:
+        reasons = refused if self._refuse_create(old) else self._refuse_update(old, new, before, after)
+        if reasons and refused:
             return Entry("refuse", new.ref, file, changes, refused)
-        reasons = () if self._refuse_create(old) else self._refuse_update(old, new, before, after)
         if reasons:
             consequences = tuple(explain_replacement(new, self.census))
             renames = tuple(list_renames(new, self.census))

@@ -308,3 +308,15 @@ def test_of_a_generated_name_the_known_part_is_shown() -> None:
     assert verdict
     assert verdict.message.startswith('Job.batch "Train-" is invalid: ')
     assert "krmfn" not in verdict.message
+
+
+@pytest.mark.parametrize(("number", "code"), [(3.0, 201), (1e3, 201), (1.5, 400), (1e21, 400), ("3", 400)])
+def test_numbers_are_judged_as_a_client_sends_them(number: Any, code: int) -> None:
+    value = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "a"},
+        "spec": {**ONCE, "parallelism": number},
+    }
+    assert told(validate_create(value, "1.37", GATES)).code == code
+    assert bool(findings([Item.parse(yaml.safe_dump(value).encode(), "a.yaml")])) is (code == 400)

@@ -53,7 +53,10 @@ def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: 
     `value` is what `json.loads` gives. Gates that are not in `gates` have their default: all that matter here are off.
     """
     kind = kind_of(value, release, gates)
-    return guard(create, kind, value, facts) if kind else None
+    if kind is None:
+        return None
+    verdict = guard(create, kind, value, facts)
+    return guard(create, kind, as_sent(value), facts) if misreads_numbers(verdict, value) else verdict
 
 
 def validate_update(
@@ -69,7 +72,30 @@ def validate_update(
     kind = kind_of(new, release, gates)
     if kind is None:
         return None
-    return guard(_change_held, kind, new, old, mode, facts)
+    old = as_sent(old)
+    verdict = guard(_change_held, kind, new, old, mode, facts)
+    return guard(_change_held, kind, as_sent(new), old, mode, facts) if misreads_numbers(verdict, new) else verdict
+
+
+def misreads_numbers(verdict: Verdict, *values: Any) -> bool:
+    """Whether an object is refused for how a number is written, which a client would have written otherwise."""
+    if verdict.accepted or not any(cause.rule in ("wrong-type", "bad-value") for cause in verdict.causes):
+        return False
+    return any(as_sent(value) is not value for value in values)
+
+
+def as_sent(value: Any) -> Any:
+    """A value of YAML or JSON as kubectl sends it: whole numbers have no fraction and no exponent, `3.0` is `3`. The
+    same object where there is nothing to do."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    if isinstance(value, dict):
+        sent = {key: as_sent(item) for key, item in value.items()}
+        return sent if any(sent[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list):
+        items = [as_sent(item) for item in value]
+        return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
+    return value
 
 
 def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: Facts) -> Verdict:
@@ -108,11 +134,13 @@ __all__ = [
     "Kind",
     "Mode",
     "Verdict",
+    "as_sent",
     "change",
     "check",
     "create",
     "hold",
     "kind_of",
+    "misreads_numbers",
     "validate_create",
     "validate_update",
 ]

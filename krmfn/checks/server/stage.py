@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.server import Facts, change, hold
+from krmfn.checks.server import Facts, as_sent, change, hold, misreads_numbers
 from krmfn.checks.server.requests import create
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
@@ -68,7 +68,9 @@ class _Judge:
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
         value = item.value
-        verdict = guard(self._answer, kind, item, before)
+        verdict = guard(self._answer, kind, item.value, item, before)
+        if misreads_numbers(verdict, value):
+            verdict = guard(self._answer, kind, as_sent(value), item, before)
         for cause in verdict.causes:
             yield _note(kind, value, cause).on(item)
         for path, gate in verdict.dropped:
@@ -80,16 +82,17 @@ class _Judge:
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
 
-    def _answer(self, kind: Kind, item: Item, before: Item | None) -> Verdict:
+    def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = []
         if may_repeat(item.text, item.value):
             repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
         facts = self.facts
         if before is not None and not repeated:
-            stored = hold(kind, before.value, facts)
+            old = as_sent(before.value)
+            stored = hold(kind, old, facts)
             if stored is not None:
-                return change(kind, item.value, before.value, stored, self.update, facts)
-        return create(kind, item.value, facts, duplicates=repeated)
+                return change(kind, value, old, stored, self.update, facts)
+        return create(kind, value, facts, duplicates=repeated)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say once that the class could not be looked up."""
