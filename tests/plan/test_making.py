@@ -143,11 +143,15 @@ def test_a_statefulset_may_scale_and_not_change_its_policy() -> None:
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: s}
-spec: {replicas: 2, serviceName: s, template: {spec: {containers: [{name: main, image: web:1}]}}}
+spec:
+  replicas: 2
+  serviceName: s
+  selector: {matchLabels: {app: s}}
+  template: {metadata: {labels: {app: s}}, spec: {containers: [{name: main, image: web:1}]}}
 """
     assert entry(old, old.replace("replicas: 2", "replicas: 3"), "StatefulSet").action == "update"
     found = entry(old, old.replace("serviceName: s", "serviceName: t"), "StatefulSet")
-    assert (found.action, found.reasons[0].type) == ("replace", "Forbidden")
+    assert (found.action, found.reasons[0].type) == ("replace", "Invalid")
 
 
 def test_a_new_link_in_a_ray_cluster_makes_a_mixed_gang() -> None:

@@ -72,7 +72,6 @@ def validate_update(
     kind = kind_of(new, release, gates)
     if kind is None:
         return None
-    old = as_sent(old)
     verdict = guard(_change_held, kind, new, old, mode, facts)
     return guard(_change_held, kind, as_sent(new), old, mode, facts) if misreads_numbers(verdict, new) else verdict
 
@@ -81,7 +80,10 @@ def misreads_numbers(verdict: Verdict, *values: Any) -> bool:
     """Whether an object is refused for how a number is written, which a client would have written otherwise."""
     if verdict.accepted or not any(cause.rule in ("wrong-type", "bad-value") for cause in verdict.causes):
         return False
-    return any(as_sent(value) is not value for value in values)
+    try:
+        return any(as_sent(value) is not value for value in values)
+    except RecursionError:
+        return False
 
 
 def as_sent(value: Any) -> Any:
@@ -99,6 +101,7 @@ def as_sent(value: Any) -> Any:
 
 
 def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: Facts) -> Verdict:
+    old = as_sent(old)
     stored = hold(kind, old, facts)
     return create(kind, new, facts) if stored is None else change(kind, new, old, stored, mode, facts)
 
