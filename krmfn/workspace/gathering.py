@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: What a file of a deployer holds somewhere.
-_DEPLOYERS = (b"argoproj.io/", b"kustomize.toolkit.fluxcd.io/")
+_DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b"kustomize.toolkit.fluxcd.io/")
 
 
 class Gathered(NamedTuple):
