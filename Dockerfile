@@ -6,6 +6,7 @@ WORKDIR /source
 RUN python3 -m venv /tools
 # The two secrets are optional: pip's configuration (an index of your own) and the certificates it should trust.
 COPY pyproject.toml README.md LICENSE ./
+COPY release/requirements.txt release/
 COPY krmfn krmfn
 COPY schemas schemas
 COPY docs/rules docs/rules
@@ -13,7 +14,9 @@ RUN --mount=type=secret,id=pip,target=/run/secrets/pip.conf \
     --mount=type=secret,id=certificates,target=/run/secrets/certificates.pem \
     if [ -s /run/secrets/pip.conf ]; then export PIP_CONFIG_FILE=/run/secrets/pip.conf; fi; \
     if [ -s /run/secrets/certificates.pem ]; then export PIP_CERT=/run/secrets/certificates.pem; fi; \
-    /tools/bin/pip wheel --quiet --no-cache-dir --wheel-dir /wheels . \
+    /tools/bin/pip wheel --quiet --no-cache-dir --require-hashes --requirement release/requirements.txt --wheel-dir /wheels \
+ && /tools/bin/pip install --quiet --no-index --find-links /wheels hatchling \
+ && /tools/bin/pip wheel --quiet --no-index --no-build-isolation --no-deps --wheel-dir /wheels . \
  && python3 -m venv --without-pip /opt/krmfn \
  && /tools/bin/pip --python /opt/krmfn/bin/python install --quiet --no-cache-dir --no-compile --no-index --find-links /wheels krmfn
 # Compiled ahead, and never compared with the sources again: a read-only container cannot do it later.

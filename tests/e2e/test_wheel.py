@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.e2e.tools import JOB, ROOT, function
 
@@ -102,3 +105,13 @@ def test_the_single_file_runs_without_installation(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert [item["kind"] for item in yaml.safe_load(done.stdout)["items"]] == ["Job", "Workload", "PodGroup"]
     assert len(list((tmp_path / "cache" / "krmfn").iterdir())) == 1
+
+
+def test_the_lock_pins_what_the_image_is_built_with() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [Requirement(each) for each in (*project["project"]["dependencies"], *project["build-system"]["requires"])]
+    lock = (ROOT / "release" / "requirements.txt").read_text().replace("\\\n", " ").splitlines()
+    entries = [line.split() for line in lock if line[:1] not in {"", "#"}]
+    pinned = {canonicalize_name(name): version for name, _, version in (entry[0].partition("==") for entry in entries)}
+    assert all(entry[1:] and all(word.startswith("--hash=sha256:") for word in entry[1:]) for entry in entries)
+    assert [str(each) for each in wanted if not each.specifier.contains(pinned[canonicalize_name(each.name)])] == []
