@@ -140,15 +140,14 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     from krmfn.checks.generated import check_generated
     from krmfn.reconcile import Wanted
     from krmfn.releases.gates import list_needed
-    from krmfn.targets import choose_target
+    from krmfn.targets import emit
     from krmfn.targets.gates import note_gates
 
-    target = choose_target(settings)
     wanted: list[Wanted] = []
     gates: list[str] = []
     for gang, items, shaping in found.asked:
         findings += shaping
-        emission = target.emit(gang, settings)
+        emission = emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))
         findings += [note.on(items[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings)

@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "convert": {"krm", "model", "releases", "targets", "reconcile"},
     "checks": {"krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile"},
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
-    "workspace": {"krm", "model", "reconcile"},
+    "workspace": {"krm", "model", "releases", "reconcile"},
     "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
     "reports": {"krm", "model", "releases", "survey", "plan"},
     "pipeline": {"krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "catalogue"},

@@ -30,9 +30,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _paths(release: str) -> dict[str, str]:
-    """Lower-case kind to path: those of the release, and those that belong to none."""
-    found = {}
-    for path in schemastore.list_paths():
-        if not path.startswith("kubernetes/") or path.startswith(f"kubernetes/{release}/"):
-            found[path.rpartition("/")[2].removesuffix(".json")] = path
+    """Lower-case kind to path: those of the release, and those of others; `podgroup.volcano` where both have one."""
+    own = f"kubernetes/{release}/"
+    found: dict[str, str] = {}
+    for path in sorted(schemastore.list_paths(), key=lambda path: not path.startswith(own)):
+        if path.startswith(own) or not path.startswith("kubernetes/"):
+            kind = path.rpartition("/")[2].removesuffix(".json")
+            found[f"{kind}.{path.partition('/')[0]}" if kind in found else kind] = path
     return dict(sorted(found.items()))

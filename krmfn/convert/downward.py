@@ -12,7 +12,8 @@ from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapp
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import slug
-from krmfn.targets.layout import LIST_LIMIT
+from krmfn.releases.limits import read_limits
+from krmfn.releases.release import find_release
 
 _LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})
 _MODES: Final = {"single": "Pod", "all": "PodGroup"}
@@ -56,8 +57,9 @@ def _lower_workload(item: Item, board: Board) -> None:
         elif _quorum(template) is not None:
             message = f"that {_quorum(template)} groups of template {template.get('name')} start together"
             _lose(board, item, message, (*path, "schedulingPolicy"))
-    if len(leaves) > LIST_LIMIT:
-        message = f"{len(leaves)} templates: 1.36 has room for {LIST_LIMIT}; the object stays as it is"
+    longest = read_limits(find_release("1.36")).groups
+    if len(leaves) > longest:
+        message = f"{len(leaves)} templates: 1.36 has room for {longest}; the object stays as it is"
         board.note(
             item, "convert-impossible", message, ("spec",), "Generate one group for all pods (granularity Cluster)."
         )

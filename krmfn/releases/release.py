@@ -47,10 +47,11 @@ class Release:
     `version` is the exact version that the data was read from and recorded on, such as `1.37.0`; `preview` says that it
     is not released yet. `kinds` gives the served versions of each kind of scheduling.k8s.io, most stable first; `gates`
     are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
-    of a pod to the name of its group.
+    of a pod to the name of its group, `template` that from the spec of a group to the name of its template, `modes` how
+    the disruption modes Single and All are spelled.
     """
 
-    __slots__ = ("features", "gates", "kinds", "link", "name", "preview", "version")
+    __slots__ = ("features", "gates", "kinds", "link", "modes", "name", "preview", "template", "version")
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
         self.name = name
@@ -58,6 +59,8 @@ class Release:
         self.preview: bool = row.get("preview", False)
         self.kinds: Mapping[str, tuple[str, ...]] = {kind: tuple(versions) for kind, versions in row["kinds"].items()}
         self.link: tuple[str, str] = (row["link"][0], row["link"][1])
+        self.template: tuple[str, ...] = tuple(row.get("template", ()))
+        self.modes: Mapping[str, Any] = row.get("modes", {})
         self.gates: Mapping[str, Gate] = {gate: Gate(gate, value) for gate, value in row["gates"].items()}
         #: Feature -> the gate that brings it, "" where none does.
         self.features: Mapping[str, str] = {

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
-from krmfn.model.tree import Gang
-
-if TYPE_CHECKING:
-    from krmfn.config.settings import Settings
 
 
 class Link(NamedTuple):
@@ -32,10 +27,3 @@ class Emission(NamedTuple):
     objects: tuple[dict[str, Any], ...]
     links: tuple[Link, ...]
     notes: tuple[Note, ...]
-
-
-class Target(NamedTuple):
-    """A release of Kubernetes or a scheduler: what it is called, and how a gang is written for it."""
-
-    name: str
-    emit: Callable[[Gang, Settings], Emission]

@@ -9,7 +9,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
 from krmfn.releases.release import Release, first_release
-from krmfn.targets.layout import LIST_LIMIT, Node, assign_names, lay_out_flat, prune
+from krmfn.targets.layout import Node, assign_names, lay_out_flat, prune
 
 
 class Flat(NamedTuple):
@@ -19,8 +19,8 @@ class Flat(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def flatten(gang: Gang, release: Release) -> Flat:
-    """The groups of `gang` side by side.
+def flatten(gang: Gang, release: Release, longest: int) -> Flat:
+    """The groups of `gang` side by side, `longest` at most.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
     a composite (its first group, where that is a single pod: Ray's head) gets policy basic, as KubeRay's own first
@@ -35,11 +35,11 @@ def flatten(gang: Gang, release: Release) -> Flat:
         merged, notes = _merge(root)
         return Flat((assign_names(gang.name, Node(merged, ())),), notes)
     nodes = lay_out_flat(gang.name, _push_down(root))
-    if len(nodes) > LIST_LIMIT:
-        message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {LIST_LIMIT}"
+    if len(nodes) > longest:
+        message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {longest}"
         later = first_release("composite-groups")
         hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
-        return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), LIST_LIMIT, hint),))
+        return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),))
     if root.min_group_count is None:
         return Flat(nodes, _note_topology(root))  # they need not start together
     notes = (_note_apart(root, release), *_note_topology(root)) if len(nodes) > 1 else ()

@@ -1,19 +1,13 @@
-"""From a tree to named groups that fit into the lists of a Workload. Knows the limits, but no release's spelling.
-
-Source of the limits: at most 8 templates in a list, at most 3 levels of composites above the leaves (rules C2, C21).
-"""
+"""From a tree to named groups that fit into the lists of a Workload. Knows no release: the limits are given."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.model.tree import Composite, Group, Leaf
-
-LIST_LIMIT: Final = 8
-_COMPOSITE_LEVELS: Final = 3
+from krmfn.releases.limits import Limits
 
 
 class Node(NamedTuple):
@@ -45,9 +39,9 @@ def prune(group: Group) -> Group | None:
     return group._replace(children=children, min_group_count=quorum)
 
 
-def lay_out(gang_name: str, root: Group) -> Node:
+def lay_out(gang_name: str, root: Group, limits: Limits) -> Node:
     """The nested layout, with names. Raises TooLarge."""
-    return assign_names(gang_name, _fit(root, (), 1))
+    return assign_names(gang_name, _fit(root, (), 1, limits))
 
 
 def lay_out_flat(gang_name: str, root: Group) -> tuple[Node, ...]:
@@ -68,26 +62,26 @@ def _place(group: Group, path: tuple[str, ...]) -> Node:
     return Node(group, path, tuple(_place(child, (*path, child.name)) for child in group.children))
 
 
-def _fit(group: Group, path: tuple[str, ...], level: int) -> Node:
-    """`group` as a node whose lists hold at most 8: the first 8 groups stay where they are, so that adding a ninth
+def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> Node:
+    """`group` as a node whose lists are not too long: the first groups stay where they are, so that adding one more
     changes the parent of none of them (a parent is immutable)."""
     if isinstance(group, Leaf):
         return Node(group, path)
-    if level > _COMPOSITE_LEVELS:
-        raise TooLarge(f"composite {group.name!r} would be on level {level}, and a Workload has {_COMPOSITE_LEVELS}")
+    if level > limits.levels:
+        raise TooLarge(f"composite {group.name!r} would be on level {level}, and a Workload has {limits.levels}")
     leaf_nodes = [Node(child, (*path, child.name)) for child in group.children if isinstance(child, Leaf)]
     composites = [child for child in group.children if isinstance(child, Composite)]
-    direct, spare = leaf_nodes[:LIST_LIMIT], leaf_nodes[LIST_LIMIT:]
+    width = limits.composites
+    direct, spare = leaf_nodes[: limits.leaves], leaf_nodes[limits.leaves :]
     nested: list[Node] = []
-    if len(composites) > LIST_LIMIT:
-        chunks = [composites[start : start + LIST_LIMIT] for start in range(0, len(composites), LIST_LIMIT)]
-        for chunk in chunks:
-            below = [_fit(child, (*path, child.name), level + 2) for child in chunk]
+    if len(composites) > width:
+        for start in range(0, len(composites), width):
+            below = [_fit(child, (*path, child.name), level + 2, limits) for child in composites[start : start + width]]
             nested.append(_part(group, path, len(nested), below))
     else:
-        nested = [_fit(child, (*path, child.name), level + 1) for child in composites]
-    nested += _share_out(group, path, spare, level, len(nested))
-    if len(nested) > LIST_LIMIT:
+        nested = [_fit(child, (*path, child.name), level + 1, limits) for child in composites]
+    nested += _share_out(group, path, spare, level, len(nested), limits)
+    if len(nested) > width:
         raise TooLarge(f"{group.name!r} has {len(group.children)} groups")
     if len(direct) + len(nested) != len(group.children):
         if group.min_group_count != len(group.children):
@@ -98,22 +92,24 @@ def _fit(group: Group, path: tuple[str, ...], level: int) -> Node:
     return Node(group, path, (*direct, *nested))
 
 
-def _share_out(group: Composite, path: tuple[str, ...], spare: list[Node], level: int, first: int) -> list[Node]:
-    """Parts for the leaves that did not fit, beside the `first` composites that are there already: 8 leaves in each
-    part, then 8 parts of 8 below each of them."""
+def _share_out(
+    group: Composite, path: tuple[str, ...], spare: list[Node], level: int, first: int, limits: Limits
+) -> list[Node]:
+    """Parts for the leaves that did not fit, beside the `first` composites that are there already: a full list of
+    leaves in each part, then a full list of such parts below each of them."""
     if not spare:
         return []
-    slots = LIST_LIMIT - first
-    width = LIST_LIMIT
-    room = slots * width * (1 + (width if level + 2 <= _COMPOSITE_LEVELS else 0)) if level < _COMPOSITE_LEVELS else 0
+    slots, leaves = limits.composites - first, limits.leaves
+    deep = leaves * limits.composites if level + 2 <= limits.levels else 0
+    room = slots * (leaves + deep) if level < limits.levels else 0
     if len(spare) > room:
-        raise TooLarge(f"{group.name!r} has {len(group.children)} groups, and there is room for {width + room}")
+        raise TooLarge(f"{group.name!r} has {len(group.children)} groups, and there is room for {leaves + room}")
     parts = []
-    for index in range(min(slots, -(-len(spare) // width))):
-        members = spare[index * width : (index + 1) * width]
-        start = slots * width + index * width * width
-        deeper = spare[start : start + width * width]
-        chunks = [deeper[place : place + width] for place in range(0, len(deeper), width)]
+    for index in range(min(slots, -(-len(spare) // leaves))):
+        members = spare[index * leaves : (index + 1) * leaves]
+        start = slots * leaves + index * deep
+        deeper = spare[start : start + deep]
+        chunks = [deeper[place : place + leaves] for place in range(0, len(deeper), leaves)]
         below = [_part(group, path, place, chunk, f"part-{first + index + 1}") for place, chunk in enumerate(chunks)]
         parts.append(_part(group, path, first + index, [*members, *below]))
     return parts

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from krmfn.model.findings import Note
 from krmfn.model.names import slug
 from krmfn.model.tree import Gang, Leaf
+from krmfn.releases.release import Release
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import Node, walk
 
@@ -47,7 +48,7 @@ def note_layout(*layouts: Node) -> Iterator[Note]:
                 yield _note_name(node, "the name is too long" if long else "another group has that name")
         parts = [node.name for node in nodes if node.part]
         if parts:
-            message = f"a list of a Workload holds 8 groups, so the groups beyond are nested in {', '.join(parts)}"
+            message = f"a list of a Workload is full, so the groups beyond are nested in {', '.join(parts)}"
             yield Note(
                 "groups-nested",
                 (),
@@ -80,6 +81,17 @@ def is_error(notes: Iterable[Note]) -> bool:
 
     errors = {rule.id for rule in RULES if rule.severity == "error"}
     return any(note.rule in errors for note in notes)
+
+
+def drop_foreign(notes: Iterable[Note], release: Release) -> tuple[Note, ...]:
+    """The notes whose rules hold for the release."""
+    notes = tuple(notes)
+    if not notes:
+        return ()
+    from krmfn.targets.rules import RULES
+
+    foreign = {rule.id for rule in RULES if not rule.holds(release)}
+    return tuple(note for note in notes if note.rule not in foreign)
 
 
 def blame(emission: Emission) -> Emission:

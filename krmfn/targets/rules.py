@@ -35,7 +35,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "groups-nested",
         "scheduler",
         "info",
-        "Groups are nested because a list of a Workload holds 8.",
+        "Groups are nested because a list of a Workload is full.",
         needs="composite-groups",
     ),
     Rule("group-renamed", "scheduler", "info", "A group has another name in the Workload than in the manifest."),

@@ -15,7 +15,7 @@ from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
 from krmfn.targets.describing import Kind, describe
-from krmfn.targets.emission import Emission, Link, Target
+from krmfn.targets.emission import Emission, Link
 from krmfn.targets.layout import Node, lay_out_flat, prune
 from krmfn.targets.remarks import blame, check_quorums
 from krmfn.targets.requests import sum_requests
@@ -140,6 +140,3 @@ def _note_lost(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Note
         )
     if any(group.disruption_mode for group in groups):
         yield Note("disruption-mode-lost", (), "a PodGroup of Volcano has no disruption mode")
-
-
-TARGET: Final = Target("Volcano", emit)

@@ -11,13 +11,13 @@ from typing import Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.kinds import list_linked
+from krmfn.releases.limits import read_limits
+from krmfn.releases.release import newest_release
 
 _SCHEDULING: Final = "scheduling.k8s.io"
 _VOLCANO: Final = "scheduling.volcano.sh"
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
-#: Composites above a leaf, at most, in a Workload (rule C21).
-_COMPOSITE_LEVELS: Final = 3
 
 
 class PodTemplate(NamedTuple):
@@ -131,7 +131,7 @@ def _in_groups(path: str) -> Iterator[Field]:
     for kind in _NATIVE:
         yield Field(_SCHEDULING, kind, f"spec/{path}")
     leaf, composite = _LISTS
-    for depth in range(_COMPOSITE_LEVELS + 1):
+    for depth in range(read_limits(newest_release()).levels + 1):
         above = f"{composite}/" * depth
         yield Field(_SCHEDULING, "Workload", f"spec/{above}{leaf}/{path}")
         if depth:

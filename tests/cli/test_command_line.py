@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,12 @@ def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, k
     done = krmfn(*words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err
+
+
+def test_a_schema_is_printed(krmfn: Call) -> None:
+    done = krmfn("schema", "PodGroup", "--kubernetes", "1.36")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["x-kubernetes-versions"] == {"v1alpha2": ["GenericWorkload"]}
 
 
 def test_a_version_is_written_as_clusters_print_it(tmp_path: Path, krmfn: Call) -> None:

@@ -1,0 +1,197 @@
+"""Kubernetes itself: a Workload that describes the groups, a PodGroup for each of them, and CompositePodGroups above.
+
+One writer for all releases, which asks for their features: without trees the groups stand side by side, and without
+PodGroups (1.35) the Workload alone has them. What a release has no field for is left out, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from krmfn.model.findings import Note
+from krmfn.model.names import shorten
+from krmfn.model.tree import Composite, Gang, Group, Leaf
+from krmfn.releases.gates import list_needed
+from krmfn.releases.limits import read_limits
+from krmfn.releases.release import Release, first_release
+from krmfn.targets.agreement import Agreement, agree
+from krmfn.targets.classes import find_policy
+from krmfn.targets.describing import Kind, describe
+from krmfn.targets.emission import Emission, Link
+from krmfn.targets.flat import flatten
+from krmfn.targets.gates import check_gates
+from krmfn.targets.layout import Node, TooLarge, lay_out, lay_out_flat, prune, walk
+from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
+from krmfn.targets.revision import revise
+
+if TYPE_CHECKING:
+    from krmfn.config.settings import Settings
+
+
+def emit(gang: Gang, settings: Settings) -> Emission:
+    """The objects of `gang`. Quorums outside of their bounds, and pods that do not agree, are errors."""
+    release = settings.release
+    try:
+        layouts, notes = _lay_out(gang, release)
+    except TooLarge as large:
+        return Emission((), (), (note_too_large(gang, str(large)),))
+    if not layouts:
+        return Emission((), (), notes)
+    agreed = agree(gang)
+    templates: dict[str, Any] = {}
+    for layout in layouts:
+        templates.setdefault(_list_of(layout, release), []).append(_describe_template(layout, agreed, settings))
+    workload = describe(_kind(release, "Workload"), gang.name, gang, {**refer_to_owner(gang), **templates})
+    groups, links = _write_groups(gang, layouts, agreed, settings)
+    objects = (workload, *groups)
+    found = (
+        *notes,
+        *agreed.notes,
+        *_note_lost(layouts, release),
+        *check_quorums(gang, *layouts),
+        *check_gates(list_needed(release, objects), settings.feature_gates),
+        *note_layout(*layouts),
+    )
+    return blame(Emission(objects, links, drop_foreign(found, release)))
+
+
+def _write_groups(
+    gang: Gang, layouts: tuple[Node, ...], agreed: Agreement, settings: Settings
+) -> tuple[tuple[dict[str, Any], ...], tuple[Link, ...]]:
+    """Composites first, then PodGroups (none before Kubernetes has them), and the links to them."""
+    release = settings.release
+    composites: list[dict[str, Any]] = []
+    groups: list[dict[str, Any]] = []
+    links: list[Link] = []
+    nodes = [node for layout in layouts for node in walk(layout)]
+    parents = {child.name: node.name for node in nodes for child in node.children}
+    for node in nodes:
+        if not release.has("pod-groups"):
+            links += _link(node, release, gang.name)
+            continue
+        spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
+        spec |= _refer_to_template(gang.name, node.template, release)
+        spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
+        if isinstance(node.group, Leaf):
+            mutable = ("schedulingPolicy", "gang", "minCount") if release.has("mutable-min-count") else ()
+            revision = revise(gang, node, spec, mutable)
+            name = shorten(f"{node.name}-{revision}") if revision else node.name
+            groups.append(describe(_kind(release, "PodGroup"), name, gang, spec, revision))
+            links += _link(node, release, name)
+        else:
+            composites.append(describe(_kind(release, "CompositePodGroup"), node.name, gang, spec))
+    if not release.has("pod-groups"):
+        links.sort(key=lambda link: (link.owner, str(link.path)))
+    return (*composites, *groups), tuple(links)
+
+
+def _lay_out(gang: Gang, release: Release) -> tuple[tuple[Node, ...], tuple[Note, ...]]:
+    """The groups with their names: one tree, or groups side by side where a release has no trees, and where the root
+    would wait for none of them, since that needs fewer gates. Raises TooLarge."""
+    limits = read_limits(release)
+    if not release.has("composite-groups"):
+        return flatten(gang, release, limits.groups)
+    root = prune(gang.root)
+    if root is None:
+        return (), ()
+    if isinstance(root, Composite) and root.min_group_count is None and not root.topology_key:
+        flat = lay_out_flat(gang.name, root)
+        if len(flat) == len(root.children) <= limits.groups:
+            return flat, ()
+    return (lay_out(gang.name, root, limits),), ()
+
+
+def _kind(release: Release, name: str) -> Kind:
+    return Kind(release.api_version(name), name)
+
+
+def refer_to_owner(gang: Gang) -> dict[str, Any]:
+    """`controllerRef`, when there is exactly one owner. It documents; nothing acts on it where pods are linked."""
+    if len(gang.owners) != 1:
+        return {}
+    owner = gang.owners[0]
+    group = {"apiGroup": owner.group} if owner.group else {}
+    return {"controllerRef": {**group, "kind": owner.kind, "name": owner.name}}
+
+
+def _refer_to_template(workload: str, template: str, release: Release) -> dict[str, Any]:
+    *path, last = release.template
+    value: dict[str, Any] = {"workloadName": workload, last: template}
+    for field in reversed(path):
+        value = {field: value}
+    return value
+
+
+def _link(node: Node, release: Release, name: str) -> Iterator[Link]:
+    """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it."""
+    field, key = release.link
+    for template in node.group.templates if isinstance(node.group, Leaf) else ():
+        path = (*template.path, "spec", field)
+        yield Link(template.owner, (*path, key), name)
+        if not release.has("pod-groups"):
+            yield Link(template.owner, (*path, "podGroup"), node.template)
+
+
+def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, Any]:
+    """A class with policy Never wants it repeated in the groups where the gate is on; where it is off, the field is
+    dropped. Templates go without: C22 does not compare it, and nothing reads it there."""
+    release = settings.release
+    gate = release.features.get("group-preemption-policy")
+    if gate is None or settings.feature_gates.get(gate) is False:
+        return {}
+    policy = agreed.preemption_policy or find_policy(settings.cluster, agreed.priority_class)
+    return {"preemptionPolicy": "Never"} if policy == "Never" else {}
+
+
+def _list_of(node: Node, release: Release) -> str:
+    """The list of a Workload, or of a composite template, in which the template of `node` stands."""
+    if not isinstance(node.group, Leaf):
+        return "compositePodGroupTemplates"
+    return "podGroupTemplates" if release.has("pod-groups") else "podGroups"
+
+
+def _describe_template(node: Node, agreed: Agreement, settings: Settings) -> dict[str, Any]:
+    template: dict[str, Any] = {"name": node.template, **_describe_policy(node, agreed, settings)}
+    for child in node.children:
+        field = _list_of(child, settings.release)
+        template.setdefault(field, []).append(_describe_template(child, agreed, settings))
+    return template
+
+
+def _describe_policy(node: Node, agreed: Agreement, settings: Settings) -> dict[str, Any]:
+    """What a group and its template say alike. The priority class is left out where the gate that keeps it is off:
+    nobody asked for it, it only repeats what the pods say."""
+    group, release = node.group, settings.release
+    counted, quorum = (
+        ("minCount", group.min_count) if isinstance(group, Leaf) else ("minGroupCount", group.min_group_count)
+    )
+    policy = "schedulingPolicy" if release.has("pod-groups") else "policy"
+    fields: dict[str, Any] = {policy: {"basic": {}} if quorum is None else {"gang": {counted: quorum}}}
+    if group.topology_key and release.has("topology-keys"):
+        fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
+    mode = group.disruption_mode
+    if mode and release.has("disruption-modes") and (quorum is not None or mode != "All"):
+        fields["disruptionMode"] = release.modes[mode]
+    if agreed.priority_class and settings.has("group-priority"):
+        fields["priorityClassName"] = agreed.priority_class
+    return fields
+
+
+def _note_lost(layouts: tuple[Node, ...], release: Release) -> Iterator[Note]:
+    """What the groups ask for and the release has no field for."""
+    groups: list[Group] = [node.group for layout in layouts for node in walk(layout)]
+    keys = sorted({group.topology_key for group in groups} - {""})
+    if keys and not release.has("topology-keys"):
+        message = (
+            f"a Workload of Kubernetes {release} has no field for the topology key {', '.join(keys)}: "
+            "pods may be spread over all domains"
+        )
+        hint = f"Ask for no topology key, or use Kubernetes {first_release('topology-keys')}."
+        yield Note("topology-lost", (), message, keys[0], None, hint)
+    if any(group.disruption_mode for group in groups) and not release.has("disruption-modes"):
+        message = (
+            f"a Workload of Kubernetes {release} has no field for a disruption mode: pods are preempted one by one"
+        )
+        hint = f"Ask for no disruption mode, or use Kubernetes {first_release('disruption-modes')}."
+        yield Note("disruption-mode-lost", (), message, hint=hint)

@@ -1,0 +1,114 @@
+"""A new release is a folder of data: a copy of the newest with longer lists, in an installation of its own, works with
+every command, and every rule still speaks. CONTRIBUTING describes these steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from krmfn.releases.release import find_release, list_releases, newest_release
+from tests.releases.wide import WIDE
+
+ROOT = Path(__file__).parents[2]
+OLD = newest_release().name
+NEXT = f"1.{int(list_releases()[-1].split('.')[1]) + 1}"
+LONGER = 16
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+def add_release(schemas: Path) -> None:
+    """What a person does: copy the folder of the newest release, and change what differs."""
+    folder = schemas / "kubernetes" / NEXT
+    shutil.copytree(schemas / "kubernetes" / OLD, folder)
+    release = json.loads((folder / "release.json").read_text())
+    (folder / "release.json").write_text(json.dumps(release | {"version": f"{NEXT}.0"}))
+    workload = json.loads((folder / "workload.json").read_text())
+    assert sum(map(lengthen, workload["$defs"].values())) == 2
+    (folder / "workload.json").write_text(json.dumps(workload))
+
+
+def lengthen(schema: dict[str, Any]) -> bool:
+    field = schema.get("properties", {}).get("podGroupTemplates", {})
+    return bool(field) and bool(field.update(maxItems=LONGER) or True)
+
+
+@pytest.fixture(scope="module")
+def krmfn(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    place = tmp_path_factory.mktemp("installation")
+    (place / "krmfn").symlink_to(ROOT / "krmfn")
+    (place / "docs").symlink_to(ROOT / "docs")
+    shutil.copytree(ROOT / "schemas", place / "schemas")
+    add_release(place / "schemas")
+    work = tmp_path_factory.mktemp("work")
+
+    def run(*words: str, data: str = "", program: tuple[str, ...] = ("-m", "krmfn")) -> Done:
+        environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
+        command = [sys.executable, *program, *words]
+        done = subprocess.run(
+            command, input=data, capture_output=True, text=True, check=False, cwd=work, env=environment
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def test_every_command_knows_it(krmfn: Run) -> None:
+    assert NEXT in krmfn("--version").out
+    assert f'"maxItems": {LONGER}' in krmfn("schema", "Workload", "--kubernetes", f"v{NEXT}.3").out
+    made = krmfn("generate", "-", data=WIDE)
+    assert (made.code, made.out.count("kind: PodGroup"), made.out.count("kind: CompositePodGroup")) == (0, 13, 1)
+    assert f"on Kubernetes {NEXT} the generated groups need" in made.err
+    old = krmfn("generate", "--kubernetes", OLD, "-", data=WIDE)
+    assert old.out.count("kind: CompositePodGroup") > 1, "the lists of the older release are shorter"
+    checked = krmfn("validate", "-", data=made.out)
+    assert checked.code == 0, checked.out
+    refused = krmfn("validate", "--kubernetes", OLD, "-", data=made.out)
+    assert "must have at most 8 items" in refused.out
+    assert krmfn("tree", "-", data=made.out).out.count("─ RayCluster wide") == 13
+    function = krmfn(data=json.dumps({"apiVersion": "v1", "kind": "List", "items": []}))
+    assert function.code == 2
+
+
+def test_plans_and_conversions_know_it(krmfn: Run, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(krmfn("generate", "-", data=WIDE).out)
+    lower = krmfn("convert", "--to", "1.36", str(tmp_path / "new.yaml"))
+    assert "the object stays as it is" in lower.err
+    wide = krmfn(
+        "generate", "--kubernetes", "1.36", "-", data=WIDE.replace("granularity: Group", "granularity: Cluster")
+    ).out
+    raised = krmfn("convert", "--to", NEXT, "-", data=wide)
+    assert raised.code == 0
+    assert find_release(OLD).api_version("PodGroup") in raised.out
+    (tmp_path / "old.yaml").write_text((tmp_path / "new.yaml").read_text().replace("minCount: 1", "minCount: 2"))
+    plan = krmfn("diff", str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml"))
+    assert "minCount" in plan.out
+
+
+def test_init_writes_it(krmfn: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(WIDE)
+    assert krmfn("init", str(tmp_path)).code == 0
+    assert NEXT in (tmp_path / "krmfn.yaml").read_text()
+
+
+def test_every_rule_still_speaks(krmfn: Run) -> None:
+    """The examples of all rules, and all fixtures, are told the same as for the release that was copied."""
+    done = krmfn(OLD, NEXT, program=(str(Path(__file__).with_name("compare_releases.py")),))
+    assert done.code == 0, done.out + done.err
+    examples, fixtures, rules = map(int, done.out.split())
+    assert (examples > 100, fixtures > 100, rules > 150) == (True, True, True), done.out
