@@ -17,7 +17,12 @@ REVISION: Final = "krmfn.dev/revision"
 POD_GROUP_LABEL: Final = "krmfn.dev/group"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
-#: What makes Argo CD and Flux create an object anew when it cannot be changed in place.
+#: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.
+HOOKS: Final = (
+    ("argocd.argoproj.io/hook", "", "argocd.argoproj.io/hook-delete-policy"),
+    ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"),
+)
+#: What earlier versions wrote to make Argo CD and Flux create an object anew; taken off again.
 RECREATE: Final[Mapping[str, str]] = {
     "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
     "kustomize.toolkit.fluxcd.io/force": "enabled",

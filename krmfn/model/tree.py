@@ -35,13 +35,15 @@ class PodTemplate(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """Pods that are scheduled as one group. `min_count` None means policy basic: no quorum."""
+    """Pods that are scheduled as one group. `min_count` None means policy basic: no quorum. A `head` is always a single
+    pod, which leads the others."""
 
     name: str
     templates: tuple[PodTemplate, ...]
     min_count: int | None
     topology_key: str = ""
     disruption_mode: DisruptionMode = ""
+    head: bool = False
 
     @property
     def pods(self) -> int:

@@ -14,7 +14,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.model.identity import Identity, identify, is_near
-from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.marks import GENERATED_FROM, REVISION
 from krmfn.model.names import name_gang
 
 #: (API group, kind) of everything that targets generate.
@@ -152,8 +152,9 @@ def _claim_head(head: Marked, owners: Owners, shared: Iterable[str]) -> Claim:
     """By the first renaming that explains the name, else by the names in the annotation alone."""
     first = head.sources[0]
     own = [name_gang(first.kind, first.name)] if len(head.sources) == 1 else []
+    revision = head.item.annotations.get(REVISION, "")
     for stem in (*own, *shared):
-        for prefix, suffix in _splits(head.identity.name, stem):
+        for prefix, suffix in _splits(head.identity.name, f"{stem}-{revision}" if revision else stem):
             renaming = Renaming(prefix, stem, suffix)
             claim = _claim(head, owners, renaming)
             if claim.complete:

@@ -23,14 +23,22 @@ _LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
 class _Names:
     """New names for old: of objects by the renaming, of templates where they are called after an owner."""
 
-    def __init__(self, gang: Gang, renaming: Renaming) -> None:
-        self._gang, self._renaming = gang.name, renaming
-        end = -len(renaming.suffix) or None
+    def __init__(self, gang: Gang, emission: Emission, renaming: Renaming) -> None:
+        prefix, old, suffix = renaming
+        end = -len(suffix) or None
         self._members = [
-            (slug(f"{owner.kind.lower()}-{owner.name}"), slug(f"{owner.kind.lower()}-{old}"))
+            (slug(f"{owner.kind.lower()}-{owner.name}"), slug(f"{owner.kind.lower()}-{old_name}"))
             for owner in (gang.owners if len(gang.owners) > 1 else ())
-            if (old := owner.name[len(renaming.prefix) : end])
+            if (old_name := owner.name[len(prefix) : end])
         ]
+        self._objects: dict[str, str] = {}
+        for value in emission.objects:
+            name = value["metadata"]["name"]
+            rest, template = name.removeprefix(gang.name), _find_template(value["spec"])
+            if name.startswith(gang.name):
+                if template and rest.endswith(f"-{template}"):
+                    rest = rest[: -len(template)] + self.of_template(template)
+                self._objects[name] = prefix + old + rest + suffix
 
     def of_template(self, name: str) -> str:
         for now, then in self._members:
@@ -39,11 +47,15 @@ class _Names:
         return name
 
     def of_object(self, name: str) -> str:
-        stem, rest = name[: len(self._gang)], name[len(self._gang) :]
-        if stem != self._gang:
-            return name
-        prefix, old, suffix = self._renaming
-        return prefix + old + (f"-{self.of_template(rest[1:])}" if rest else "") + suffix
+        return self._objects.get(name, name)
+
+
+def _find_template(spec: Any) -> str:
+    """The name of the template that a group refers to."""
+    if not isinstance(spec, Mapping):
+        return ""
+    found = next((spec[key] for key in _TEMPLATES if key in spec), "")
+    return found or next((name for child in spec.values() if (name := _find_template(child))), "")
 
 
 def rename(
@@ -52,7 +64,7 @@ def rename(
     """The objects and links of `emission`, named as they would be had they been made before `renaming`."""
     if renaming is None:
         return emission.objects, emission.links
-    names = _Names(gang, renaming)
+    names = _Names(gang, emission, renaming)
     objects = []
     for value in emission.objects:
         metadata = value["metadata"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED: Final = frozenset(
@@ -18,6 +18,7 @@ OWNED: Final = frozenset(
     }
 )  # fmt: skip
 _TEMPLATE_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})
+_PHASES: Final = tuple(key for keys in HOOKS for key in keys if key)
 #: Annotations that are written where there are none: a value that stands there is the user's.
 _SUGGESTED: Final = frozenset({SYNC_WAVE, *RECREATE})
 
@@ -38,7 +39,7 @@ def update(item: Item, desired: Mapping[str, Any]) -> None:
 
 
 def _update_annotations(item: Item, desired: Mapping[str, str]) -> None:
-    for key in (GENERATED_FROM, SYNC_WAVE, REVISION, *RECREATE):
+    for key in (GENERATED_FROM, SYNC_WAVE, REVISION, *RECREATE, *_PHASES):
         current = item.annotations.get(key)
         if key in desired and current != desired[key] and (current is None or key not in _SUGGESTED):
             item.set(("metadata", "annotations", key), desired[key])

@@ -44,7 +44,7 @@ def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
     head = manifest.template((*head_path, "template"), 1, head_path)
     if head is None:
         return None
-    leaves = [Leaf("head", (head,), 1)]
+    leaves = [Leaf("head", (head,), 1, head=True)]
     for group in groups:
         leaf = _read_leaf(manifest, group, autoscaling)
         if leaf:

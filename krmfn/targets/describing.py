@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.records import NamedTuple
-from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, RECREATE, REVISION, SYNC_WAVE, name_sources
+from krmfn.model.gotext import parse_int
+from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.tree import Gang
 
-#: Argo CD creates what has a lower wave first; what the user wrote is in wave 0.
-_WAVES: Final[Mapping[str, str]] = {"Workload": "-3", "CompositePodGroup": "-2", "PodGroup": "-1"}
+#: How much earlier than the pods an object is created.
+_OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
 
 
 class Kind(NamedTuple):
@@ -21,17 +22,32 @@ class Kind(NamedTuple):
 
 
 def describe(kind: Kind, name: str, gang: Gang, spec: dict[str, Any], revision: str = "") -> dict[str, Any]:
-    """An object with our marks, its keys in the order in which people write them. Nothing is copied from the owner:
-    its annotations steer appliers, and they would steer the wrong object."""
+    """An object with our marks, its keys in the order in which people write them. Of the owner's annotations only
+    those are taken over that say when an applier creates it; others would steer the wrong object."""
     metadata: dict[str, Any] = {"name": name}
     if gang.namespace:
         metadata["namespace"] = gang.namespace
     metadata["labels"] = {MANAGED_BY: MANAGER}
-    metadata["annotations"] = {GENERATED_FROM: name_sources(gang.owners), SYNC_WAVE: _WAVES[kind.name]}
+    metadata["annotations"] = {GENERATED_FROM: name_sources(gang.owners), **_find_phase(gang, _OFFSETS[kind.name])}
     if revision:
         metadata["annotations"][REVISION] = revision
-    if gang.naming == "Revisioned" and kind.name != "PodGroup":
-        # Nothing holds their deletion back, and pods do not name them: they keep their names, and groups their parents.
-        # A PodGroup gets a new name instead, because its finalizer waits for its pods.
-        metadata["annotations"] |= RECREATE
     return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}
+
+
+def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
+    """When Argo CD and Helm create the object: in the phase of the owners, before their pods. Owners of different
+    phases are told by the checks."""
+    written = [_annotations_of(value) for value in gang.values] or [{}]
+    phase = {SYNC_WAVE: str(min(0, *(parse_int(each.get(SYNC_WAVE)) or 0 for each in written)) + offset)}
+    for hook, weight, *more in HOOKS:
+        if written[0].get(hook) and all(each.get(hook) == written[0][hook] for each in written):
+            phase |= {key: written[0][key] for key in (hook, *more) if key in written[0]}
+            if weight:
+                phase[weight] = str(min(parse_int(each.get(weight)) or 0 for each in written) + offset)
+    return phase
+
+
+def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
+    metadata = value.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}

@@ -19,8 +19,8 @@ class Flat(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def flatten(gang: Gang, release: Release, longest: int) -> Flat:
-    """The groups of `gang` side by side, `longest` at most.
+def flatten(gang: Gang, name: str, release: Release, longest: int) -> Flat:
+    """The groups of `gang` side by side, `longest` at most, under names that begin with `name`.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
     a composite (its first group, where that is a single pod: Ray's head) gets policy basic, as KubeRay's own first
@@ -30,11 +30,11 @@ def flatten(gang: Gang, release: Release, longest: int) -> Flat:
     if root is None:
         return Flat((), ())
     if isinstance(root, Leaf):
-        return Flat((assign_names(gang.name, Node(root, ())),), ())
+        return Flat((assign_names(name, Node(root, ())),), ())
     if len(gang.owners) > 1:
         merged, notes = _merge(root)
-        return Flat((assign_names(gang.name, Node(merged, ())),), notes)
-    nodes = lay_out_flat(gang.name, _push_down(root))
+        return Flat((assign_names(name, Node(merged, ())),), notes)
+    nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
         message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {longest}"
         later = first_release("composite-groups")

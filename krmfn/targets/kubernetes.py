@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.model.findings import Note
 from krmfn.model.names import shorten
-from krmfn.model.tree import Composite, Gang, Group, Leaf
+from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf
 from krmfn.releases.gates import list_needed
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import Release, first_release
@@ -22,6 +22,7 @@ from krmfn.targets.emission import Emission, Link
 from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import Node, TooLarge, lay_out, lay_out_flat, prune, walk
+from krmfn.targets.ranking import note_order, rank
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
 from krmfn.targets.revision import revise
 
@@ -33,7 +34,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     """The objects of `gang`. Quorums outside of their bounds, and pods that do not agree, are errors."""
     release = settings.release
     try:
-        layouts, notes = _lay_out(gang, release)
+        layouts, notes = _lay_out(gang, gang.name, release)
     except TooLarge as large:
         return Emission((), (), (note_too_large(gang, str(large)),))
     if not layouts:
@@ -42,8 +43,11 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     templates: dict[str, Any] = {}
     for layout in layouts:
         templates.setdefault(_list_of(layout, release), []).append(_describe_template(layout, agreed, settings))
-    workload = describe(_kind(release, "Workload"), gang.name, gang, {**refer_to_owner(gang), **templates})
-    groups, links = _write_groups(gang, layouts, agreed, settings)
+    revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
+    name = shorten(f"{gang.name}-{revision}") if revision else gang.name
+    layouts = _lay_out(gang, name, release)[0] if revision else layouts
+    workload = describe(_kind(release, "Workload"), name, gang, {**refer_to_owner(gang), **templates}, revision)
+    groups = _write_groups(gang, name, layouts, agreed, settings, revision)
     objects = (workload, *groups)
     found = (
         *notes,
@@ -52,54 +56,60 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         *check_quorums(gang, *layouts),
         *check_gates(list_needed(release, objects), settings.feature_gates),
         *note_layout(*layouts),
+        *(note for layout in layouts for note in note_order(layout, gang)),
     )
-    return blame(Emission(objects, links, drop_foreign(found, release)))
+    return blame(Emission(objects, _write_links(layouts, name, release), drop_foreign(found, release)))
 
 
 def _write_groups(
-    gang: Gang, layouts: tuple[Node, ...], agreed: Agreement, settings: Settings
-) -> tuple[tuple[dict[str, Any], ...], tuple[Link, ...]]:
-    """Composites first, then PodGroups (none before Kubernetes has them), and the links to them."""
+    gang: Gang, workload: str, layouts: tuple[Node, ...], agreed: Agreement, settings: Settings, revision: str
+) -> tuple[dict[str, Any], ...]:
+    """Composites first, then PodGroups; none before Kubernetes has them."""
     release = settings.release
+    if not release.has("pod-groups"):
+        return ()
     composites: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
-    links: list[Link] = []
     nodes = [node for layout in layouts for node in walk(layout)]
     parents = {child.name: node.name for node in nodes for child in node.children}
     for node in nodes:
-        if not release.has("pod-groups"):
-            links += _link(node, release, gang.name)
-            continue
+        kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
         spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
-        spec |= _refer_to_template(gang.name, node.template, release)
+        spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
-        if isinstance(node.group, Leaf):
-            mutable = ("schedulingPolicy", "gang", "minCount") if release.has("mutable-min-count") else ()
-            revision = revise(gang, node, spec, mutable)
-            name = shorten(f"{node.name}-{revision}") if revision else node.name
-            groups.append(describe(_kind(release, "PodGroup"), name, gang, spec, revision))
-            links += _link(node, release, name)
-        else:
-            composites.append(describe(_kind(release, "CompositePodGroup"), node.name, gang, spec))
-    if not release.has("pod-groups"):
-        links.sort(key=lambda link: (link.owner, str(link.path)))
-    return (*composites, *groups), tuple(links)
+        into.append(describe(_kind(release, kind), node.name, gang, spec, revision))
+    if composites:
+        groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
+    return (*composites, *groups)
 
 
-def _lay_out(gang: Gang, release: Release) -> tuple[tuple[Node, ...], tuple[Note, ...]]:
-    """The groups with their names: one tree, or groups side by side where a release has no trees, and where the root
-    would wait for none of them, since that needs fewer gates. Raises TooLarge."""
+def _write_links(layouts: tuple[Node, ...], workload: str, release: Release) -> tuple[Link, ...]:
+    """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it."""
+    field, key = release.link
+    links: list[Link] = []
+    for node in (node for layout in layouts for node in walk(layout)):
+        for template in node.group.templates if isinstance(node.group, Leaf) else ():
+            path = (*template.path, "spec", field)
+            links.append(Link(template.owner, (*path, key), node.name if release.has("pod-groups") else workload))
+            if not release.has("pod-groups"):
+                links.append(Link(template.owner, (*path, "podGroup"), node.template))
+    return tuple(links)
+
+
+def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[Node, ...], tuple[Note, ...]]:
+    """The groups under names that begin with `name`: one tree, or groups side by side where a release has no trees, and
+    where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
     if not release.has("composite-groups"):
-        return flatten(gang, release, limits.groups)
+        return flatten(gang, name, release, limits.groups)
     root = prune(gang.root)
     if root is None:
         return (), ()
     if isinstance(root, Composite) and root.min_group_count is None and not root.topology_key:
-        flat = lay_out_flat(gang.name, root)
+        flat = lay_out_flat(name, root)
         if len(flat) == len(root.children) <= limits.groups:
             return flat, ()
-    return (lay_out(gang.name, root, limits),), ()
+    return (lay_out(name, root, limits, lambda group: rank(group, gang)),), ()
 
 
 def _kind(release: Release, name: str) -> Kind:
@@ -121,16 +131,6 @@ def _refer_to_template(workload: str, template: str, release: Release) -> dict[s
     for field in reversed(path):
         value = {field: value}
     return value
-
-
-def _link(node: Node, release: Release, name: str) -> Iterator[Link]:
-    """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it."""
-    field, key = release.link
-    for template in node.group.templates if isinstance(node.group, Leaf) else ():
-        path = (*template.path, "spec", field)
-        yield Link(template.owner, (*path, key), name)
-        if not release.has("pod-groups"):
-            yield Link(template.owner, (*path, "podGroup"), node.template)
 
 
 def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, Any]:
@@ -170,12 +170,20 @@ def _describe_policy(node: Node, agreed: Agreement, settings: Settings) -> dict[
     fields: dict[str, Any] = {policy: {"basic": {}} if quorum is None else {"gang": {counted: quorum}}}
     if group.topology_key and release.has("topology-keys"):
         fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
-    mode = group.disruption_mode
+    mode = group.disruption_mode or _default_mode(settings)
     if mode and release.has("disruption-modes") and (quorum is not None or mode != "All"):
         fields["disruptionMode"] = release.modes[mode]
     if agreed.priority_class and settings.has("group-priority"):
         fields["priorityClassName"] = agreed.priority_class
     return fields
+
+
+def _default_mode(settings: Settings) -> DisruptionMode:
+    """A gang that loses single pods to preemption stands still with the others, and that is the API's default: so it is
+    preempted as a whole, where saying so takes no gate that the cluster may do without."""
+    gate = settings.release.features.get("disruption-modes", "")
+    is_free = bool(gate) and "PodGroup" in settings.release.gates[gate].kinds
+    return "All" if is_free or settings.feature_gates.get(gate) is True else ""
 
 
 def _note_lost(layouts: tuple[Node, ...], release: Release) -> Iterator[Note]:

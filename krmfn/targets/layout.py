@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
@@ -22,6 +22,9 @@ class Node(NamedTuple):
     name: str = ""
 
 
+Rank = Callable[[Group], str]
+
+
 class TooLarge(Exception):
     """The tree cannot be described by one Workload; the message says which limit is in the way."""
 
@@ -39,9 +42,9 @@ def prune(group: Group) -> Group | None:
     return group._replace(children=children, min_group_count=quorum)
 
 
-def lay_out(gang_name: str, root: Group, limits: Limits) -> Node:
-    """The nested layout, with names. Raises TooLarge."""
-    return assign_names(gang_name, _fit(root, (), 1, limits))
+def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = None) -> Node:
+    """The nested layout, with names; those of the groups in it begin with their rank. Raises TooLarge."""
+    return assign_names(gang_name, _fit(root, (), 1, limits), rank)
 
 
 def lay_out_flat(gang_name: str, root: Group) -> tuple[Node, ...]:
@@ -121,8 +124,8 @@ def _part(group: Composite, path: tuple[str, ...], index: int, children: list[No
     return Node(made, (*path, name), tuple(children), part=True)
 
 
-def assign_names(gang_name: str, root: Node) -> Node:
-    """Give every node the name of its template, unique in the tree, and of its object.
+def assign_names(gang_name: str, root: Node, rank: Rank | None = None) -> Node:
+    """Give every node the name of its template, unique in the tree, and of its object, with its rank.
 
     The users' groups come first, so a part never takes the name of one; of two groups that want the same name the
     later one gets a digest of its path behind it.
@@ -143,7 +146,8 @@ def assign_names(gang_name: str, root: Node) -> Node:
     def rename(node: Node) -> Node:
         index = next(numbers)
         template = templates[index]
-        name = name_group(gang_name, template) if index else gang_name
+        ranked = f"{rank(node.group)}-{template}" if rank and not node.part else template
+        name = name_group(gang_name, ranked) if index else gang_name
         return node._replace(template=template, name=name, children=tuple(map(rename, node.children)))
 
     return rename(root)

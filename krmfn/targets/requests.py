@@ -26,7 +26,7 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
         for template in leaf.templates:
             if template.owner >= len(gang.values):
                 return {}
-            requests = _requests_of(_at(gang.values[template.owner], (*template.path, "spec", "containers")))
+            requests = count_requests(gang.values[template.owner], template.path)
             if requests is None:
                 return {}
             for name, amount in requests.items():
@@ -34,9 +34,10 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
     return {name: format_quantity(amount) for name, amount in sorted(total.items())}
 
 
-def _requests_of(containers: Any) -> dict[str, int] | None:
-    """The requests of one pod, in billionths; None for a quantity that is none."""
+def count_requests(value: Any, path: Path) -> dict[str, int] | None:
+    """The requests of one pod of the template at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
+    containers = _at(value, (*path, "spec", "containers"))
     for container in containers if isinstance(containers, list) else ():
         limits, requests = (_at(container, ("resources", part)) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win

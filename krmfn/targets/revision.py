@@ -1,43 +1,48 @@
-"""The revision of a PodGroup: a digest of what cannot change once it exists, for names of their own after a change.
+"""The revision of a gang: a digest of what cannot change once its objects exist, for names of their own after a change.
 
-A PodGroup with running pods cannot be deleted (its finalizer holds it back), so a change of an immutable field needs a
-group with a new name beside the old one.
+A PodGroup with running pods cannot be deleted (its finalizer holds it back), and Workloads and CompositePodGroups refer
+to each other in fields that cannot change: so all objects of a gang get new names together, beside the old ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import find_kind
-from krmfn.model.names import digest
-from krmfn.model.tree import Gang, Leaf
-from krmfn.targets.layout import Node
+from krmfn.model.names import digest, slug
+from krmfn.model.tree import Gang, leaves
+from krmfn.releases.release import Release
 
 _LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
+#: Feature -> the field that can change in a release that has it.
+_MUTABLE: Final = {"mutable-min-count": "minCount", "mutable-min-group-count": "minGroupCount"}
 
 
-def revise(gang: Gang, node: Node, spec: Mapping[str, Any], mutable: Path) -> str:
-    """The revision of the group of `node`, or "" when names are stable.
+def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
+    """The revision of a gang with these templates, or "" when names are stable.
 
-    `mutable` is the path of the one field of `spec` that may change. Names of other objects are left out: a prefix that
-    kustomize puts before them later must not look like a change.
+    `more` is what groups say that their templates do not. Names of other objects do not count: a prefix that kustomize
+    puts before them later must not look like a change.
     """
     if gang.naming != "Revisioned":
         return ""
-    facts: dict[str, Any] = {key: value for key, value in spec.items() if not key.endswith(("Ref", "GroupName"))}
-    facts = _without(facts, mutable)
-    if isinstance(node.group, Leaf):
-        facts["pods"] = [
-            _without_links(_at(gang.values[template.owner], template.path))
-            for template in node.group.templates
-            if template.owner < len(gang.values) and _is_renewed(gang.owners[template.owner])
-        ]
+    mutable = {field for feature, field in _MUTABLE.items() if release.has(feature)}
+    pods = [
+        _without(_at(gang.values[template.owner], (*template.path, "spec")), _LINKS)
+        for leaf in leaves(gang.root)
+        for template in leaf.templates
+        if template.owner < len(gang.values) and _is_renewed(gang.owners[template.owner])
+    ]
     import json
 
-    return digest(json.dumps(facts, sort_keys=True, default=str))
+    text = json.dumps([_deep(templates, mutable), more, pods], sort_keys=True, default=str)
+    for index, owner in enumerate(gang.owners if len(gang.owners) > 1 else ()):
+        # templates of a gang across resources are called after them
+        text = text.replace(f'"name": "{slug(f"{owner.kind.lower()}-{owner.name}")}', f'"name": "{index}')
+    return digest(text)
 
 
 def _is_renewed(owner: ResourceRef) -> bool:
@@ -46,25 +51,17 @@ def _is_renewed(owner: ResourceRef) -> bool:
     return kind is not None and kind.renewed
 
 
-def _without(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    if not path:
-        return dict(value)
-    head, rest = str(path[0]), path[1:]
-    if head not in value:
-        return dict(value)
-    if not rest:
-        return {key: entry for key, entry in value.items() if key != head}
-    return {**value, head: _without(value[head], rest)}
+def _deep(value: Any, without: Iterable[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _deep(child, without) for key, child in value.items() if key not in without}
+    return [_deep(child, without) for child in value] if isinstance(value, list) else value
+
+
+def _without(value: Any, keys: Iterable[str]) -> Any:
+    return {key: child for key, child in value.items() if key not in keys} if isinstance(value, Mapping) else value
 
 
 def _at(value: Any, path: Path) -> Any:
     for part in path:
         value = value[part]
     return value
-
-
-def _without_links(template: Any) -> Any:
-    spec = template.get("spec") if isinstance(template, Mapping) else None
-    if not isinstance(spec, Mapping):
-        return template
-    return {**template, "spec": {key: value for key, value in spec.items() if key not in _LINKS}}

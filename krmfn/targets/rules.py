@@ -38,6 +38,13 @@ RULES: Final[tuple[Rule, ...]] = (
         "Groups are nested because a list of a Workload is full.",
         needs="composite-groups",
     ),
+    Rule(
+        "groups-out-of-order",
+        "scheduler",
+        "warning",
+        "The scheduler takes a group with smaller pods before one with larger pods.",
+        needs="composite-groups",
+    ),
     Rule("group-renamed", "scheduler", "info", "A group has another name in the Workload than in the manifest."),
     Rule(
         "groups-apart",

@@ -16,9 +16,9 @@ from tests.targets.trees import batch, gang, job, merged, ray, settings, workers
 CONTAINERS = {"containers": [{"name": "c", "image": "i"}]}
 CPU = workers(0, "cpu", 3)
 SHAPES: dict[str, Group] = {
-    "job": job(4),
+    "job": job(4)._replace(disruption_mode="All"),
     "basic": job(4)._replace(min_count=None),
-    "one-gang": merged(CPU, workers(1, "gpu", 2)),
+    "one-gang": merged(CPU, workers(1, "gpu", 2))._replace(disruption_mode="All"),
 }
 
 

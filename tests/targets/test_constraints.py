@@ -21,7 +21,7 @@ def constraint(spec: dict[str, Any]) -> Any:
 
 def test_topology_in_the_tree() -> None:
     emission = made(cluster(CPU._replace(topology_key="rack"))._replace(topology_key=ZONE), "1.37")
-    assert [constraint(value["spec"]) for value in emission.objects[1:]] == [ZONE, None, "rack"]
+    assert [constraint(value["spec"]) for value in emission.objects[1:]] == [ZONE, "rack", None]
     assert "TopologyAwareWorkloadScheduling" in list_needed(find_release("1.37"), emission.objects)
 
 

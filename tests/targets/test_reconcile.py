@@ -72,8 +72,8 @@ def test_a_group_that_goes_takes_its_link_with_it() -> None:
     files = Files(owner)
     files.run(files.want(TREE, owner))
     files.run(files.want(cluster(workers(0, "cpu", 2)), owner))
-    assert "PodGroup/raycluster-demo-gpu" not in files.names
-    assert (link(owner, 0), link(owner, 1)) == ("raycluster-demo-cpu", None)
+    assert "PodGroup/raycluster-demo-j-gpu" not in files.names
+    assert (link(owner, 0), link(owner, 1)) == ("raycluster-demo-j-cpu", None)
 
 
 def test_only_what_differs_changes() -> None:
@@ -87,7 +87,7 @@ def test_only_what_differs_changes() -> None:
         for item in files.items
         if item.text.splitlines() != before[item.name + item.kind]
     }
-    assert changed == {"raycluster-demo": ["          minCount: 3"], "raycluster-demo-cpu": ["      minCount: 3"]}
+    assert changed == {"raycluster-demo": ["          minCount: 3"], "raycluster-demo-j-cpu": ["      minCount: 3"]}
 
 
 # --- what is the user's ---------------------------------------------------------------------------------------------
@@ -141,12 +141,12 @@ def test_foreign_object_of_that_name() -> None:
 
 
 def test_names_that_meet() -> None:
-    """Group `gpu` of `demo`, and the only group of `demo-gpu`."""
-    first, second = ray(), ray("demo-gpu")
+    """Group `gpu` of `demo`, and the only group of `demo-j-gpu`."""
+    first, second = ray(), ray("demo-j-gpu")
     files = Files(first, second)
     done = files.run(files.want(TREE, first), files.want(merged(workers(0, "cpu", 2)), second))
     assert rules(done) == ["generated-names-meet"]
-    assert "RayCluster ml/demo-gpu and RayCluster ml/demo" in done.findings[0].message
+    assert "RayCluster ml/demo-j-gpu and RayCluster ml/demo" in done.findings[0].message
 
 
 def test_names_of_the_operator() -> None:

@@ -51,10 +51,10 @@ def test_copied_resource_gets_links_of_its_own() -> None:
 
 def test_links_without_their_objects() -> None:
     """The generated files were deleted by hand: the links that are left are ours."""
-    owner = linked(ray(), 0, "raycluster-demo-cpu-01234567")
+    owner = linked(ray(), 0, "raycluster-demo-j-cpu-01234567")
     files = Files(owner)
     assert rules(files.run(files.want(TREE, owner))) == []
-    assert link(owner) == "raycluster-demo-cpu"
+    assert link(owner) == "raycluster-demo-j-cpu"
 
 
 # --- owners ---------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_resource_joins_and_leaves_a_gang_of_several() -> None:
     apart = sorted(files.texts)
     files.run(together())
     assert {name for name in files.names if name.startswith("Workload")} == {"Workload/pipeline"}
-    assert link(cluster_item) == "pipeline-raycluster-demo-cpu"
+    assert link(cluster_item) == "pipeline-j-raycluster-demo-cpu"
     files.run(files.want(alone, cluster_item), files.want(job(2), feed))
     assert sorted(files.texts) == apart
 

@@ -36,14 +36,14 @@ def test_tree() -> None:
     assert kinds(emission) == [
         ("v1beta1", "Workload", "raycluster-demo"),
         ("v1alpha3", "CompositePodGroup", "raycluster-demo"),
-        ("v1beta1", "PodGroup", "raycluster-demo-head"),
-        ("v1beta1", "PodGroup", "raycluster-demo-cpu"),
-        ("v1beta1", "PodGroup", "raycluster-demo-gpu"),
+        ("v1beta1", "PodGroup", "raycluster-demo-j-cpu"),
+        ("v1beta1", "PodGroup", "raycluster-demo-j-gpu"),
+        ("v1beta1", "PodGroup", "raycluster-demo-jz-head"),
     ]
     (root,) = specs(emission, "CompositePodGroup").values()
     assert root["schedulingPolicy"] == {"gang": {"minGroupCount": 3}}
     policies = {name: spec["schedulingPolicy"] for name, spec in specs(emission, "PodGroup").items()}
-    assert [policy["gang"]["minCount"] for policy in policies.values()] == [1, 3, 2]
+    assert [policy["gang"]["minCount"] for policy in policies.values()] == [3, 2, 1]
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.36"])
@@ -186,12 +186,13 @@ def test_revision_follows_what_cannot_change() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_keeps_its_name_is_made_anew(release: str) -> None:
-    """A group more cannot be added to a Workload in place; deleting it is harmless, deleting a PodGroup is not."""
+def test_all_objects_of_a_gang_have_its_revision(release: str) -> None:
+    """A Workload cannot get one group more, and groups cannot refer to another Workload: all are made anew together."""
     emission = emit(gang(cluster(CPU), naming="Revisioned"), settings(release))
-    for value in emission.objects:
-        annotations = value["metadata"]["annotations"]
-        assert ("kustomize.toolkit.fluxcd.io/force" in annotations) == (value["kind"] != "PodGroup")
-        assert ("argocd.argoproj.io/sync-options" in annotations) == (value["kind"] != "PodGroup")
+    revisions = {value["metadata"]["annotations"]["krmfn.dev/revision"] for value in emission.objects}
+    assert len(revisions) == 1
+    stem = f"raycluster-demo-{revisions.pop()}"
+    assert all(value["metadata"]["name"].startswith(stem) for value in emission.objects)
+    assert all(link.value.startswith(stem) for link in emission.links if link.path[-1] != "podGroup")
     stable = emit(gang(cluster(CPU)), settings(release))
     assert all(len(value["metadata"]["annotations"]) == 2 for value in stable.objects)

@@ -1,4 +1,5 @@
-"""Other numbers of pods in the same groups: an update that the API server of 1.37 takes, by the rules we have of it."""
+"""Updates that the API server takes, by the rules we have of it: other numbers of pods, and anything with naming
+Revisioned."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_update
 from krmfn.model.tree import Composite, Group
-from tests.targets.test_accepted_offline import made, trees
+from tests.targets.test_accepted_offline import made, trees, with_priority
+from tests.targets.trees import RELEASES
 
 
 @given(trees, st.data())
@@ -32,3 +34,22 @@ def test_other_numbers_in_place(root: Group, data: st.DataObject) -> None:
         verdict = validate_update(new, old, "1.37", gates)
         assert verdict is not None
         assert verdict.accepted, verdict
+
+
+@given(trees, trees, st.sampled_from(RELEASES), st.sampled_from(["", "high"]))
+@trials(max_examples=150, deadline=None)
+def test_with_revisions_every_change_is_taken(root: Group, other: Group, release: str, priority: str) -> None:
+    """What keeps its name can be updated in place; what cannot be updated has a new name."""
+    before, gates = made(root, release, naming="Revisioned")
+    for changed in (other, with_priority(root, priority), root):
+        after, more = made(changed, release, naming="Revisioned")
+        old = {(value["kind"], value["metadata"]["name"]): value for value in before.objects}
+        for value in after.objects:
+            same = old.get((value["kind"], value["metadata"]["name"]))
+            verdict = validate_update(value, same, release, gates | more) if same else None
+            assert verdict is None or verdict.accepted, verdict
+            for reference in ("workloadRef", "parentCompositePodGroupName"):
+                assert same is None or value["spec"].get(reference) == same["spec"].get(reference)
+    assert [value["metadata"]["name"] for value in before.objects] == [
+        value["metadata"]["name"] for value in made(root, release, naming="Revisioned")[0].objects
+    ]

@@ -22,7 +22,7 @@ def settings(release: str = "1.37", scheduler: str = "Kubernetes", gates: Mappin
 
 def head(**fields: Any) -> Leaf:
     template = PodTemplate(0, ("spec", "headGroupSpec", "template"), 1, (), **fields)
-    return Leaf("head", (template,), 1)
+    return Leaf("head", (template,), 1, head=True)
 
 
 def workers(index: int, name: str, pods: int, minimum: int | None = -1, **fields: Any) -> Leaf:
