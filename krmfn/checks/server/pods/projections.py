@@ -13,7 +13,7 @@ from krmfn.checks.server.formats import check_label_key, check_long_name, check_
 from krmfn.checks.server.pods.paths import check_local
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Setting
-from krmfn.checks.server.pods.volumes import check_downward_file, check_key, check_user
+from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_user
 from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required, too_long
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from krmfn.checks.server.formats import check_long_name, check_short_name
-from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, check_resource_field
-from krmfn.checks.server.pods.paths import check_local, check_no_backsteps, check_relative
+from krmfn.checks.server.pods.paths import check_no_backsteps, check_relative
+from krmfn.checks.server.pods.projections import check_projection
 from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode, check_user
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import (
     duplicate,
@@ -31,10 +32,9 @@ from krmfn.model.gotext import quote
 Object = Mapping[str, Any]
 
 _RULE = "pod-volumes"
-_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 _PARTITION = "must be between 1 and 255, inclusive"  # though 0 is fine
-_UNIT = "must be between 0 and 255, inclusive"
 _RESOURCE = "can not be specified simultaneously"
+_UNIT = "must be between 0 and 255, inclusive"
 
 #: The members of a volume in the order in which the server looks at them, with the words of its paths where they
 #: differ: (for a second source, for what is wrong inside).
@@ -131,18 +131,6 @@ def _check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) ->
             pod.out.append(invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}"))
 
 
-def _check_mode(source: Object, field: str, at: Path, pod: Setting) -> None:
-    mode = source.get(field)
-    if mode is not None and not 0 <= mode <= 0o777:
-        pod.out.append(invalid((*at, field), _RULE, mode, _MODE))
-
-
-def check_user(source: Object, field: str, at: Path, pod: Setting) -> None:
-    user = source.get(field)
-    if user is not None and not 0 <= user < 2**31:
-        pod.out.append(invalid((*at, field), _RULE, user, "must be between 0 and 2147483647, inclusive"))
-
-
 def _check_empty_dir(source: Object, at: Path, pod: Setting) -> None:
     if source.get("sizeLimit", 0) < 0:
         detail = "SizeLimit field must be a valid resource quantity"
@@ -179,19 +167,10 @@ def _check_partition(source: Object, at: Path, pod: Setting) -> None:
 
 def _check_keys(source: Object, at: Path, pod: Setting) -> None:
     """A Secret or a ConfigMap as files."""
-    _check_mode(source, "defaultMode", at, pod)
+    check_mode(source, "defaultMode", at, pod)
     check_user(source, "defaultUser", at, pod)
     for index, item in enumerate(source.get("items", ())):
         check_key(item, (*at, "items", index), pod)
-
-
-def check_key(item: Object, at: Path, pod: Setting) -> None:
-    for field in ("key", "path"):
-        if not item.get(field):
-            pod.out.append(required((*at, field), _RULE))
-    check_local(item.get("path", ""), (*at, "path"), _RULE, pod)
-    _check_mode(item, "mode", at, pod)
-    check_user(item, "user", at, pod)
 
 
 def _check_nfs(source: Object, at: Path, pod: Setting) -> None:
@@ -343,29 +322,10 @@ def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_downward(source: Object, at: Path, pod: Setting) -> None:
-    _check_mode(source, "defaultMode", at, pod)
+    check_mode(source, "defaultMode", at, pod)
     check_user(source, "defaultUser", at, pod)
     for item in source.get("items", ()):
         check_downward_file(item, at, pod)
-
-
-def check_downward_file(item: Object, at: Path, pod: Setting) -> None:
-    """The server's paths do not name the item."""
-    out = pod.out
-    text = item.get("path", "")
-    if not text:
-        out.append(required((*at, "path"), _RULE))
-    check_local(text, (*at, "path"), _RULE, pod)
-    if "fieldRef" in item:
-        check_field(item["fieldRef"], VOLUME_FIELDS, (*at, "fieldRef"), _RULE, pod)
-        if "resourceFieldRef" in item:
-            out.append(invalid(at, _RULE, "resource", f"fieldRef and resourceFieldRef {_RESOURCE}"))
-    elif "resourceFieldRef" in item:
-        check_resource_field(item["resourceFieldRef"], (*at, "resourceFieldRef"), _RULE, pod, volume=True)
-    else:
-        out.append(required(at, _RULE, "one of fieldRef and resourceFieldRef is required"))
-    _check_mode(item, "mode", at, pod)
-    check_user(item, "user", at, pod)
 
 
 def _check_csi(source: Object, at: Path, pod: Setting) -> None:
@@ -404,9 +364,7 @@ def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_projected(source: Object, at: Path, pod: Setting) -> None:
-    from krmfn.checks.server.pods.projections import check_projection
-
-    _check_mode(source, "defaultMode", at, pod)
+    check_mode(source, "defaultMode", at, pod)
     check_user(source, "defaultUser", at, pod)
     paths: set[str] = set()
     for index, part in enumerate(source.get("sources", ())):
