@@ -40,7 +40,7 @@ def test_the_raycluster_is_a_tree_with_its_topology() -> None:
     assert (count(found, "Workload"), count(found, "CompositePodGroup"), count(found, "PodGroup")) == (1, 1, 3)
     root = found["CompositePodGroup/ml/raycluster-llama"]["spec"]
     assert root["schedulingConstraints"] == {"topology": [{"key": "topology.kubernetes.io/zone"}]}
-    trainers = found["PodGroup/ml/raycluster-llama-trainers"]["spec"]
+    trainers = found["PodGroup/ml/raycluster-llama-ab-trainers"]["spec"]
     assert trainers["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
     assert trainers["schedulingPolicy"] == {"gang": {"minCount": 8}}
     assert trainers["priorityClassName"] == "training"

@@ -22,6 +22,6 @@ def test_groups_that_are_there_are_not_made_again(
         (tmp_path / f"{name}.yaml").write_bytes(capfdbinary.readouterr().out)
     assert main(["diff", "old.yaml", "new.yaml"]) == 0
     plan = capfdbinary.readouterr().out.decode()
-    assert "PodGroup raycluster-llama-loaders" in plan
+    assert "PodGroup raycluster-llama-g-loaders" in plan
     assert "minCount: 3 -> 5" in plan
     assert "3 updated in place, 3 unchanged" in plan

@@ -54,7 +54,7 @@ def test_github_lets_a_change_pass_that_can_be_made(checkout: Path) -> None:
 def test_github_stops_a_change_that_the_server_would_refuse(checkout: Path) -> None:
     cluster = checkout / "source" / "raycluster.yaml"
     annotation = '    krmfn.dev/gang: "true"'
-    cluster.write_text(cluster.read_text().replace(annotation, f"    krmfn.dev/disruption-mode: All\n{annotation}"))
+    cluster.write_text(cluster.read_text().replace(annotation, f"    krmfn.dev/disruption-mode: Single\n{annotation}"))
     named = steps(checkout)
     assert carry_out(named["Render"], checkout).returncode == 0
     done = carry_out(named["Validate, and compare with what main renders"], checkout)
