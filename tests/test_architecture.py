@@ -20,6 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "krm": set(),
     "releases": set(),
     "model": {"krm", "releases"},
+    "bridge": {"krm", "model"},
     "config": {"krm", "model", "releases"},
     "sources": {"krm", "model", "releases", "config"},
     "survey": {"krm", "model", "config", "sources"},
@@ -37,7 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},
     "cli": {
         *("krm", "model", "releases", "config", "survey", "reconcile", "convert", "plan", "workspace", "catalogue"),
-        *("reports", "pipeline"),
+        *("reports", "pipeline", "bridge"),
     },
     "__init__": {"api"},
     "__main__": {"function", "cli"},

@@ -15,6 +15,9 @@ GENERATED_FROM: Final = "krmfn.dev/generated-from"
 REVISION: Final = "krmfn.dev/revision"
 #: On pods: the group that they are in, where a scheduler knows groups by labels.
 POD_GROUP_LABEL: Final = "krmfn.dev/group"
+#: On pods: the PodGroup that the bridge links them to, and the label whose value it appends to the name.
+POD_GROUP: Final = "krmfn.dev/pod-group"
+POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
 #: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.

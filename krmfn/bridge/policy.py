@@ -1,0 +1,82 @@
+"""The policies as objects of admissionregistration.k8s.io/v1, with their CEL.
+
+A pod asks for its link by the annotation `krmfn.dev/pod-group`; with `krmfn.dev/pod-group-by`, the value of that label
+of the pod is appended to the name. The mutating policy sets the link, and runs once more after webhooks, because some
+operators put their labels on in one. It leaves a pod alone whose label is missing; the validating policy, which runs at
+the end, refuses it. So nothing is refused but pods that ask.
+
+Every expression can be evaluated for every pod: an error in one would refuse pods that ask for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from krmfn.bridge.wording import ASIDE, LABELLED, LINKED, NAME, NAMED
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+
+_VERSION: Final = "admissionregistration.k8s.io/v1"
+_CONDITIONS: Final = (
+    {"name": "asks", "expression": f"object.metadata.?annotations[?'{POD_GROUP}'].hasValue()"},
+    {"name": "member", "expression": f"object.metadata.?labels[?'{ASIDE[0]}'].orValue('') != '{ASIDE[1]}'"},
+)
+_VARIABLES: Final = {
+    "base": f"object.metadata.annotations['{POD_GROUP}']",
+    "by": f"object.metadata.annotations[?'{POD_GROUP_BY}'].orValue('')",
+    "labelled": "variables.by == '' || object.metadata.?labels[?variables.by].hasValue()",
+    "suffix": "variables.by == '' ? '' : '-' + object.metadata.?labels[?variables.by].orValue('')",
+    "group": "variables.base + variables.suffix",
+    "link": "object.spec.?schedulingGroup.?podGroupName.orValue('')",
+}
+_PATCH: Final = (
+    "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/schedulingGroup', "
+    "value: Object.spec.schedulingGroup{podGroupName: variables.group}}]"
+)
+
+
+def write_policies(namespaces: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in."""
+    scope = {"matchResources": {"namespaceSelector": dict(namespaces)}} if namespaces else {}
+    variables = [{"name": name, "expression": expression} for name, expression in _VARIABLES.items()]
+    mutating = {
+        **_head(),
+        "reinvocationPolicy": "IfNeeded",
+        "variables": variables[:-1],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH}}],
+    }
+    validations = [
+        {"expression": expression, "messageExpression": _concatenate(text, *values)}
+        for expression, text, values in (NAMED, LABELLED, LINKED)  # the first that does not hold is the answer
+    ]
+    validating = {**_head(), "variables": variables, "validations": validations}
+    bind = {"policyName": NAME, **scope}
+    return (
+        _object("MutatingAdmissionPolicy", mutating),
+        _object("MutatingAdmissionPolicyBinding", bind),
+        _object("ValidatingAdmissionPolicy", validating),
+        _object("ValidatingAdmissionPolicyBinding", {**bind, "validationActions": ["Deny"]}),
+    )
+
+
+def _head() -> dict[str, Any]:
+    """What both policies look at: pods that are created and ask."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    return {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": list(_CONDITIONS),
+    }
+
+
+def _concatenate(text: str, *expressions: str) -> str:
+    """The CEL expression of `text` with values in the place of its `{}`."""
+    first, *rest = text.split("{}")
+    parts = [f"'{first}'"]
+    for expression, part in zip(expressions, rest, strict=True):
+        parts += [expression, f"'{part}'"]
+    return " + ".join(part for part in parts if part != "''")
+
+
+def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": _VERSION, "kind": kind, "metadata": {"name": NAME}, "spec": spec}

@@ -1,0 +1,39 @@
+"""What the policies do to a pod, offline. Recorded answers of API servers are compared with it (tests/bridge)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.bridge.wording import ASIDE, LABELLED, LINKED, NAMED
+from krmfn.krm.records import NamedTuple
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+
+
+class Prediction(NamedTuple):
+    """What becomes of a pod: `link` is the PodGroup that it is linked to, "" for none; with `refusal` it is refused."""
+
+    link: str
+    refusal: str = ""
+
+
+def predict(metadata: Mapping[str, Any], link: str = "", groups: bool = True) -> Prediction:
+    """What becomes of a pod with this metadata that was sent with a `link` of its own, when both policies act in its
+    namespace. Without `groups` the feature gate GenericWorkload is off, so that no pod keeps a link."""
+    annotations, labels = (_texts(metadata.get(key)) for key in ("annotations", "labels"))
+    base, by = annotations.get(POD_GROUP), annotations.get(POD_GROUP_BY, "")
+    if base is None or labels.get(ASIDE[0]) == ASIDE[1]:
+        return Prediction(link if groups else "")
+    if not base:
+        return Prediction("", NAMED.refuse())
+    if by and by not in labels:
+        return Prediction("", LABELLED.refuse(by))
+    group = f"{base}-{labels[by]}" if by else base
+    return Prediction(group) if groups else Prediction("", LINKED.refuse(group, "none"))
+
+
+def _texts(value: Any) -> Mapping[str, str]:
+    """Labels or annotations; what is no text there is refused before any policy runs."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {key: text for key, text in value.items() if isinstance(text, str)}

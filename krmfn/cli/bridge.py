@@ -1,0 +1,54 @@
+"""`krmfn bridge`: prints the admission policies that link pods to their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from krmfn.bridge.policy import write_policies
+from krmfn.cli import streams
+from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError
+from krmfn.config.selectors import Requirement, SelectorError, parse_requirements
+from krmfn.krm.writing import write_block
+from krmfn.releases.release import find_release, first_release, newest_release
+from krmfn.reports import channels
+
+SUMMARY = "Prints the admission policies that link pods whose CRD drops the link, once for a cluster."
+ARGUMENTS = Argument("", "", 0, 0)
+OPTIONS = (
+    Option(
+        ("--namespace-selector",),
+        "The namespaces that they act in, as a label selector; an empty text selects all.",
+        "kubernetes.io/metadata.name notin (kube-system)",
+        metavar="SELECTOR",
+    ),
+    KUBERNETES,
+)
+_OPERATORS: Final = {"in": "In", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
+_HEAD: Final = """\
+# Links pods to their PodGroup when they are created: pods with the annotation krmfn.dev/pod-group.
+# Pods without it are left alone. Apply it once for a cluster, before the pods.
+"""
+
+
+def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes YAML to stdout. Raises UsageError for a release without PodGroups, and for a selector that cannot be
+    read."""
+    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    if not release.has("pod-groups"):
+        raise UsageError(f"Kubernetes {release} has no PodGroups to link pods to: use {first_release('pod-groups')}")
+    try:
+        terms = [_spell(term) for term in parse_requirements(options["namespace_selector"])]
+    except SelectorError as error:
+        raise UsageError(f"--namespace-selector: {error}") from None
+    policies = write_policies({"matchExpressions": terms} if terms else {})
+    streams.write(_HEAD + channels.yaml("---\n".join(write_block(policy) + "\n" for policy in policies)))
+    return 0
+
+
+def _spell(term: Requirement) -> dict[str, Any]:
+    """A term as an entry of matchExpressions."""
+    if term.operator not in _OPERATORS:
+        raise SelectorError(f"{term.key} {term.operator} {term.values[0]}: a namespaceSelector cannot compare numbers")
+    values = {"values": list(term.values)} if term.values else {}
+    return {"key": term.key, "operator": _OPERATORS[term.operator], **values}

@@ -1,0 +1,1 @@
+"""The link bridge: its policies, and what they do to pods."""
