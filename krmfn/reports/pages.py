@@ -16,7 +16,7 @@ from krmfn.releases.release import find_release, list_releases
 from krmfn.releases.schemastore import find_folder
 
 #: The sections of a page, in order; those that a page may do without are in brackets.
-SECTIONS = ("What goes wrong", "[Example]", "[How to fix it]", "[Sources]")
+SECTIONS = ("What goes wrong", "Example", "[How to fix it]", "[Sources]")
 STAGES: Mapping[str, str] = {
     "server": "Would the API server refuse it?",
     "scheduler": "It is stored; will it ever be scheduled, and all at once?",

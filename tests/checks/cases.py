@@ -1,7 +1,9 @@
-"""Reading a case: the examples on a rule's page, what they are told, and what the checks find in them.
+"""Reading a case: the examples on a rule's page, what they are told, and what is found in them.
 
-`# settings: {…}` in the first line is the `spec` of the configuration; `# file: NAME` starts another file. The earlier
-state of an update is in `{bad,good}.old.yaml`.
+The first lines of an example may be comments that say how it is read:
+`# settings: {…}` is the `spec` of the configuration; `# command: generate` and `# command: convert --to 1.36` find what
+those commands tell, otherwise it is what `krmfn validate` tells; `# update: replace` is how a change is sent.
+`# file: NAME` starts another file. The earlier state of an update is in `{bad,good}.old.yaml`.
 """
 
 from __future__ import annotations
@@ -11,40 +13,58 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from krmfn import pipeline
+from krmfn.catalogue import RULES
 from krmfn.checks import reading
 from krmfn.checks.rule import list_checks
 from krmfn.checks.stages import check_stages
 from krmfn.config import Settings, read_settings
-from krmfn.krm import Item, Stream
+from krmfn.convert import convert
+from krmfn.krm import Item, Result, Stream
 from krmfn.model.findings import Finding
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import survey
+from krmfn.workspace import manifests
 
-#: Rules whose examples are read by the three stages; those of the others come with `krmfn validate` and `generate`.
+#: Rules that the three stages find in the objects by themselves.
 CHECKED = tuple(sorted(check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)))
 PROBLEMS = tuple(sorted(rule.id for rule in reading.RULES))
+#: Rules about files that cannot be read as objects; tests/workspace shows them.
+FILES = {rule.id for rule in manifests.RULES}
+#: What a request says besides its object; tests/conformance shows them.
+REQUESTS = {"wrong-kind", "namespace-of-request", "claim-status-name", "conditions"}
+#: The rules whose pages have an example.
+SHOWN = tuple(sorted(rule for rule in RULES if rule not in FILES | REQUESTS))
+_HEADER = re.compile(r"# (settings|command|update): (.*)\n")
 
 
 class Case(NamedTuple):
-    """One input of the checks."""
+    """One input of the checks; `command` and `update` are what the example's first lines say."""
 
     items: list[Item]
     old: list[Item] | None
     settings: Settings
+    command: str = "validate"
+    update: str = "apply"
 
 
 def read_case(rule: str, name: str) -> Case:
     """The case `name` (bad or good) of a rule."""
     examples = read_page(rule).examples
     text = examples[f"{name}.yaml"]
-    first = re.match(r"# settings: (.*)\n", text)
-    spec: dict[str, Any] = yaml.safe_load(first[1]) if first else {}
+    said: dict[str, str] = {}
+    while first := _HEADER.match(text, sum(map(len, said.values()))):
+        said[first[1]] = first[0]
+    told = {key: line.partition(": ")[2].strip() for key, line in said.items()}
+    spec: dict[str, Any] = yaml.safe_load(told.get("settings", "{}"))
     old = examples.get(f"{name}.old.yaml")
     return Case(
         read_items(text),
         None if old is None else read_items(old),
         read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}),
+        told.get("command", "validate"),
+        told.get("update", "apply"),
     )
 
 
@@ -53,6 +73,16 @@ def read_items(text: str) -> list[Item]:
     parts = re.split(r"^# file: (.*)\n", text, flags=re.MULTILINE)
     files = [("-", parts[0]), *zip(parts[1::2], parts[2::2], strict=True)]
     return [item for path, content in files for item in Stream.parse(content.encode(), path).items]
+
+
+def run(case: Case) -> list[Result]:
+    """What the command of the case tells."""
+    command, *words = case.command.split()
+    if command == "generate":
+        return list(pipeline.generate(case.items, case.settings).results)
+    if command == "convert":
+        return list(pipeline.to_results(convert(case.items, words[-1]).findings))
+    return list(pipeline.validate(case.items, case.settings, case.old, update=case.update))
 
 
 def find_all(case: Case) -> list[Finding]:

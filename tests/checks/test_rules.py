@@ -1,4 +1,4 @@
-"""Every rule of the stages scheduler, operator and gitops: an input that triggers it, and a near miss that does not."""
+"""Every rule: an input that triggers it, and a near miss that does not, through the pipeline."""
 
 from __future__ import annotations
 
@@ -7,25 +7,42 @@ import difflib
 import pytest
 
 from krmfn.reports.pages import read_page
-from tests.checks.cases import CHECKED, PROBLEMS, find_all, read_case
+from tests.checks.cases import FILES, REQUESTS, SHOWN, read_case, run
 
 
-@pytest.mark.parametrize("rule", [*CHECKED, *PROBLEMS])
+@pytest.mark.parametrize("rule", SHOWN)
 def test_the_rule_is_found_in_the_bad_case_and_not_in_the_good_one(rule: str) -> None:
-    found = [finding for finding in find_all(read_case(rule, "bad")) if finding.rule == rule]
+    found = [result for result in run(read_case(rule, "bad")) if result.tags["rule"] == rule]
     assert found, "nothing found in bad.yaml"
-    for finding in found:
-        assert finding.hint
-        assert finding.item.locate(finding.path).line > 0
-    assert [finding for finding in find_all(read_case(rule, "good")) if finding.rule == rule] == []
+    for result in found:
+        assert result.file is not None
+        assert result.file.line > 0
+    assert [result for result in run(read_case(rule, "good")) if result.tags["rule"] == rule] == []
 
 
-@pytest.mark.parametrize("rule", [*CHECKED, *PROBLEMS])
+@pytest.mark.parametrize("rule", SHOWN)
 def test_the_good_case_is_a_near_miss(rule: str) -> None:
-    texts = []
-    for name in ("bad", "good"):
-        examples = read_page(rule).examples
-        parts = [examples[f"{name}.yaml"], examples.get(f"{name}.old.yaml", "")]
-        texts.append([line for part in parts for line in part.splitlines()])
-    changed = [line for line in difflib.ndiff(texts[0], texts[1]) if line[:1] in "+-"]
+    examples = read_page(rule).examples
+    changed = []
+    for end in ("yaml", "old.yaml"):
+        bad, good = (examples.get(f"{name}.{end}", "").splitlines() for name in ("bad", "good"))
+        changed += [line for line in difflib.ndiff(bad, good) if line[:1] in "+-"]
     assert 0 < len(changed) <= 4
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_the_bad_case_shows_one_mistake(rule: str) -> None:
+    """An error that the good case does not have is the page's, or the page names it."""
+    before, after = (
+        {result.tags["rule"] for result in run(read_case(rule, name)) if result.severity == "error"}
+        for name in ("bad", "good")
+    )
+    text = read_page(rule).text
+    assert {other for other in before - after - {rule} if other not in text} == set()
+
+
+@pytest.mark.parametrize("rule", sorted(FILES | REQUESTS))
+def test_a_page_without_manifests_says_why(rule: str) -> None:
+    page = read_page(rule)
+    assert page.sections["Example"]
+    assert page.examples == {}
