@@ -94,7 +94,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _read_json_number(text: str) -> int | float:
-    if text.lstrip("-").isdigit() and len(text) < 300:
+    if text.lstrip("-").isdigit() and len(text) < 30 and -_INT64 <= int(text) < 2 * _INT64:
         return int(text)
     number = float(text)
     if number in (float("inf"), float("-inf")):

@@ -14,7 +14,7 @@ from krmfn.krm.lines import read_lines
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
-from krmfn.krm.places import column, is_block_scalar, last_leaf, next_line, position, visible_end
+from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.resource_list import ResourceList, check_version
 from krmfn.krm.source import BOM, Source
 from krmfn.krm.stream import Part, Skipped, Stream
@@ -67,9 +67,7 @@ def cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
     """Cut a node out of a document as an item of its own."""
     if isinstance(node, Mapping) and not node.flow:
         start = node.start
-        leaf = last_leaf(node)
-        end = max(next_line(text, visible_end(text, node)), leaf.end if is_block_scalar(leaf) else 0)
-        return Item(frame.indented(column(text, start)), at(start), at(end))
+        return Item(frame.indented(column(text, start)), at(start), at(lines_end(text, node)))
     return Item(frame, at(node.start), at(node.end))
 
 

@@ -14,8 +14,7 @@ from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import column
-from krmfn.krm.removing import remove_element, remove_entry
-from krmfn.krm.replacing import insert_element, insert_entry, replace_child
+from krmfn.krm.splices import insert_element, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection, write_block, write_scalar
@@ -163,19 +162,14 @@ class Editor:
 
     def _remove(self, way: list[Step], step: Step, path: Path) -> bool:
         holder = step.holder
-        if not self._free(way, holder, step.node):
+        if not self._free(way, holder, step.node, step.key):
             return False
-        if isinstance(holder, Sequence):
-            if len(holder.items) > 1:
-                self.edits = remove_element(self.text, holder, step.place)
-                return True
-            empty: Any = []
-        else:
+        if isinstance(holder, Mapping):
             self._refuse_revealed(holder, step, path)
-            if len(holder.pairs) > 1:
-                self.edits = remove_entry(self.text, holder, step.place)
-                return sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
-            empty = {}
+        if len(holder.pairs if isinstance(holder, Mapping) else holder.items) > 1:
+            self.edits = remove_child(self.text, holder, step.place)
+            return isinstance(holder, Sequence) or sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
+        empty: Any = {} if isinstance(holder, Mapping) else []
         if way:
             self.edits = self._splice(way[-1], empty)
         else:
@@ -188,13 +182,14 @@ class Editor:
             if is_merge(key) and str(path[-1]) in _merge(self._read(child)):
                 raise EditRefused(f"{format_path(path)} is also set by a merge key")
 
-    def _free(self, way: list[Step], holder: Node, replaced: Node | None) -> bool:
+    def _free(self, way: list[Step], holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
         """Whether only this place is changed; otherwise plan to write out another user of an anchor first."""
         shared = [node for node in [self.root, *(step.node for step in way), holder] if node.anchor is not None]
         region = (0, 0)
         if replaced is not None:
-            shared += [node for node in walk(replaced) if node.anchor is not None]
-            region = (replaced.start, replaced.end)
+            going = [replaced] if key is None else [key, replaced]
+            shared += [node for part in going for node in walk(part) if node.anchor is not None]
+            region = (going[0].start, replaced.end)
         if not shared:
             return True
         for node, near, place in walk_places(self.root):

@@ -10,14 +10,13 @@ from krmfn.krm.listing import Listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
 from krmfn.krm.places import (
+    begins_line,
     colon_after,
     column,
     dash_of,
     entry_start,
-    is_block_scalar,
-    last_leaf,
     line_start,
-    next_line,
+    lines_end,
     visible_end,
 )
 from krmfn.krm.source import Source
@@ -123,12 +122,9 @@ def _find_foot(listing: Listing, text: str, root: Mapping, at: Offsets) -> None:
         return
     start = entry_start(text, first)
     listing.root_indent = column(text, start)
-    end = next_line(text, visible_end(text, last[1]))
-    leaf = last_leaf(last[1])
-    if is_block_scalar(leaf):
-        end = max(end, leaf.end)
+    end = lines_end(text, last[1])
     # Behind the last line where there is a line break to go behind; before the first entry otherwise.
-    listing.foot = at(end if text[end - 1 : end] == "\n" else line_start(text, start))
+    listing.foot = at(end if begins_line(text, end) else line_start(text, start))
 
 
 def _find_items(
@@ -167,10 +163,7 @@ def _find_items(
     frames: dict[int, Frame] = {}
     for place, child in enumerate(items):
         line = line_start(text, dashes[place])
-        leaf = last_leaf(child)
-        end = next_line(text, visible_end(text, child))
-        if is_block_scalar(leaf):
-            end = max(end, leaf.end)
+        end = lines_end(text, child)
         start = max(child.start, dashes[place] + 1)
         pad = column(text, start)
         listing.spans.append((at(line), at(end)))

@@ -52,7 +52,7 @@ def find_child(node: Node, part: str | int) -> Step | None:
             found = _find_merged(child, part)
             if found is not None:
                 return Step(holder, place, key, found, True)
-        elif (isinstance(key, Scalar) and key.content == part and key.style) or read_key(key) == part:
+        elif read_key(key) == part:
             return Step(holder, place, key, child, False)
     return None
 

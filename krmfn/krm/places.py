@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 
 _BLANKS = " \t"
 _RARE_BREAKS = "\x85\u2028\u2029"
+#: What ends a line to libyaml.
+_BREAK = re.compile(f"\r\n?|[\n{_RARE_BREAKS}]")
 
 
 def line_start(text: str, offset: int) -> int:
@@ -19,16 +23,19 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, offset: int) -> int:
     """Offset of the line break that ends the line (of its CR in CRLF), or the end of the text."""
-    end = text.find("\n", offset)
-    if end < 0:
-        return len(text)
-    return end - 1 if end > offset and text[end - 1] == "\r" else end
+    found = _BREAK.search(text, offset)
+    return found.start() if found else len(text)
 
 
 def next_line(text: str, offset: int) -> int:
     """Offset of the first character of the next line, or the end of the text."""
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end + 1
+    found = _BREAK.search(text, offset)
+    return found.end() if found else len(text)
+
+
+def begins_line(text: str, offset: int) -> bool:
+    """Whether a line begins at an offset: the end of a text that ends in a line break counts."""
+    return not offset or text[offset - 1] in "\n\r" + _RARE_BREAKS
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
@@ -79,39 +86,60 @@ def is_block_scalar(node: Node) -> bool:
     return isinstance(node, Scalar) and node.style in ("|", ">")
 
 
-def keeps_breaks(text: str, node: Node) -> bool:
-    """Whether a block scalar keeps the blank lines behind it (`|+`)."""
-    return "+" in text[content_start(text, node) : line_end(text, node.start)].partition("#")[0]
+def block_header(text: str, node: Node) -> str:
+    """The sign of a block scalar with what stands directly behind it: `|`, `>2-`, `|+`."""
+    start = content_start(text, node)
+    end = start + 1
+    while text[end : end + 1] and text[end] in "+-0123456789":
+        end += 1
+    return text[start:end]
 
 
 def content_start(text: str, node: Node) -> int:
     """Offset behind a node's anchor and tag, which may stand on a line of their own."""
     offset = node.start
     while text[offset : offset + 1] in ("&", "!") and offset < node.end and (node.anchor or node.tag):
-        while offset < node.end and text[offset] not in " \t\r\n":
+        while offset < node.end and not text[offset].isspace():
             offset += 1
-        while offset < node.end and text[offset] in " \t\r\n":
+        while offset < node.end and text[offset].isspace():
             offset += 1
     return offset
 
 
 def visible_end(text: str, node: Node) -> int:
-    """Offset behind the last visible character of a node."""
+    """Offset behind the last character of a node, without the line break of a block scalar."""
     leaf = last_leaf(node)
-    end = max(leaf.end, leaf.start)
     if is_block_scalar(leaf):
-        while end > leaf.start and text[end - 1] in " \t\r\n":
-            end -= 1
-    elif leaf.start == leaf.end:
-        end = _retreat(text, end)
+        end = lines_end(text, leaf)
+        return line_end(text, line_start(text, end - 1)) if begins_line(text, end) else end
+    end = max(leaf.end, leaf.start)
+    return _retreat(text, end) if leaf.start == leaf.end else end
+
+
+def lines_end(text: str, node: Node) -> int:
+    """Where the lines of a node end and others may begin: the start of a line, or the end of a text without a break.
+
+    Empty lines behind a block scalar that mean nothing to it are not among its lines.
+    """
+    leaf = last_leaf(node)
+    if not is_block_scalar(leaf):
+        return next_line(text, visible_end(text, leaf))
+    end = leaf.end
+    if "+" not in block_header(text, leaf):
+        first = next_line(text, content_start(text, leaf))
+        while end > first and begins_line(text, end):
+            start = line_start(text, end - 1)
+            if line_end(text, start) != start:
+                break
+            end = start
     return end
 
 
 def _retreat(text: str, offset: int) -> int:
     """From an empty value back over lines without content: that of `? key` is where the next token begins."""
     start = line_start(text, offset)
-    while start and text[start:offset].lstrip(_BLANKS)[:1] in ("", "#", "\r"):
-        offset = start - 1
+    while start and text[start:offset].lstrip(_BLANKS)[:1] in ("", "#", *"\r\n", *_RARE_BREAKS):
+        offset = start - (2 if text[start - 2 : start] == "\r\n" else 1)
         start = line_start(text, offset)
     return offset
 
@@ -138,13 +166,11 @@ def colon_after(text: str, key: Node) -> int:
 
 
 def first_dash(text: str, sequence: Sequence) -> int:
-    """Offset of the first dash of a block sequence."""
+    """Offset of the first dash of a block sequence, which stands below its anchor and tag."""
     offset = sequence.start
-    if sequence.anchor or sequence.tag:
-        offset = text.find("\n", offset)
-        while text[offset] != "-" or text[offset + 1 : offset + 2] not in ("", " ", "\t", "\r", "\n"):
-            if text[offset] == "#":
-                offset = text.find("\n", offset)
+    while text[offset] != "-":
+        offset = next_line(text, offset)
+        while text[offset] in _BLANKS:
             offset += 1
     return offset
 

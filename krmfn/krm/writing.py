@@ -92,7 +92,7 @@ def to_plain(value: Any, json: bool = False) -> Any:
             quote(value)
         return value
     if value is None or isinstance(value, int):
-        return value
+        return value if value is None or -(1 << 63) <= value < 1 << 64 else float(value)
     if isinstance(value, float) and not json and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, Mapping):

@@ -83,7 +83,7 @@ def remove(text: str, *paths: Path) -> str:
         ("a: {b: 1, c: 2}\n", ("a", "c"), "a: {b: 1}\n"),
         ("a: 1\na: 2\nb: 3\n", ("a",), "b: 3\n"),
         ("a: 1\n", ("x", "y"), "a: 1\n"),
-        ("a: |\n  x\nb: 1\n  # deeper\nc: 2\n", ("b",), "a: |\n  x\nc: 2\n"),
+        ("a: |\n  x\nb: 1\n  # deeper\nc: 2\n", ("b",), "a: |\n  x\n# deeper\nc: 2\n"),
         ("a: 1\r\nb: 2\r\n", ("a",), "b: 2\r\n"),
     ],
 )

@@ -86,7 +86,8 @@ def test_json_numbers_keep_their_spelling(text: str) -> None:
     scalar = item.scalar(("k",))
     assert scalar is not None
     assert scalar.source == text
-    assert type(item.value["k"]) is (float if set(text) & set(".eE") else int)
+    # What does not fit into 64 bits is a float to Go.
+    assert type(item.value["k"]) is (float if set(text) & set(".eE") or len(text) > 20 else int)
 
 
 def test_a_scalar_is_given_with_its_spelling_and_style() -> None:

@@ -1,0 +1,220 @@
+"""Splices of a text: replace a child of a collection, add one, take one out. Each function gives the edits.
+
+Knows style, not paths; who else uses an anchor is somebody else's concern.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
+from krmfn.krm.places import (
+    begins_line,
+    block_header,
+    colon_after,
+    column,
+    content_start,
+    dash_of,
+    entry_start,
+    first_dash,
+    is_block_scalar,
+    is_explicit,
+    last_leaf,
+    line_end,
+    line_start,
+    lines_end,
+    next_line,
+    visible_end,
+)
+from krmfn.krm.style import Style
+from krmfn.krm.styling import flow_style, is_multiline
+from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
+
+#: What to put where: an offset, how many characters go, the text that comes.
+Edits = list[tuple[int, int, str]]
+
+
+# --- replace ---------------------------------------------------------------------------------------------------------
+
+
+def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any, style: Style) -> Edits:
+    """Put `value` where the child at `place` is."""
+    if isinstance(holder, Sequence):
+        node = holder.items[place]
+        if holder.flow:
+            return _replace_in_flow(text, holder, node, value, style)
+        return _replace_element(text, holder, place, value, style)
+    key, node = holder.pairs[place]
+    if not holder.flow:
+        return _replace_value(text, key, node, value, style)
+    if node.start == node.end and ":" not in text[key.end : node.start]:
+        if line_end(text, key.start) < key.end:
+            raise EditRefused("the key stands on several lines")
+        return [(key.end, 0, ": " + write_flow(value, flow_style(text, holder, style)))]
+    return _replace_in_flow(text, holder, node, value, style)
+
+
+def _replace_in_flow(text: str, holder: Mapping | Sequence, node: Node, value: Any, style: Style) -> Edits:
+    flow = flow_style(text, holder, style)
+    indent = column(text, node.start) - len(text[line_start(text, node.start) : node.start].lstrip())
+    new = write_indented(value, flow, indent) if style.indented else write_flow(value, flow)
+    # A flow indicator may stand right before an empty value, and a colon needs a blank behind it.
+    blank = " " if text[node.start - 1] == ":" and not style.json else ""
+    return [(node.start, node.end - node.start, blank + new)]
+
+
+def _replace_element(text: str, holder: Sequence, place: int, value: Any, style: Style) -> Edits:
+    node = holder.items[place]
+    if node.start == node.end:
+        dash = dash_of(text, holder, place)
+        return [(dash + 1, 0, " " + write_block(value, style, column(text, dash) + 2))]
+    return [(node.start, visible_end(text, node) - node.start, write_block(value, style, column(text, node.start)))]
+
+
+def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -> Edits:
+    colon = colon_after(text, key)
+    end = visible_end(text, node)
+    if colon < 0 or is_explicit(text, key):
+        if node.start == node.end or line_end(text, node.start) < end:
+            raise EditRefused("the key is written with `?`")
+        return [(node.start, end - node.start, write_flow(value, style))]
+    after = colon + 1
+    new = write_after_colon(value, style, column(text, key.start))
+    block = new[0] in "\r\n"
+    key_line = line_end(text, after)
+    if node.start == node.end:
+        end = after
+    elif key_line < node.start:
+        if isinstance(node, Mapping | Sequence):
+            end = line_end(text, end)  # with a comment behind its last line
+        if block:
+            return [(key_line, end - key_line, new)]
+        return [(after, 0, new), (key_line, end - key_line, "")]
+    if not block:
+        if node.start == node.end:
+            return [(after, 0, new)]
+        return [(node.start, end - node.start, new[1:])]
+    rest = line_end(text, end)
+    if text[end:rest].strip():  # a comment stays on the line of its key
+        return [(after, end - after, ""), (rest, 0, new)]
+    return [(after, rest - after, new)]
+
+
+# --- add -------------------------------------------------------------------------------------------------------------
+
+
+def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style) -> Edits:
+    """Put a new key behind the last one."""
+    if holder.flow:
+        return _insert_in_flow(text, holder, key, value, style)
+    last_key, last = holder.pairs[-1]
+    start = entry_start(text, last_key)
+    indent = column(text, start)
+    entry = write_entry(key, value, style, indent)
+    if not begins_line(text, lines_end(text, last)) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
+        return [(start, 0, entry + style.newline + " " * indent)]  # a line break would become part of the scalar
+    return insert_lines(text, last, " " * indent + entry, style.newline)
+
+
+def insert_element(text: str, holder: Sequence, value: Any, style: Style) -> Edits:
+    """Put a new element behind the last one."""
+    if holder.flow:
+        return _insert_in_flow(text, holder, None, value, style)
+    indent = column(text, first_dash(text, holder))
+    lines = " " * indent + "- " + write_block(value, style, indent + 2)
+    return insert_lines(text, holder.items[-1], lines, style.newline)
+
+
+def insert_lines(text: str, node: Node, lines: str, newline: str) -> Edits:
+    """Put lines behind those of a node; a last line without a break stays the last one without."""
+    offset = lines_end(text, node)
+    if begins_line(text, offset):
+        return [(offset, 0, lines + newline)]
+    leaf = last_leaf(node)
+    if not isinstance(leaf, Scalar) or not is_block_scalar(leaf):
+        return [(offset, 0, newline + lines)]
+    tail = line_start(text, offset)
+    if not text[tail:offset].strip() and leaf.content[-1:] in ("", "\n"):
+        return [(tail, offset - tail, lines)]  # blanks that mean nothing, where a line would mean something
+    edits: Edits = [(offset, 0, newline + lines)]
+    header = block_header(text, leaf)
+    if "-" not in header:  # its last line has got a break that it did not have
+        start = content_start(text, leaf)
+        edits.insert(0, (start, len(header), header.replace("+", "") + "-"))
+    return edits
+
+
+def _insert_in_flow(text: str, holder: Mapping | Sequence, key: str | None, value: Any, style: Style) -> Edits:
+    flow = flow_style(text, holder, style)
+    children = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
+    opening = content_start(text, holder)
+    if not children:
+        whole: Any = [value] if key is None else {key: value}
+        indent = column(text, opening) - len(text[line_start(text, opening) : opening].lstrip())
+        new = write_indented(whole, flow, indent) if style.indented else write_flow(whole, flow)
+        return [(opening, holder.end - opening, new)]
+    last = children[-1]
+    offset = max(last.end, holder.pairs[-1][0].end) if isinstance(holder, Mapping) else last.end
+    name = "" if key is None else write_scalar(key, flow.json) + flow.colon
+    if text[opening] not in "{[":  # `[a: b]`: a pair without braces
+        return [(opening, 0, "{"), (offset, 0, flow.comma + name + write_flow(value, flow) + "}")]
+    if not is_multiline(text, holder):
+        return [(offset, 0, flow.comma + name + write_flow(value, flow))]
+    first = holder.pairs[-1][0] if isinstance(holder, Mapping) else last
+    indent = column(text, first.start)
+    return [(offset, 0, "," + style.newline + " " * indent + name + write_indented(value, flow, indent))]
+
+
+# --- take out --------------------------------------------------------------------------------------------------------
+
+
+def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
+    """Take out a pair or an element; the collection has another one."""
+    nodes = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
+    if holder.flow:
+        return _remove_from_flow(text, holder, nodes, place)
+    start = entry_start(text, holder.pairs[place][0]) if isinstance(holder, Mapping) else dash_of(text, holder, place)
+    end = lines_end(text, nodes[place])
+    line = line_start(text, start)
+    if text[line:start].strip():  # behind a dash, where what follows takes its place
+        while text[end : end + 1].isspace():
+            end += 1
+        return [(start, end - start, "")]
+    before = last_leaf(nodes[place - 1]) if place else None
+    if before is not None and is_block_scalar(before):
+        return [(line, end - line, ""), *_part_from(text, before, end, start - line)]
+    if not begins_line(text, end) and line:
+        # The last line has no line break, and shall have none after the deletion.
+        line -= 2 if text[line - 2 : line] == "\r\n" else 1
+    return [(line, end - line, "")]
+
+
+def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: list[Node], place: int) -> Edits:
+    if isinstance(holder, Mapping):
+        starts = [entry_start(text, key) for key, _ in holder.pairs]
+        ends = [max(key.end, child.end) for key, child in holder.pairs]
+    else:
+        starts, ends = [node.start for node in nodes], [node.end for node in nodes]
+    if place + 1 < len(starts):
+        return [(starts[place], starts[place + 1] - starts[place], "")]
+    return [(ends[place - 1], ends[place] - ends[place - 1], "")]
+
+
+def _part_from(text: str, scalar: Node, offset: int, indent: int) -> Edits:
+    """Keep blank lines and comments that come to stand behind a block scalar from becoming lines of it."""
+    edits: Edits = []
+    keeps = "+" in block_header(text, scalar)
+    while offset < len(text):
+        end = line_end(text, offset)
+        line = text[offset:end]
+        behind = next_line(text, offset)
+        if not line.strip():
+            if line or keeps:
+                edits.append((offset, behind - offset, ""))
+        elif line.lstrip()[0] == "#":
+            edits.append((offset, max(len(line) - len(line.lstrip()) - indent, 0), ""))
+        else:
+            break
+        offset = behind
+    return edits
