@@ -13,8 +13,8 @@ from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.places import column
-from krmfn.krm.splices import insert_element, insert_entry, remove_child, replace_child
+from krmfn.krm.places import begins_line, column
+from krmfn.krm.splices import end_line, insert_element, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection, write_block, write_scalar
@@ -50,6 +50,12 @@ class Editor:
         for node, holder, place in walk_places(self.root):
             if isinstance(node, Alias) and node.origin is not None and gone(node.origin):
                 self._write_out(node, holder, place)
+        return True
+
+    def end_line(self) -> bool:
+        """Plan to give the text a line break at its end, where it has none."""
+        if not begins_line(self.text, len(self.text)):
+            self.edits = end_line(self.text, self.root, self.style.newline)
         return True
 
     def _write_out(self, alias: Alias, holder: Mapping | Sequence | None, place: int) -> None:

@@ -126,8 +126,9 @@ def _trim(data: bytes, start: int, end: int, column: int) -> int:
     while end > start:
         line = max(start, data.rfind(b"\n", start, end - 1) + 1)  # the item may have one line only
         text = data[line:end]
-        if text.strip() and not (text.lstrip().startswith(b"#") and len(text) - len(text.lstrip()) <= column):
-            break
+        blanks = len(text) - len(text.lstrip(b" "))
+        if (text.strip() and not (text.lstrip().startswith(b"#") and blanks <= column)) or blanks > column + 2:
+            break  # blanks may be the text of a block scalar, where they are more than its indentation
         end = line
     return end
 
@@ -158,6 +159,8 @@ def _cut_config(frame: Frame, entry: Entry | None) -> Item | bool | None:
     start = line
     while data[start] == 32:
         start += 1
-    if start == line or not data[start : start + 1].isalpha():
+    name, colon, rest = data[start : data.find(b"\n", start) + 1 or len(data)].partition(b":")
+    plain = name.translate(None, b"._/-").isalnum() and rest[:1] in (b"", b" ", b"\r", b"\n")
+    if start == line or not colon or not plain:
         return False
     return Item(frame.indented(start - line), start, entry.end)

@@ -212,6 +212,14 @@ class Item:
         that they go. Raises EditRefused."""
         self._edit(lambda editor: editor.detach(gone), (), self._read().value())
 
+    def end_line(self) -> Item:
+        """The item with a line break at its end: a copy where it has none. No value changes by that."""
+        if self.text[-1:] in ("", "\n", "\r"):
+            return self
+        other = self.__copy__()
+        other._edit(lambda editor: editor.end_line(), (), self._read().value())
+        return other
+
     def atomically(self, work: Callable[[], None]) -> None:
         """Do `work`, which edits the item; where it raises, the item is as it was before."""
         reading = self._read()

@@ -85,10 +85,12 @@ class Listing:
         if results and self.results is not None:
             gone.append((self.results[0], self.results[2]))
         edits = self._keep_anchors(kept, gone, bool(results))
-        staying = [item for item in self.items if id(item) in kept]
-        edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         own = {id(item) for item in self.items}
         added = [item for item in items if id(item) not in own]
+        staying = [item for item in self.items if id(item) in kept]
+        if staying and added and self.form == "block" and staying[-1].end == len(self.source.data):
+            staying[-1] = staying[-1].end_line()
+        edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
         if results:
             edits.append(self._splice_results(results))
@@ -145,11 +147,8 @@ class Listing:
             edits.append((self.spans[place][0], following, b""))
         if added:
             new = self._write_items(added, fresh=False)
-            data = self.source.data
-            if data[end - 1 : end] == b"\n":
-                edits.append((end, end, new + newline))
-            else:
-                edits.append((end, end, newline + new))
+            finished = self.source.data[end - 1 : end] in (b"\n", b"\r")
+            edits.append((end, end, new + newline if finished else new))
         return edits
 
     def _splice_flow(self, places: list[int], added: list[Item]) -> list[Splice]:

@@ -131,18 +131,24 @@ def insert_lines(text: str, node: Node, lines: str, newline: str) -> Edits:
     offset = lines_end(text, node)
     if begins_line(text, offset):
         return [(offset, 0, lines + newline)]
+    *edits, (offset, length, end) = end_line(text, node, newline)
+    return [*edits, (offset, length, end + lines)]
+
+
+def end_line(text: str, node: Node, newline: str) -> Edits:
+    """Give the text, which ends in the last line of a node, a line break there that changes no value."""
+    offset = len(text)
     leaf = last_leaf(node)
     if not isinstance(leaf, Scalar) or not is_block_scalar(leaf):
-        return [(offset, 0, newline + lines)]
+        return [(offset, 0, newline)]
     tail = line_start(text, offset)
     if not text[tail:offset].strip() and leaf.content[-1:] in ("", "\n"):
-        return [(tail, offset - tail, lines)]  # blanks that mean nothing, where a line would mean something
-    edits: Edits = [(offset, 0, newline + lines)]
+        return [(tail, offset - tail, "")]  # blanks that mean nothing, where a line would mean something
     header = block_header(text, leaf)
-    if "-" not in header:  # its last line has got a break that it did not have
-        start = content_start(text, leaf)
-        edits.insert(0, (start, len(header), header.replace("+", "") + "-"))
-    return edits
+    if "-" in header:
+        return [(offset, 0, newline)]
+    # The last line of the scalar gets a break that it does not have.
+    return [(content_start(text, leaf), len(header), header.replace("+", "") + "-"), (offset, 0, newline)]
 
 
 def _insert_in_flow(text: str, holder: Mapping | Sequence, key: str | None, value: Any, style: Style) -> Edits:
@@ -177,7 +183,7 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
     start = entry_start(text, holder.pairs[place][0]) if isinstance(holder, Mapping) else dash_of(text, holder, place)
     end = lines_end(text, nodes[place])
     line = line_start(text, start)
-    if text[line:start].strip():  # behind a dash, where what follows takes its place
+    if text[line:start].strip() or (not line and start):  # behind a dash, where what follows takes its place
         while text[end : end + 1].isspace():
             end += 1
         return [(start, end - start, "")]

@@ -100,6 +100,12 @@ class Stream:
                         edits.append((part.start, part.end, b""))
                     elif item.touched:
                         edits.append((item.start, item.end, item.text.encode()))
+        if added and alone is None and self._parts:
+            last = self._parts[-1]
+            for item in last.listing.items[-1:] if last.listing else last.items:
+                if item.end == len(self._source.data) and id(item) in kept and (ended := item.end_line()) is not item:
+                    edits = [edit for edit in edits if edit[0] != item.start]
+                    edits.append((item.start, item.end, ended.text.encode()))
         body = b"".join(splice(self._source.data, edits))
         if alone is not None or not added:
             return body

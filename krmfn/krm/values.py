@@ -87,7 +87,12 @@ class _Builder:
         """Give the value of an anchor, counting what a walk over it would visit."""
         known = self.shared.get(id(alias.target))
         if known is None:
-            return self.build(alias.target)
+            try:
+                return self.build(alias.target)
+            except Unreadable as error:
+                if alias.origin is None:
+                    raise
+                raise self.refuse(alias, error.message) from None  # the target has its place in another text
         value, size = known
         self.count += size
         if self.count > MAX_NODES:
