@@ -15,6 +15,7 @@ _SINGLE = rb"'(?:[^'\n]|'')*'(?!')"
 _OPENERS = re.compile(rb"(?:(?<=[ \t\n])|\A)[\"'\[{]")
 _DOUBLE_QUOTED = re.compile(_DOUBLE)
 _SINGLE_QUOTED = re.compile(_SINGLE)
+_DEEPEST = 8
 _FLOW_TOKENS = re.compile(rb"[\[{\]}\n#\"']")
 
 
@@ -45,6 +46,8 @@ def _closes_flow(data: bytes, place: int) -> bool:
         sign = token.group()
         if sign in b"[{":
             depth += 1
+            if depth > _DEEPEST:
+                return False  # every bracket is followed to its end: many in each other take too long
         elif sign in b"]}":
             depth -= 1
             if not depth:

@@ -9,6 +9,9 @@ from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
 from krmfn.krm.records import NamedTuple
 
+#: In mappings with more pairs than this, keys are looked up by an index.
+_FEW = 8
+
 
 class Step(NamedTuple):
     """One step of a path. `holder` is the collection (aliases followed), `node` its child as written.
@@ -46,15 +49,28 @@ def find_child(node: Node, part: str | int) -> Step | None:
         return None
     if not isinstance(holder, Mapping):
         return None
+    if len(holder.pairs) > _FEW:
+        if holder.places is None:
+            holder.places = _list_places(holder)
+        if holder.places:
+            found = holder.places.get(part)
+            return None if found is None else Step(holder, found, *holder.pairs[found], False)
     for place in range(len(holder.pairs) - 1, -1, -1):
         key, child = holder.pairs[place]
         if is_merge(key):
-            found = _find_merged(child, part)
-            if found is not None:
-                return Step(holder, place, key, found, True)
+            merged = _find_merged(child, part)
+            if merged is not None:
+                return Step(holder, place, key, merged, True)
         elif read_key(key) == part:
             return Step(holder, place, key, child, False)
     return None
+
+
+def _list_places(holder: Mapping) -> dict[str | None, int]:
+    """Where each key stands, the last of duplicates; empty where something is merged in."""
+    if any(is_merge(key) for key, _ in holder.pairs):
+        return {}
+    return {read_key(key): place for place, (key, _) in enumerate(holder.pairs)}
 
 
 def _find_merged(node: Node, part: str) -> Node | None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import sys
 
-from krmfn.krm.errors import Misconfigured, Unreadable
+from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
 from krmfn.krm.resource_list import ResourceList
-from krmfn.krm.results import has_errors
+from krmfn.krm.results import Result, has_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import IO, TextIO
 
-    from krmfn.krm.results import Result, Severity
+    from krmfn.krm.results import Severity
 
     Function = Callable[[ResourceList], Iterable[Result] | None]
 
@@ -40,7 +40,7 @@ def run(
     """
     import gc
 
-    errors = stderr or sys.stderr
+    errors = stderr or sys.stderr or _open_nothing()
     printed, sys.stdout = sys.stdout, errors
     # Trees and values have no cycles, and looking for cycles in them again and again takes a third of the time.
     collecting = gc.isenabled()
@@ -50,7 +50,7 @@ def run(
         source, target = _open(stdin, sys.stdin), _open(stdout, printed)
         parts, results, status = _answer(function, source, fail_on)
         if results:
-            errors.write((report or spell_results)(results))
+            _fail(status, (report or spell_results)(results), errors)
         _write(target, parts)
         return status
 
@@ -72,14 +72,33 @@ def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
     except Unreadable as error:
         from krmfn.krm.terminal import line
 
-        print(f"error: {line(str(error))}", file=errors or sys.stderr)
-        return 2
+        return _fail(2, f"error: {line(str(error))}\n", errors)
     except BrokenPipeError:
         _silence_stdout()
         return 0
+    except MemoryError:
+        pass  # told below, when what the error holds on to is free
     except Exception:
-        _report_defect(errors or sys.stderr)
-        return 3
+        return _fail(3, _describe_defect(), errors)
+    return _fail(2, "error: the input needs more memory than there is\n", errors)
+
+
+def _fail(status: int, message: str, errors: IO[str] | None) -> int:
+    """Say why, if anybody can be told, and give the exit status."""
+    try:
+        stream = errors or sys.stderr
+        stream.write(message)
+        stream.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # stderr is closed or full: the status has to do
+    return status
+
+
+def _open_nothing() -> TextIO:
+    """For messages that nobody can get: the caller has closed stderr."""
+    import os
+
+    return open(os.devnull, "w", encoding="utf-8")  # as long-lived as a standard stream
 
 
 def _silence_stdout() -> None:
@@ -105,7 +124,11 @@ def _answer(
         return [resources.render_original(results)], results, 2
     if has_errors(results, fail_on):
         return [resources.render_original(results)], results, 1
-    return resources.render_parts(results), results, 0
+    try:
+        return resources.render_parts(results), results, 0
+    except EditRefused as refused:
+        results = [Result(f"the list cannot be written without what was taken out: {refused}"), *results]
+        return [resources.render_original(results)], results, 1
 
 
 def spell_results(results: Iterable[Result]) -> str:
@@ -148,8 +171,10 @@ def _write(target: IO[bytes], parts: list[memoryview | bytes]) -> None:
         raise Unreadable(f"stdout cannot be written: {error.strerror}") from None
 
 
-def _report_defect(errors: IO[str]) -> None:
+def _describe_defect() -> str:
     import traceback
 
-    traceback.print_exc(file=errors)
-    print("This is a defect of the function, not of your input. Please report it with the lines above.", file=errors)
+    return (
+        traceback.format_exc()
+        + "This is a defect of the function, not of your input. Please report it with the lines above.\n"
+    )

@@ -15,9 +15,9 @@ from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_m
 from krmfn.krm.paths import Path
 from krmfn.krm.places import position
 
-#: More nodes than this after following aliases is an attack, not a manifest.
-MAX_NODES = 2_000_000
-_MAX_DEPTH = 400
+#: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
+MAX_GROWTH = 20
+_FREE_NODES = 200
 
 #: Keys that mean themselves, quoted or not, and what plain scalars mean: a memory of what was resolved.
 _USUAL_KEYS: set[str] = set()
@@ -35,7 +35,7 @@ class _Builder:
         self.text = text
         self.shared: dict[int, tuple[Any, int]] = {}
         self.count = 0
-        self.depth = 0
+        self.most = _FREE_NODES + MAX_GROWTH * len(text)
 
     def build(self, node: Node) -> Any:
         """Dispatch by type; a scalar without quotes is the only thing to interpret."""
@@ -46,9 +46,6 @@ class _Builder:
             return self.resolve(node)
         if isinstance(node, Alias):
             return self.build_shared(node)
-        self.depth += 1
-        if self.depth > _MAX_DEPTH or self.count > MAX_NODES:
-            raise self.refuse(node, "document contains excessive aliasing")
         before = self.count
         value: Any
         if isinstance(node, Mapping):
@@ -78,13 +75,14 @@ class _Builder:
         else:
             assert isinstance(node, Sequence)
             value = [self.build(child) for child in node.items]
-        self.depth -= 1
         if node.anchor is not None:
             self.shared[id(node)] = (value, self.count - before)
         return value
 
     def build_shared(self, alias: Alias) -> Any:
         """Give the value of an anchor, counting what a walk over it would visit."""
+        if self.count > self.most:
+            raise self.refuse(alias, "aliases make this too large: document contains excessive aliasing")
         known = self.shared.get(id(alias.target))
         if known is None:
             try:
@@ -95,8 +93,6 @@ class _Builder:
                 raise self.refuse(alias, error.message) from None  # the target has its place in another text
         value, size = known
         self.count += size
-        if self.count > MAX_NODES:
-            raise self.refuse(alias, "document contains excessive aliasing")
         return value
 
     def merge(self, node: Node, into: dict[str, Any]) -> None:

@@ -137,3 +137,35 @@ def test_little_is_imported_for_a_list_without_items() -> None:
     text = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
     done = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, check=True, cwd=ROOT)
     assert set(done.stderr.decode().split()) <= {"__future__", "_collections", "gc"}
+
+
+LIST = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: A\n"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "status", "told"),
+    [
+        ("<&-", 2, "error: stdin or stdout is closed"),
+        (">&-", 2, "error: stdin or stdout is closed"),
+        ("2>&-", 0, ""),
+        ("<&- 2>&-", 2, ""),
+        (">/dev/full", 2, "error: stdout cannot be written: No space left on device"),
+        (">/dev/full 2>/dev/full", 2, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full_end_with_a_line_and_a_status(redirection: str, status: int, told: str) -> None:
+    command = ["sh", "-c", f'"{sys.executable}" -m krmfn {redirection}']
+    done = subprocess.run(command, input=LIST, capture_output=True, check=False)
+    assert done.returncode == status
+    assert done.stderr.decode().startswith(told)
+    assert done.stderr.count(b"\n") <= 1
+
+
+def test_too_little_memory_ends_with_a_line_and_a_status() -> None:
+    text = LIST + b"  data: {" + b"a: [1, 2, 3], " * 400_000 + b"}\n"
+    command = ["sh", "-c", f'ulimit -v 120000; exec "{sys.executable}" -m krmfn']
+    done = subprocess.run(
+        command, input=text.replace(b"v1\n  kind: A", b"batch/v1\n  kind: Job"), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"error: the input needs more memory than there is\n"
