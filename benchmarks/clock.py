@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +32,8 @@ class Failed(Exception):
     """A measured program did not succeed: its numbers would mean nothing."""
 
 
-def run_once(program: Program) -> Run:
-    """One run, its output thrown away. Raises Failed with the program's stderr when it exits with anything but 0."""
+def run_once(program: Program, allowed: Collection[int] = (0,)) -> Run:
+    """One run, its output thrown away. Raises Failed with the program's stderr when its exit status is not allowed."""
     with open(program.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:
         begin = time.perf_counter()
         child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE, env=ENVIRONMENT)
@@ -42,7 +42,7 @@ def run_once(program: Program) -> Run:
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
     code = child.returncode = os.waitstatus_to_exitcode(status)
-    if code:
+    if code not in allowed:
         raise Failed(f"{' '.join(program.command)}: exit {code}\n{complaint.decode(errors='replace')[:2000]}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)

@@ -90,6 +90,8 @@ class Listing:
         staying = [item for item in self.items if id(item) in kept]
         if staying and added and self.form == "block" and staying[-1].end == len(self.source.data):
             staying[-1] = staying[-1].end_line()
+            if not staying[-1].text:  # a dash alone, at the end of the document
+                edits.append((staying[-1].end, staying[-1].end, self.source.newline.encode()))
         edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
         if results:
@@ -143,13 +145,21 @@ class Listing:
         gone = set(range(len(self.items))) - set(places)
         edits: list[Splice] = []
         for place in sorted(gone):
-            following = self.spans[place + 1][0] if place + 1 < len(self.spans) else end
+            following = self.spans[place + 1][0] if place + 1 < len(self.spans) else self._skip_blanks(end)
             edits.append((self.spans[place][0], following, b""))
         if added:
             new = self._write_items(added, fresh=False)
             finished = self.source.data[end - 1 : end] in (b"\n", b"\r")
+            end = max([end, *(edit[1] for edit in edits)])
             edits.append((end, end, new + newline if finished else new))
         return edits
+
+    def _skip_blanks(self, offset: int) -> int:
+        """Behind blank lines, which would become part of a block scalar that comes to stand before them."""
+        data = self.source.data
+        while (line := data.find(b"\n", offset) + 1) > 0 and not data[offset:line].strip():
+            offset = line
+        return offset
 
     def _splice_flow(self, places: list[int], added: list[Item]) -> list[Splice]:
         edits: list[Splice] = []

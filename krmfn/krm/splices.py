@@ -139,7 +139,7 @@ def end_line(text: str, node: Node, newline: str) -> Edits:
     """Give the text, which ends in the last line of a node, a line break there that changes no value."""
     offset = len(text)
     leaf = last_leaf(node)
-    if not isinstance(leaf, Scalar) or not is_block_scalar(leaf):
+    if not isinstance(leaf, Scalar) or not is_block_scalar(leaf) or begins_line(text, lines_end(text, node)):
         return [(offset, 0, newline)]
     tail = line_start(text, offset)
     if not text[tail:offset].strip() and leaf.content[-1:] in ("", "\n"):

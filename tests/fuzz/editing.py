@@ -136,7 +136,7 @@ def choose_edit(random: Random, value: Any) -> tuple[Path, Any]:
     roll = random.random()
     if roll < 0.3:
         return path, GONE
-    if roll < 0.55:
+    if roll < 0.55 or not paths:
         return path, write_value(random, 0)
     if roll < 0.65:
         return path, change(random, copy_plain(find(value, path)))
