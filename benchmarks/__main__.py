@@ -1,12 +1,13 @@
 """`python -m benchmarks [NAME…]`: measures the rows of that name (all) and prints the table.
 
-Exit 1 when a bound is not kept.
+`growth [SHAPE…]` is another table: how time and memory grow with the input. Exit 1 when a bound is not kept.
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import growth
 from benchmarks.clock import Failed
 from benchmarks.programs import describe_machine
 from benchmarks.rows import ROWS, Row
@@ -19,6 +20,8 @@ def bound(row: Row) -> str:
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["growth"]:
+        return growth.main(names[1:])
     unknown = [name for name in names if name not in ROWS]
     if unknown:
         print(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}", file=sys.stderr)

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz.frame import Oracle, list_oracles, run
 
 
-@pytest.mark.parametrize("oracle", list_oracles(), ids=lambda oracle: oracle.name)
+@pytest.mark.parametrize("oracle", list(list_oracles()), ids=lambda oracle: oracle.name)
 def test_a_slice_of_the_oracle_finds_nothing(oracle: Oracle) -> None:
     if oracle.missing():
         return  # what it would ask is not here: the recorded answers have to do

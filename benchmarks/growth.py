@@ -1,0 +1,234 @@
+"""`./dev bench growth`: how time and memory grow with the input, for every shape that input may have.
+
+Each shape is run at one size and at four times that size; what counts is the cost of a unit at the larger size against
+that at the smaller one, the start-up taken off. Must not know how the work is done.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import programs
+from benchmarks.clock import Program, run_once
+
+FACTOR = 4
+#: What a unit may cost more at the larger size: 15 %, for time and for memory.
+BOUND = 1.15
+#: Memory below this is not judged.
+STOCK = 4_000_000
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+JOB = """- apiVersion: batch/v1
+  kind: Job
+  metadata:
+    name: job-{n}
+    annotations: {{krmfn.dev/gang: "true"{more}}}
+  spec:
+    completions: 4
+    parallelism: 4
+    completionMode: Indexed
+    template:
+      spec:
+        restartPolicy: Never
+        containers: [{{name: main, image: "train:{n}"}}]
+"""
+RAY_CLUSTER = """- apiVersion: ray.io/v1
+  kind: RayCluster
+  metadata: {{name: a, annotations: {{krmfn.dev/gang: "true"}}}}
+  spec:
+    headGroupSpec: {{template: {pods}}}
+    workerGroupSpecs:
+"""
+GROUP = """apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: group-{n}}}
+spec: {{schedulingPolicy: {{gang: {{minCount: {count}}}}}{more}}}
+"""
+COMPOSITE = """apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {{name: group-{n}}}
+spec: {{schedulingPolicy: {{gang: {{minGroupCount: 1}}}}{more}}}
+"""
+
+
+class Shape(NamedTuple):
+    """Input of `n` units and the command that reads it."""
+
+    words: Sequence[str]
+    write: Callable[[int], str]
+    n: int
+
+
+def repeat(line: str) -> Callable[[int], str]:
+    return lambda n: "".join(line.format(n=k) for k in range(n))
+
+
+def list_of(line: str, before: str = "", behind: str = "") -> Callable[[int], str]:
+    return lambda n: HEAD + before + repeat(line)(n) + behind
+
+
+def one_job(more: Callable[[int], str]) -> Callable[[int], str]:
+    return lambda n: HEAD + JOB.format(n=0, more="") + more(n)
+
+
+def annotated(n: int) -> str:
+    return HEAD + JOB.format(n=0, more="".join(f', krmfn.dev/x{k}: "1"' for k in range(n)))
+
+
+def ray_groups(n: int) -> str:
+    pods = "{spec: {containers: [{name: a, image: b}]}}"
+    head = RAY_CLUSTER.format(pods=pods)
+    return (
+        HEAD + head + "".join(f"    - groupName: g{k}\n      replicas: 2\n      template: {pods}\n" for k in range(n))
+    )
+
+
+def chain(n: int) -> str:
+    """A composite in a composite, and so on, with a group at the end."""
+    groups = [COMPOSITE.format(n=0, more="")]
+    groups += [COMPOSITE.format(n=k, more=f", parentCompositePodGroupName: group-{k - 1}") for k in range(1, n)]
+    return "---\n".join([*groups, GROUP.format(n=n, count=1, more=f", parentCompositePodGroupName: group-{n - 1}")])
+
+
+def documents(line: str) -> Callable[[int], str]:
+    return lambda n: "---\n".join(line.format(n=k, count=4, more="") for k in range(n))
+
+
+JOB_DOCUMENT = "\n".join(line[2:] for line in JOB.splitlines()) + "\n"
+BAD_GROUP = (
+    '{{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {{"name": "g{n}"}}, "spec": {{}}}}'
+)
+WORKLOAD = """apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {{name: w-{n}}}
+spec: {{podGroupTemplates: [{{name: a, schedulingPolicy: {{gang: {{minCount: 2}}}}}}]}}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: g-{n}}}
+spec: {{workloadRef: {{workloadName: w-{n}, templateName: a}}, schedulingPolicy: {{gang: {{minCount: 2}}}}}}
+"""
+PLAIN = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: c-{n}\n  data:\n    a: {n}\n"
+
+FUNCTION: Sequence[str] = ()
+VALIDATE = ("validate", "--stage", "server", "FILE")
+SHAPES: Mapping[str, Shape] = {
+    "items that do not matter": Shape(FUNCTION, list_of(PLAIN), 20_000),
+    "Jobs with a gang": Shape(FUNCTION, list_of(JOB.replace("{more}", "")), 500),
+    "groups of one RayCluster": Shape(FUNCTION, ray_groups, 150),
+    "lines of one string": Shape(FUNCTION, one_job(lambda n: "- data: |\n" + "    - a: [ 'x\n" * n), 40_000),
+    "words of one flow": Shape(FUNCTION, one_job(lambda n: "  data: [" + "{a: 'b c', d: 1}, " * n + "]\n"), 2_000),
+    "brackets in brackets in a string": Shape(
+        FUNCTION, one_job(lambda n: "- data: |\n    " + "[ { " * n + "\n"), 8_000
+    ),
+    "quotes over several lines": Shape(FUNCTION, list_of("- a: 'b\n    c {n}'\n", JOB.format(n=0, more="")), 1_500),
+    "items in CR LF": Shape(
+        FUNCTION, lambda n: list_of(PLAIN, JOB.format(n=0, more=""))(n).replace("\n", "\r\n"), 20_000
+    ),
+    "items that are not ASCII": Shape(
+        FUNCTION, list_of(PLAIN.replace("c-{n}", "ä{n}"), JOB.format(n=0, more="")), 8_000
+    ),
+    "a list in flow style": Shape(
+        FUNCTION,
+        lambda n: "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [" + "{a: b}, " * n + "]\n",
+        3_000,
+    ),
+    "a list in JSON": Shape(
+        FUNCTION,
+        lambda n: (
+            '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": ['
+            + ", ".join(f'{{"apiVersion": "v1", "kind": "A", "metadata": {{"name": "a{k}"}}}}' for k in range(n))
+            + "]}"
+        ),
+        4_000,
+    ),
+    "an alias of one item in others": Shape(
+        FUNCTION,
+        list_of(
+            JOB.replace("name: job-{n}", "name: job-{n}\n    labels: *x").replace("{more}", ""), "- a: &x {b: c}\n"
+        ),
+        150,
+    ),
+    "an anchor defined again by every item": Shape(
+        FUNCTION,
+        list_of(JOB.replace("name: job-{n}", "name: job-{n}\n    labels: &x {{a: b{n}}}").replace("{more}", "")),
+        150,
+    ),
+    "aliases in one item": Shape(
+        FUNCTION, one_job(lambda n: "".join(f"  k{k}: {'&a {b: c}' if not k else '*a'}\n" for k in range(n))), 1_500
+    ),
+    "unknown annotations": Shape(FUNCTION, annotated, 400),
+    "duplicate keys": Shape(
+        VALIDATE, lambda n: GROUP.format(n=0, count=1, more="") + "  a: 1\n" * 0 + "x: {" + "a: 1, " * n + "}\n", 1_500
+    ),
+    "comments": Shape(
+        FUNCTION, lambda n: HEAD + JOB.format(n=0, more="").replace("  spec:\n", "  spec:\n" + "    # c\n" * n), 30_000
+    ),
+    "groups in one stream": Shape(VALIDATE, documents(GROUP), 800),
+    "Jobs in one stream": Shape(VALIDATE, documents(JOB_DOCUMENT), 400),
+    "findings in one line of JSON": Shape(
+        VALIDATE,
+        lambda n: (
+            '{"apiVersion": "v1", "kind": "List", "items": ['
+            + ", ".join(BAD_GROUP.format(n=k) for k in range(n))
+            + "]}"
+        ),
+        300,
+    ),
+    "findings in one stream": Shape(VALIDATE, documents(GROUP.replace("{count}", "0")), 400),
+    "a v1/List": Shape(
+        VALIDATE, lambda n: "apiVersion: v1\nkind: List\n" + list_of(JOB.replace("{more}", ""))(n)[len(HEAD) - 7 :], 300
+    ),
+    "all stages over Jobs": Shape(("validate", "FILE"), documents(JOB_DOCUMENT), 300),
+    "a chain of composites, all stages": Shape(("validate", "FILE"), chain, 60),
+    "tree of Jobs": Shape(("tree", "FILE"), documents(JOB_DOCUMENT), 400),
+    "tree of Workloads and groups": Shape(("tree", "FILE"), documents(WORKLOAD), 300),
+    "tree of a chain of composites": Shape(("tree", "FILE"), chain, 80),
+    "generate over files": Shape(("generate", "FILE"), documents(JOB_DOCUMENT), 300),
+    "convert of groups": Shape(("convert", "--to", "1.36", "FILE"), documents(WORKLOAD), 300),
+    "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
+}
+
+
+def measure(shape: Shape, n: int, folder: Path, rounds: int) -> tuple[float, int]:
+    """Processor seconds and bytes of memory of the best run over input of `n` units."""
+    path = folder / "input.yaml"
+    path.write_text(shape.write(n), encoding="utf-8")
+    (folder / "empty.yaml").write_text("", encoding="utf-8")
+    places = {"FILE": str(path), "EMPTY": str(folder / "empty.yaml")}
+    words = [places.get(word, word) for word in shape.words]
+    program = Program(programs.krmfn(*words), None if words else path)
+    runs = [run_once(program, allowed=(0, 1)) for _ in range(rounds)]
+    return min(run.processor for run in runs), min(run.memory for run in runs)
+
+
+def main(names: Sequence[str]) -> int:
+    unknown = [name for name in names if name not in SHAPES]
+    if unknown:
+        print(f"no such shape: {', '.join(unknown)}; there are {', '.join(SHAPES)}", file=sys.stderr)
+        return 2
+    missed = 0
+    print("| input | units | time of a unit | memory of a unit | at most |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for label in names or SHAPES:
+            shape = SHAPES[label]
+            none = measure(shape, 1, folder, 3)
+            small, large = (measure(shape, n, folder, 3) for n in (shape.n, FACTOR * shape.n))
+            seconds = (large[0] - none[0]) / FACTOR / max(small[0] - none[0], 1e-9)
+            bytes_small, bytes_large = small[1] - none[1], large[1] - none[1]
+            # Small amounts are what the interpreter had in stock.
+            memory = bytes_large / FACTOR / bytes_small if bytes_small > STOCK else 0
+            missed += max(seconds, memory) > BOUND
+            marks = ["" if ratio <= BOUND else " (missed)" for ratio in (seconds, memory)]
+            times = f"{small[0] - none[0]:.2f} s → {large[0] - none[0]:.2f} s"
+            units = f"{shape.n:,} → {FACTOR * shape.n:,}"
+            amount = f"{memory:.2f}{marks[1]} ({bytes_small / 1e6:.0f} MB → {bytes_large / 1e6:.0f} MB)"
+            print(f"| {label} | {units} | {seconds:.2f}{marks[0]} ({times}) | {amount} | {BOUND} |", flush=True)
+    return min(missed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
