@@ -6,7 +6,7 @@ files into one ResourceList, and it resolves scalars by another dialect. Knows n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from krmfn.krm.errors import Unreadable
@@ -34,29 +34,33 @@ def compose_all(text: str, find_anchor: FindAnchor | None = None) -> list[Node]:
     import yaml
     from yaml._yaml import CParser
 
-    documents: list[Node] = []
-    parser: Any = None
     if not text.isascii() and (mark := ("\n" + text).find("\n\ufeff")) >= 0:
         raise Unreadable("a byte order mark inside the text", *position(text, mark))
     try:
-        parser = CParser(text)
-        if not parser.check_event(yaml.StreamStartEvent):
-            return documents
-        parser.get_event()
-        while not parser.check_event(yaml.StreamEndEvent):
-            parser.get_event()
-            root = _compose_document(parser, find_anchor, text)
-            parser.get_event()
-            if not (isinstance(root, Scalar) and root.start == root.end and not root.style):
-                documents.append(root)
+        return list(_compose_documents(CParser(text), find_anchor, text))
     except yaml.YAMLError as error:
         raise explain_error(error, text) from None
     except UnicodeEncodeError as error:
         raise Unreadable("a lone surrogate is no character", *position(text, error.start)) from None
-    finally:
-        if parser is not None:
-            parser.dispose()
-    return documents
+
+
+def _compose_documents(parser: Any, find_anchor: FindAnchor | None, text: str) -> Iterator[Node]:
+    """The documents that have content.
+
+    Not a part of `compose_all`: where there is no memory left CPython 3.11 never comes out of an `except` that stands
+    behind the first 256 instructions of its function.
+    """
+    import yaml
+
+    if not parser.check_event(yaml.StreamStartEvent):
+        return
+    parser.get_event()
+    while not parser.check_event(yaml.StreamEndEvent):
+        parser.get_event()
+        root = _compose_document(parser, find_anchor, text)
+        parser.get_event()
+        if not (isinstance(root, Scalar) and root.start == root.end and not root.style):
+            yield root
 
 
 def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) -> Node:

@@ -234,7 +234,7 @@ class Item:
 
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
         reading = self._read()
-        shared = not self.frame.json and any(sign in reading.text for sign in ("&", "*", "<<"))
+        shared = not self.frame.json and reading.may_share()
 
         def repeat(old: Any) -> Any:
             from krmfn.krm.editing import edit_copy

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krmfn.krm.nodes import Node
     from krmfn.krm.paths import Path
     from krmfn.krm.places import Positions
+    from krmfn.krm.style import Style
 
     #: Everything that an edit changes.
     State = tuple[str, Any, Any, list[tuple[int, int, str]], bool]
@@ -28,7 +29,7 @@ _NOTHING: Any = object()
 class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
-    __slots__ = ("_edits", "_owner", "_parsed", "_positions", "_root", "_value", "touched")
+    __slots__ = ("_edits", "_owner", "_parsed", "_positions", "_root", "_shares", "_style", "_value", "touched")
 
     def __init__(self, owner: Item, text: str, value: Any = _NOTHING) -> None:
         """Nothing is parsed yet; `value` is given where it is known."""
@@ -39,6 +40,8 @@ class Reading:
         self._value: Any = value
         self._edits: list[tuple[int, int, str]] = []
         self._positions: Positions | None = None
+        self._shares: bool | None = None
+        self._style: Style | None = None
         self.touched = False
 
     @property
@@ -51,7 +54,7 @@ class Reading:
         if self._edits:
             parts: list[str] = []
             done = 0
-            for offset, length, new in sorted(self._edits, key=lambda edit: edit[0]):
+            for offset, length, new in self._edits:
                 parts += [self._parsed[done:offset], new]
                 done = offset + length
             self._replace("".join(parts) + self._parsed[done:])
@@ -60,7 +63,7 @@ class Reading:
         self._parsed = text
         self._edits = []
         self._root = _NOTHING
-        self._positions = None
+        self._positions = self._shares = self._style = None
 
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
@@ -112,6 +115,12 @@ class Reading:
         self._replace(self.text)
         self._value = _NOTHING
 
+    def may_share(self) -> bool:
+        """Whether a part of the object may stand in several places: there may be aliases. Edits add none."""
+        if self._shares is None:
+            self._shares = any(sign in self._parsed for sign in ("&", "*", "<<"))
+        return self._shares
+
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
         return self._parsed, self._root, self._value, self._edits[:], self.touched
@@ -119,6 +128,7 @@ class Reading:
     def restore(self, state: State) -> None:
         """Be as at `save`."""
         self._parsed, self._root, self._value, self._edits, self.touched = state
+        self._positions = self._shares = self._style = None
 
     def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
         """Make an edit at or below `path`. `repeat` makes the same edit in a plain value, None where the value has to
@@ -137,7 +147,8 @@ class Reading:
             if self._edits and (not done or editor.removes or not editor.edits or _meet(self._edits, editor.edits)):
                 self._flush()  # planned without regard to earlier edits: once more, on the new text
                 continue
-            self._edits = [*self._edits, *editor.edits]
+            # Sorted by offset alone: insertions at one place stay in their order.
+            self._edits = sorted([*self._edits, *editor.edits], key=_offset)
             self.touched = self.touched or bool(editor.edits)
             if editor.removes or not done:
                 self._flush()
@@ -165,8 +176,9 @@ class Reading:
         root = self._tree(self._parsed)
         if root is None:
             raise EditRefused("there is no object")
-        style = detect_style(self._parsed, root, frame.json, frame.source.newline)
-        return Editor(self._parsed, root, style, self._is_used)
+        if self._style is None:
+            self._style = detect_style(self._parsed, root, frame.json, frame.source.newline)
+        return Editor(self._parsed, root, self._style, self._is_used)
 
     def _is_used(self, anchor: str) -> bool:
         """Whether another part of the document behind this one may use an anchor."""
@@ -174,8 +186,16 @@ class Reading:
         return anchors is not None and anchors.is_used(anchor, self._owner.end)
 
 
+def _offset(edit: tuple[int, int, str]) -> int:
+    return edit[0]
+
+
 def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:
-    """Whether splices touch each other, so that the later ones have to be planned again."""
-    return any(
-        start <= offset + length and offset <= start + size for start, size, _ in old for offset, length, _ in new
-    )
+    """Whether splices touch each other, so that the later ones have to be planned again; `old` is in order."""
+    from bisect import bisect_right
+
+    for offset, length, _ in new:
+        before = bisect_right(old, offset + length, key=_offset)
+        if before and old[before - 1][0] + old[before - 1][1] >= offset:
+            return True
+    return False

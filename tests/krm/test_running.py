@@ -164,8 +164,7 @@ def test_streams_that_are_closed_or_full_end_with_a_line_and_a_status(redirectio
 def test_too_little_memory_ends_with_a_line_and_a_status() -> None:
     text = LIST + b"  data: {" + b"a: [1, 2, 3], " * 400_000 + b"}\n"
     command = ["sh", "-c", f'ulimit -v 120000; exec "{sys.executable}" -m krmfn']
-    done = subprocess.run(
-        command, input=text.replace(b"v1\n  kind: A", b"batch/v1\n  kind: Job"), capture_output=True, check=False
-    )
+    text = text.replace(b"v1\n  kind: A", b"batch/v1\n  kind: Job")
+    done = subprocess.run(command, input=text, capture_output=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"error: the input needs more memory than there is\n"
