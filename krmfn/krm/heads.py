@@ -14,7 +14,7 @@ _RESERVED_NAMES = frozenset(word.decode() for word in _RESERVED)
 _ODD = b"\"'?!&*<\t"
 _STEP = 2
 
-_WORD = rb"((?!(?i:y|n|yes|no|on|off|true|false|null)\n)[A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')\n"
+_WORD = rb"((?!(?i:y|n|yes|no|on|off|true|false|null)\r?\n)[A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')"
 
 #: A line without meaning: blanks, a comment in any column.
 _IDLE = rb" *(?:#[^\n]*)?"
@@ -22,24 +22,30 @@ _IDLE = rb" *(?:#[^\n]*)?"
 Head = tuple[str, str, str, str]
 
 
-def _write_usual(column: int) -> bytes:
+def _write_usual(column: int, newline: bytes) -> bytes:
     """A pattern for objects in the usual order: apiVersion, kind, metadata with name, namespace; others in between.
 
     It matches the whole object, so that no key comes twice; every word has to end on its line. Two empty groups tell
-    where the fields of metadata begin, behind its line, and where they end, at the next key.
+    where the fields of metadata begin, behind its line, and where they end, at the next key. `newline` matches the end
+    of a line.
     """
+    word = _WORD + newline
     keys, fields = b" {%d}" % column, b" {%d}" % (column + _STEP)
     odd = b"[\"'?!&*<\t]"
     other = keys + b"(?!(?:apiVersion|kind|metadata)[ :]|" + odd + b")[^\n]*"
     field = fields + b"(?!(?:name|namespace)[ :]|" + odd + b")[^\n]*"
     # Lines that are indented more would belong to the word, also behind empty ones.
-    ends, field_ends = b"(?!(?: *\n)*+ {%d})" % (column + 1), b"(?!(?: *\n)*+ {%d})" % (column + _STEP + 1)
-    others, inner = b"(?:(?:" + other + b")?\n)*+", b"(?:(?:" + field + b"|" + _IDLE + b")\n)*+"
+    more = b"(?!(?: *" + newline + b")*+ {%d})"
+    ends, field_ends = more % (column + 1), more % (column + _STEP + 1)
+    others, inner = (
+        b"(?:(?:" + other + b")?" + newline + b")*+",
+        b"(?:(?:" + field + b"|" + _IDLE + b")" + newline + b")*+",
+    )
     return b"".join(
         [
-            *(b"apiVersion: ", _WORD, ends, others, keys, b"kind: ", _WORD, ends, others, keys, b"metadata:\n()"),
-            *(inner, fields, b"name: ", _WORD, field_ends, inner),
-            *(b"(?:", fields, b"namespace: ", _WORD, field_ends, inner, b")?+()(?=", keys, b"[^ \n]|\\Z)", others),
+            *(b"apiVersion: ", word, ends, others, keys, b"kind: ", word, ends, others),
+            *(keys, b"metadata:", newline, b"()", inner, fields, b"name: ", word, field_ends, inner),
+            *(b"(?:", fields, b"namespace: ", word, field_ends, inner, b")?+()(?=", keys, b"[^ \r\n]|\\Z)", others),
         ]
     )
 
@@ -56,6 +62,7 @@ class HeadReader:
         "_keys",
         "_margin",
         "_metadata",
+        "_mixed",
         "_usual",
         "_words",
     )
@@ -71,13 +78,15 @@ class HeadReader:
         self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
         self._continues = re.compile(b"\n(?: *\n)*+ {%d}" % (column + 1))
         self._words: dict[bytes, str] = {}
-        self._usual = re.compile(_write_usual(column))
+        #: Whether lines may end with CR LF: nothing but the usual order is known then.
+        self._mixed = b"\r" in data
+        self._usual = re.compile(_write_usual(column, rb"\r?\n" if self._mixed else rb"\n"))
         depth = column + 2 * _STEP
         self._margin = " " * (depth + _STEP)
         #: A line of a field: a key with a string in single quotes, a word, or literal lines without empty ones.
         self._entries = re.compile(
             b" {%d}([A-Za-z][A-Za-z0-9./_-]*):" % depth
-            + b" (?:'([^'\n]*)'|([A-Za-z][A-Za-z0-9./_-]*)|\\|\n((?: {%d}[^ \n][^\n]*\n)+))" % (depth + _STEP)
+            + b" (?:'([^'\r\n]*)'|([A-Za-z][A-Za-z0-9./_-]*)|\\|\n((?: {%d}[^ \r\n][^\r\n]*\n)+))" % (depth + _STEP)
             + b"(?:(?<=\n)|\n(?! {%d}))(?! {%d} )" % (depth + 1, depth)
         )
 
@@ -93,7 +102,7 @@ class HeadReader:
             if api_version not in words:
                 words[api_version] = api_version.decode().strip("'")
             return words[api_version], words[kind], name.decode().strip("'"), (namespace or b"").decode().strip("'")
-        return self._read_unusual(start, end)
+        return None if self._mixed else self._read_unusual(start, end)
 
     def _read_unusual(self, start: int, end: int) -> Head | None:
         """Objects in another order, line by line."""

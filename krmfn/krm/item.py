@@ -77,8 +77,11 @@ class Item:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
             heads = self.frame.heads
-            head = heads.read(self.start, self.end) if heads and not self._reading else None
+            fresh = heads is not None and self._reading is None
+            head = heads.read(self.start, self.end) if heads and fresh else None
             self._ref = ResourceRef(*(head or [self._word(path) for path in _IDENTITY]))
+            if fresh:
+                self.release()  # of a long list, which is often asked for no more than this
         return self._ref
 
     @property

@@ -74,7 +74,11 @@ def write_list(random: Random) -> str:
     text = "".join(writer.filler(0) + entry for entry in entries)
     if random.random() < 0.1:
         text = text.rstrip("\n")
-    return text.replace("\n", "\r\n") if random.random() < 0.1 else text
+    if random.random() < 0.1:
+        return text.replace("\n", "\r\n")
+    if random.random() < 0.1:
+        return "".join(random.choice(["\n", "\r\n"]) if sign == "\n" else sign for sign in text)
+    return text
 
 
 def write_item(random: Random, writer: Writer, column: int) -> str:
