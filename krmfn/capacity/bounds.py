@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity.filters import count_on, explain, list_reasons
-from krmfn.capacity.nodes import count_domains, split
 from krmfn.capacity.pods import HOSTNAME, selects, selects_itself
 from krmfn.capacity.selectors import match_node, tolerates
 from krmfn.krm.records import NamedTuple
@@ -38,7 +37,7 @@ class Fitting:
     def __init__(self, pod: PodKind, world: World) -> None:
         self.pod, self.world = pod, world
         self.volumes = world.volumes_of(pod)
-        self.reasons = {node: list_reasons(pod, node, self.volumes) for node in world.room}
+        self.reasons = {node: list_reasons(pod, node, self.volumes) for node in world.room.kinds}
         self.nodes = frozenset(node for node, reasons in self.reasons.items() if not reasons)
         #: Anti-affinity terms that certainly keep two pods of this kind apart.
         self.apart = tuple(term for term in pod.apart if selects_itself(term, pod, world.facts))
@@ -46,12 +45,14 @@ class Fitting:
 
     def explain(self, room: Room) -> tuple[str, dict[str, int]]:
         """The scheduler's message for a pod that fits on none of these nodes, and how many nodes gave each reason."""
-        return explain({node: (self.reasons[node], count) for node, count in room.items()})
+        return explain({node: (self.reasons[node], count) for node, count in room.kinds.items()})
 
     def most(self, room: Room) -> Bound:
         """The smallest bound on pods of this kind in these nodes."""
         caps = {
-            node: (count_on(self.pod, node, self.alone), count) for node, count in room.items() if node in self.nodes
+            node: (count_on(self.pod, node, self.alone), count)
+            for node, count in room.kinds.items()
+            if node in self.nodes
         }
         cause = "host" if self.alone else "port" if self.pod.ports else "room"
         bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", self._term_of_host())]
@@ -60,11 +61,11 @@ class Fitting:
         for term in self.apart:
             if term.key != HOSTNAME:
                 free = {node: cap for node, cap in caps.items() if term.key not in node.labels}
-                domains = (_sum(self._inside(caps, domain)) for domain in split(room, term.key))
+                domains = (_sum(self._inside(caps, domain)) for domain in room.split(term.key))
                 bounds.append(Bound(_sum(free) + sum(min(1, cap) for cap in domains), "apart", term.key, term.place))
         for term in self.pod.together:
             if selects_itself(term, self.pod, self.world.facts) and not self.world.others_match(term, self.pod):
-                largest = max((_sum(self._inside(caps, domain)) for domain in split(room, term.key)), default=0)
+                largest = max((_sum(self._inside(caps, domain)) for domain in room.split(term.key)), default=0)
                 bounds.append(Bound(largest, "together", term.key, term.place))
         for spread in self.pod.spreads:
             if self.world.counts_only(spread, self.pod):
@@ -75,19 +76,15 @@ class Fitting:
         return next((term.place for term in self.apart if term.key == HOSTNAME), 0)
 
     def _inside(self, caps: dict[NodeKind, tuple[int, int]], domain: Room) -> dict[NodeKind, tuple[int, int]]:
-        return {node: (caps[node][0], count) for node, count in domain.items() if node in caps}
+        return {node: (caps[node][0], count) for node, count in domain.kinds.items() if node in caps}
 
     def _spread(self, spread: Spread, caps: dict[NodeKind, tuple[int, int]], room: Room) -> int:
         """In the end no domain has more than the emptiest one plus maxSkew."""
         keys = {other.key for other in self.pod.spreads}
-        counted = {
-            node: count
-            for node, count in self.world.room.items()
-            if keys <= set(node.labels) and self._is_counted(spread, node)
-        }
-        number = count_domains(counted, spread.key)
+        counted = self.world.room.only(lambda node: keys <= set(node.labels) and self._is_counted(spread, node))
         inside = self._domain_caps(spread.key, caps, room)
         least = 0
+        number = counted.count_domains(spread.key)
         if number >= spread.least_domains and number:
             everywhere = self._domain_caps(spread.key, caps, counted, room)
             least = min((cap for cap, _ in everywhere), default=0)
@@ -99,15 +96,16 @@ class Fitting:
         """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
         if key == HOSTNAME:
             found = []
-            for node, count in domains.items():
-                here = count if within is None else min(count, within.get(node, 0))
+            for node, count in domains.kinds.items():
+                here = count if within is None else min(count, within.kinds.get(node, 0))
                 cap = caps[node][0] if node in caps else 0
                 found += [(cap, here), (0, count - here)]
             return [(cap, count) for cap, count in found if count]
-        return [
-            (_sum({node: caps[node] for node in domain if node in caps and (within is None or node in within)}), 1)
-            for domain in split(domains, key)
-        ]
+        return [(self._cap(domain, caps, within), 1) for domain in domains.split(key)]
+
+    def _cap(self, domain: Room, caps: dict[NodeKind, tuple[int, int]], within: Room | None) -> int:
+        places = domain.places.items()
+        return sum(caps[p[0]][0] * n for p, n in places if p[0] in caps and (within is None or p in within.places))
 
     def _is_counted(self, spread: Spread, node: NodeKind) -> bool:
         if spread.honors_affinity:

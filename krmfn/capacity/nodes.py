@@ -5,7 +5,7 @@ Five thousand nodes are a few dozen kinds, so every question is asked kinds of n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.pods import HOSTNAME
@@ -21,90 +21,114 @@ DEFAULT_SLOTS: Final = 110 * 10**9
 
 
 class NodeKind:
-    """Nodes that are alike. `name` is set where pods ask for the node by name. A kind is equal to itself alone."""
+    """Nodes that no filter can tell apart. `labels` are those that pods ask for, and, with the value OTHER, topology
+    keys; `name` is set where pods ask for the node by name. A kind is equal to itself alone."""
 
     __slots__ = ("allocatable", "labels", "name", "slots", "taints", "unschedulable")
 
     def __init__(self, node: Node, name: str, labels: Mapping[str, Any]) -> None:
-        self.name, self.labels, self.allocatable, self.unschedulable = (
-            name,
-            labels,
-            node.allocatable,
-            node.unschedulable,
-        )
+        self.name, self.labels, self.allocatable = name, labels, node.allocatable
+        self.unschedulable = node.unschedulable
         self.taints = tuple(taint for taint in node.taints if taint.get("effect") in ("NoSchedule", "NoExecute"))
         #: How many pods the kubelet takes.
         self.slots = node.allocatable.get("pods", DEFAULT_SLOTS) // 10**9
 
 
-#: Some of the nodes: how many of each kind.
-Room = Mapping[NodeKind, int]
+class Room:
+    """Some of the nodes. `places` counts them by kind and by the values of `keys`, the topology keys that matter."""
+
+    def __init__(self, keys: tuple[str, ...], places: Mapping[tuple[NodeKind, tuple[Any, ...]], int]) -> None:
+        self.keys, self.places = keys, places
+        #: How many nodes of each kind.
+        self.kinds: dict[NodeKind, int] = {}
+        for (kind, _), count in places.items():
+            self.kinds[kind] = self.kinds.get(kind, 0) + count
+        self._domains: dict[str, tuple[Room, ...]] = {}
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return sum(self.kinds.values())
+
+    def split(self, key: str) -> tuple[Room, ...]:
+        """The domains of a topology key: the nodes that share a value of the label. Of hosts that are alike one is
+        enough: what fits on it fits on each. Nodes without the label belong to none."""
+        if key not in self._domains:
+            self._domains[key] = tuple(self._split(key))
+        return self._domains[key]
+
+    def _split(self, key: str) -> Iterator[Room]:
+        if key == HOSTNAME:
+            for kind in self.kinds:
+                if key in kind.labels:
+                    place = next(place for place in self.places if place[0] is kind)
+                    yield Room(self.keys, {place: 1})
+            return
+        index = self.keys.index(key)
+        domains: dict[object, dict[tuple[NodeKind, tuple[Any, ...]], int]] = {}
+        for place, count in self.places.items():
+            value = place[1][index]
+            if value is not None:
+                domains.setdefault(value, {})[place] = count
+        for places in domains.values():
+            yield Room(self.keys, places)
+
+    def count_domains(self, key: str) -> int:
+        """How many domains of a topology key there are."""
+        if key == HOSTNAME:
+            return sum(count for kind, count in self.kinds.items() if key in kind.labels)
+        return len(self.split(key))
+
+    def only(self, accept: Callable[[NodeKind], bool]) -> Room:
+        """The nodes of the kinds that are accepted."""
+        accepted = {kind for kind in self.kinds if accept(kind)}
+        return Room(self.keys, {place: count for place, count in self.places.items() if place[0] in accepted})
 
 
 def sort_nodes(nodes: Iterable[Node], pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any] = ()) -> Room:
-    """The kinds of nodes and how many there are of each. `keys` are topology keys of groups, `terms` further node
-    selector terms that will be asked for."""
+    """All nodes. `keys` are topology keys of groups, `terms` further node selector terms that will be asked for."""
     terms = [*terms, *(term for pod in pods for term in as_list(pod.affinity))]
-    wanted = _list_values(pods, keys, terms)
+    asked = _list_values(pods, terms)
     names = {pod.node for pod in pods if pod.node} | _list_names(terms)
-    found: dict[object, NodeKind] = {}
-    room: dict[NodeKind, int] = {}
+    topology = dict.fromkeys(keys)
+    for pod in pods:
+        topology |= {term.key: None for term in (*pod.apart, *pod.together)}
+        topology |= {spread.key: None for spread in pod.spreads}
+    topology.pop(HOSTNAME, None)
+    kinds: dict[object, NodeKind] = {}
+    places: dict[tuple[NodeKind, tuple[Any, ...]], int] = {}
     for node in nodes:
-        labels = {}
-        for key, values in wanted.items():
+        labels = {key: OTHER for key in (*topology, HOSTNAME) if key in node.labels}
+        for key, values in asked.items():
             if key in node.labels:
                 value = node.labels[key]
                 labels[key] = value if values is None or value in values else OTHER
         name = node.name if node.name in names else ""
         alike = (name, repr(labels), repr(node.allocatable), repr(node.taints), node.unschedulable)
-        if alike not in found:
-            found[alike] = NodeKind(node, name, labels)
-        room[found[alike]] = room.get(found[alike], 0) + node.number
-    return room
+        if alike not in kinds:
+            kinds[alike] = NodeKind(node, name, labels)
+        place = (kinds[alike], tuple(node.labels.get(key) for key in topology))
+        places[place] = places.get(place, 0) + node.number
+    return Room(tuple(topology), places)
 
 
-def split(room: Room, key: str) -> tuple[Room, ...]:
-    """The domains of a topology key: the nodes that share a value of the label. Of domains that are alike one is
-    enough: what fits into it fits into each. Nodes without the label belong to none."""
-    if key == HOSTNAME:
-        return tuple({kind: 1} for kind in room if key in kind.labels)
-    domains: dict[object, dict[NodeKind, int]] = {}
-    for kind, count in room.items():
-        if key in kind.labels:
-            domains.setdefault(kind.labels[key], {})[kind] = count
-    return tuple(domains.values())
-
-
-def count_domains(room: Room, key: str) -> int:
-    """How many domains of a topology key there are."""
-    if key == HOSTNAME:
-        return sum(count for kind, count in room.items() if key in kind.labels)
-    return len(split(room, key))
-
-
-def _list_values(pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any]) -> dict[str, set[Any] | None]:
-    """The labels that matter, and which of their values are told apart: None for all of them."""
-    wanted: dict[str, set[Any] | None] = {key: None for key in keys if key != HOSTNAME}
+def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set[Any] | None]:
+    """The labels that pods ask for, and which of their values are told apart: None for all of them."""
+    asked: dict[str, set[Any] | None] = {}
     found: list[tuple[str, Sequence[Any] | None]] = []
     for pod in pods:
-        found += [(term.key, None) for term in (*pod.apart, *pod.together)]
-        found += [(spread.key, None) for spread in pod.spreads]
         found += [(key, [value]) for key, value in pod.selector.items()]
     for term in terms:
         for entry in as_list(dig(term, "matchExpressions")):
             whole = dig(entry, "operator") in ("Gt", "Lt")
             found.append((as_text(dig(entry, "key")), None if whole else as_list(dig(entry, "values"))))
     for key, values in found:
-        if key == HOSTNAME and values is None:
-            wanted.setdefault(key, set())
-            continue
-        known = wanted.setdefault(key, set())
+        known = asked.setdefault(key, set())
         if values is None:
-            wanted[key] = None
+            asked[key] = None
         elif known is not None:
             known.update(value for value in values if isinstance(value, str))
-    wanted.setdefault(HOSTNAME, set())
-    return wanted
+    return asked
 
 
 def _list_names(terms: Sequence[Any]) -> set[str]:

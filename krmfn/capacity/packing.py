@@ -49,11 +49,11 @@ def find_short_resource(quotas: Sequence[Quota], room: Room) -> tuple[str, int, 
     names = {name for quota in quotas for demand in quota.demands for name in demand.kind.requests}
     for name in sorted(names):
         need = sum(_least_of(quota, name) for quota in quotas)
-        have = sum(node.allocatable.get(name, 0) * count for node, count in room.items() if node in usable)
+        have = sum(node.allocatable.get(name, 0) * count for node, count in room.kinds.items() if node in usable)
         if need > have:
             return name, need, have
     need = sum(quota.least for quota in quotas)
-    slots = sum(node.slots * count for node, count in room.items() if node in usable)
+    slots = sum(node.slots * count for node, count in room.kinds.items() if node in usable)
     return ("pods", need * 10**9, slots * 10**9) if need > slots else None
 
 
@@ -73,8 +73,8 @@ def can_pack(quotas: Sequence[Quota], room: Room, apart: Pairs = frozenset(), cl
     nodes with a host name) or because they take the same port (`clashing`).
     """
     demands = [demand for quota in quotas for demand in quota.demands]
-    nodes = [node for node in room if any(node in demand.nodes for demand in demands)]
-    if sum(room[node] for node in nodes) > MOST_NODES or sum(demand.pods for demand in demands) > MOST_PODS:
+    nodes = [node for node in room.kinds if any(node in demand.nodes for demand in demands)]
+    if sum(room.kinds[node] for node in nodes) > MOST_NODES or sum(demand.pods for demand in demands) > MOST_PODS:
         return True
     slack = [sum(demand.pods for demand in quota.demands) - quota.least for quota in quotas]
     spans, start = [], 0
@@ -82,7 +82,7 @@ def can_pack(quotas: Sequence[Quota], room: Room, apart: Pairs = frozenset(), cl
         spans.append((start, start + len(quota.demands)))
         start += len(quota.demands)
     search = _Search(demands, spans, slack, apart, clashing)
-    return search.run([(node, room[node]) for node in sorted(nodes, key=search.choices)])
+    return search.run([(node, room.kinds[node]) for node in sorted(nodes, key=search.choices)])
 
 
 class _Search:

@@ -99,7 +99,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
     from krmfn.survey.facts import read_resources
 
     requests = dict(count_requests(spec, read_resources(overhead), limits))
-    for name, amount in _count_injected(template).items():
+    for name, amount in count_injected(template).items():
         requests[name] = requests.get(name, 0) + amount
     affinity = as_mapping(spec.get("affinity"))
     return PodKind(
@@ -134,7 +134,7 @@ def _find_runtime(name: str, facts: Facts) -> Mapping[str, Any] | None:
     return next(found, None) if name else None
 
 
-def _count_injected(template: Template) -> Resources:
+def count_injected(template: Template) -> Resources:
     """What KubeRay adds to the head for its autoscaler (ray-operator/controllers/ray/common/pod.go)."""
     from krmfn.survey.facts import read_resources
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, list_conflicts
-from krmfn.capacity.nodes import split
 from krmfn.capacity.packing import Demand, Quota, can_pack, find_short_resource
 from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.world import Obeyed, World
@@ -143,7 +142,7 @@ def _list_keys(branch: Branch) -> Iterator[str]:
 
 def _below(branch: Branch, world: World, room: Room) -> Iterator[Obstacle]:
     """Obstacles of groups below a root that can start without them."""
-    rooms = split(room, branch.key) if branch.key else (room,)
+    rooms = room.split(branch.key) if branch.key else (room,)
     for child in branch.children:
         obstacles = [_try(child, world, domain) for domain in rooms]
         if obstacles and all(obstacles):
@@ -156,12 +155,12 @@ def _try(branch: Branch, world: World, room: Room) -> Obstacle | None:
     """Why a group cannot start in these nodes; None where nothing is proved."""
     if not branch.key or not world.known:
         return _try_in(branch, world, room)
-    domains = split(room, branch.key)
+    domains = room.split(branch.key)
     if not domains:
         everywhere = _try_in(branch, world, room)
-        return everywhere or Obstacle(branch.group, "key", key=branch.key, nodes=sum(room.values()))
+        return everywhere or Obstacle(branch.group, "key", key=branch.key, nodes=room.size)
     first: Obstacle | None = None
-    for domain in sorted(domains, key=lambda domain: -sum(domain.values())):
+    for domain in sorted(domains, key=lambda domain: -domain.size):
         obstacle = _try_in(branch, world, domain)
         if obstacle is None:
             return None
@@ -213,20 +212,20 @@ def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: in
         return None, count
     words = world.missing_claim(kind)
     if words:
-        return Obstacle(branch.group, "claim", kind, words, nodes=sum(room.values()), need=least), 0
+        return Obstacle(branch.group, "claim", kind, words, nodes=room.size, need=least), 0
     for term in kind.together:
         if world.finds_nobody(term, kind):
             bound = Bound(0, "nobody", term.key, term.place)
-            return Obstacle(branch.group, "nobody", kind, bound=bound, nodes=sum(room.values()), need=least), 0
+            return Obstacle(branch.group, "nobody", kind, bound=bound, nodes=room.size, need=least), 0
     fitting = world.fitting(kind)
-    if not any(node in fitting.nodes for node in room):
+    if not any(node in fitting.nodes for node in room.kinds):
         said, reasons = fitting.explain(room)
-        found = Obstacle(branch.group, "pod", kind, said, tuple(reasons.items()), nodes=sum(room.values()), need=least)
+        found = Obstacle(branch.group, "pod", kind, said, tuple(reasons.items()), nodes=room.size, need=least)
         return found, 0
     bound = fitting.most(room)
     if bound.pods < count:
         need = max(least, 1)
-        found = Obstacle(branch.group, "bound", kind, bound=bound, need=need, have=bound.pods, nodes=len(room))
+        found = Obstacle(branch.group, "bound", kind, bound=bound, need=need, have=bound.pods, nodes=room.size)
         return found, bound.pods
     return None, count
 
@@ -236,7 +235,7 @@ def _quota(branch: Branch, world: World, room: Room, clipped: bool = True) -> Qu
     demands = []
     for kind in branch.kinds:
         fitting = world.fitting(kind)
-        nodes = frozenset(node for node in fitting.nodes if node in room)
+        nodes = frozenset(node for node in fitting.nodes if node in room.kinds)
         pods = kind.pods or 0
         if nodes and not world.missing_claim(kind) and not world.refusal(kind):
             pods = min(pods, fitting.most(room).pods) if clipped else pods
@@ -257,10 +256,10 @@ def _compare(
     need = sum(quota.least for quota in quotas)
     if short is not None:
         name, wanted, have = short
-        return Obstacle(group, "resource", resource=name, need=wanted, have=have, nodes=sum(room.values()))
+        return Obstacle(group, "resource", resource=name, need=wanted, have=have, nodes=room.size)
     apart, clashing = list_conflicts(fittings)
     if pack and not can_pack(quotas, room, apart, clashing):
-        return Obstacle(group, "packing", need=need, nodes=sum(room.values()))
+        return Obstacle(group, "packing", need=need, nodes=room.size)
     return None
 
 

@@ -56,10 +56,22 @@ def is_obeyed(census: Census, settings: Settings, feature: str) -> bool:
     return has(settings.release, {**settings.feature_gates, **census.facts.gates.get(SCHEDULER, {})}, feature)
 
 
+def _list_bound(census: Census) -> frozenset[int]:
+    """Objects of gangs that manifests bind to nodes by name, enough pods for the quorum: nothing keeps these from
+    running. A gang by its identity, a pod template by that of its object."""
+    found: set[int] = set()
+    for gang in census.gangs:
+        pods = sum(template.pods or 0 for template in gang.templates if template.spec.get("nodeName"))
+        if pods and pods >= ((gang.group.quorum if gang.group.policy == "gang" else 1) or 1):
+            found |= {id(gang.group.item), *(id(template.item) for template in gang.templates)}
+    return frozenset(found)
+
+
 def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
     """The findings of every rule of a stage that holds for the settings' release. A scheduler in which a gate is off
     does not fail by the rules of what the gate brings."""
     gangs = stage != "scheduler" or is_obeyed(census, settings, "gang-scheduling")
+    bound = _list_bound(census) if stage == "scheduler" else frozenset()
     for row, find in list_checks(stage):
         if not gangs and find.__module__.rpartition(".")[2] not in WITHOUT_GANGS:
             continue
@@ -67,4 +79,6 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         if row.holds(settings.release):
             for finding in find(census, settings):
-                yield finding if finding.rule else finding._replace(rule=row.id)
+                found = finding if finding.rule else finding._replace(rule=row.id)
+                error = (found.severity or row.severity) == "error"
+                yield found._replace(severity="warning") if error and id(found.item) in bound else found

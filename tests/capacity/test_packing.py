@@ -1,0 +1,101 @@
+"""Packing and bounds against a second reader that tries every distribution of a few pods over a few nodes."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krmfn.capacity import Obeyed, prove
+from krmfn.config import read_settings
+from krmfn.krm import Item
+from krmfn.survey.census import take_census
+from krmfn.survey.counting import count_members
+from krmfn.survey.gangs import survey
+
+Value = dict[str, Any]
+SIZES = st.integers(1, 6)
+NODES = st.lists(st.tuples(SIZES, SIZES, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=4)
+#: cpu, memory, how many, apart on a host, tolerates.
+TEMPLATES = st.lists(st.tuples(SIZES, SIZES, st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=2)
+
+
+def make(nodes: list[Any], templates: list[Any], least: int, key: str) -> tuple[list[Value], Value]:
+    """The manifests, and the configuration with the nodes."""
+    objects: list[Value] = []
+    for number, (cpu, memory, pods, apart, tolerates) in enumerate(templates):
+        spec: Value = {
+            "restartPolicy": "Never",
+            "schedulingGroup": {"podGroupName": "g"},
+            "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": f"{memory}Gi"}}}
+            ],
+        }
+        if apart:
+            selector = {"matchLabels": {"app": str(number)}}
+            term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        if tolerates:
+            spec["tolerations"] = [{"operator": "Exists"}]
+        template = {"metadata": {"labels": {"app": str(number)}}, "spec": spec}
+        job = {"parallelism": pods, "completions": pods, "template": template}
+        metadata = {"name": f"j{number}", "namespace": "ml"}
+        objects.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job})
+    group: Value = {"schedulingPolicy": {"gang": {"minCount": least}}}
+    if key:
+        group["schedulingConstraints"] = {"topology": [{"key": key}]}
+    metadata = {"name": "g", "namespace": "ml"}
+    kind = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": metadata}
+    objects.append({**kind, "spec": group})
+    facts = []
+    for number, (cpu, memory, zone, tainted) in enumerate(nodes):
+        taints = [{"key": "x", "effect": "NoSchedule"}] if tainted else []
+        amounts = {"cpu": str(cpu), "memory": f"{memory}Gi", "pods": "3"}
+        facts.append({"name": f"n{number}", "labels": {"zone": zone}, "taints": taints, "allocatable": amounts})
+    return objects, {
+        "spec": {"cluster": {"nodes": facts}},
+        "apiVersion": "krmfn.dev/v1alpha1",
+        "kind": "GangScheduling",
+    }
+
+
+def fits(nodes: list[Any], templates: list[Any], least: int, key: str) -> bool:
+    """Whether some distribution places so many pods, in one zone where there is a key."""
+    pods = [(number, *template) for number, template in enumerate(templates) for _ in range(template[2])]
+    for zone in "ab" if key else (None,):
+        places = [number for number, node in enumerate(nodes) if zone in (None, node[2])]
+        for choice in product((None, *places), repeat=len(pods)):
+            if sum(place is not None for place in choice) >= least and is_valid(nodes, pods, choice):
+                return True
+    return False
+
+
+def is_valid(nodes: list[Any], pods: list[Any], choice: tuple[int | None, ...]) -> bool:
+    for place, (cpu, memory, _, tainted) in enumerate(nodes):
+        here = [pod for pod, chosen in zip(pods, choice, strict=True) if chosen == place]
+        if sum(pod[1] for pod in here) > cpu or sum(pod[2] for pod in here) > memory or len(here) > 3:
+            return False
+        if tainted and not all(pod[5] for pod in here):
+            return False
+        if any(pod[4] and other[0] == pod[0] and other is not pod for pod in here for other in here):
+            return False
+        if any(sum(each[0] == pod[0] for each in here) > 1 for pod in here if pod[4]):
+            return False
+    return True
+
+
+@settings(max_examples=300, deadline=None)
+@given(NODES, TEMPLATES, st.integers(0, 2), st.sampled_from(["", "zone"]))
+def test_what_is_called_impossible_is_and_for_few_pods_everything_impossible_is_found(
+    nodes: list[Any], templates: list[Any], spare: int, key: str
+) -> None:
+    least = max(1, sum(template[2] for template in templates) - spare)
+    objects, configuration = make(nodes, templates, least, key)
+    chosen = read_settings(configuration)
+    items = [Item.new(value) for value in objects]
+    members, _ = count_members(survey(items, chosen).present, chosen)
+    census = take_census(items, members, None, chosen.cluster)
+    obstacles = list(prove(census, Obeyed(trees=True, keys=True, remembers=True)))
+    assert bool(obstacles) != fits(nodes, templates, least, key), obstacles
