@@ -18,6 +18,7 @@ from krmfn.model.findings import Finding, to_result
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.forecast import Ask, Outlook
     from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
     from krmfn.survey.gangs import Survey
@@ -114,6 +115,25 @@ def find_all(
     yield from check_stages(
         stages, items, members, old, settings, [item for asked in found.asked for item in asked.items]
     )
+
+
+def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = None) -> Outlook:
+    """What would become of the gangs of `items` in the cluster of the settings' facts. `simulator` asks the scheduler
+    of the release; without one only what is proved is said."""
+    from krmfn.catalogue import RULES
+    from krmfn.checks import server
+    from krmfn.checks.rule import is_obeyed, run
+    from krmfn.forecast import forecast
+    from krmfn.survey.census import take_census
+    from krmfn.survey.counting import count_members
+    from krmfn.survey.gangs import survey
+
+    members, _ = count_members(survey(items, settings).present, settings)
+    census = take_census(items, members, None, settings.cluster)
+    found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
+    errors = [finding for finding in found if (finding.severity or RULES[finding.rule].severity) == "error"]
+    gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
+    return forecast(census, settings, errors, simulator, gangs, trees)
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:

@@ -31,9 +31,12 @@ ARROWS: dict[str, set[str]] = {
     "checks": {"krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile"},
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
     "workspace": {"krm", "model", "releases", "reconcile"},
+    "forecast": {"krm", "model", "config", "survey", "capacity"},
     "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
     "reports": {"krm", "model", "releases", "survey", "plan"},
-    "pipeline": {"krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "catalogue"},
+    "pipeline": {
+        *("krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "forecast", "catalogue"),
+    },
     "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline"},
     "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},
     "cli": {

@@ -1,4 +1,4 @@
-"""Other programs: the one module that starts them. Two are started, git and kustomize."""
+"""Other programs: the one module that starts them. Three are started: git, kustomize and the simulator."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Failed(Exception):
         self.lines = lines
 
 
-def run(words: Sequence[str], environment: Mapping[str, str], folder: str | None = None) -> tuple[bytes, list[str]]:
-    """Run a program to its end, with nothing on stdin: its output, and the lines of its stderr.
+def run(
+    words: Sequence[str], environment: Mapping[str, str], folder: str | None = None, stdin: bytes = b""
+) -> tuple[bytes, list[str]]:
+    """Run a program to its end, with `stdin` on its standard input: its output, and the lines of its stderr.
 
     Raises Failed, and InputMissing when there is no such program.
     """
     import subprocess
 
     try:
-        done = subprocess.run(
-            words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
+        done = subprocess.run(words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:

@@ -1,0 +1,282 @@
+"""From findings and trials to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.capacity.admission import counts, find_refusal, list_usage
+from krmfn.capacity.pods import read_kinds
+from krmfn.forecast.question import ask
+from krmfn.forecast.roster import Pod, Roster, call_roll
+from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
+from krmfn.krm.records import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.model.findings import Finding
+    from krmfn.model.tree import Path
+    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.facts import Facts
+    from krmfn.survey.groups import Group
+
+#: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
+TOGETHER = (0, 3, 4)
+ALONE = (1, 2, 3, 5)
+
+
+class _Tree(NamedTuple):
+    """A root with the gangs below it."""
+
+    root: Group
+    gangs: tuple[Gang, ...]
+
+
+def forecast(
+    census: Census, settings: Settings, errors: Iterable[Finding], simulator: Ask | None, gangs: bool, trees: bool
+) -> Outlook:
+    """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
+    they say that it never starts is not tried. `gangs`, `trees`: whether the cluster's scheduler knows groups, and
+    composite groups."""
+    roster, errors = call_roll(census), list(errors)
+    refused = _admit((*roster.bound, *roster.waiting), census)
+    found = list(_grow(census, trees))
+    blamed = _blame(found, errors, census)
+    results: dict[str, dict[str, Any]] = {}
+    if simulator is not None and census.facts.nodes is not None:
+        results = _simulate(census, roster, settings, found, blamed, simulator, trees)
+    standings = [_judge(tree, census, roster, refused, blamed.get(_key(tree.root)), results, trees) for tree in found]
+    standings += _list_lost(census, roster, errors) if gangs else ()
+    ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
+    linked = {id(template) for gang in census.gangs for template in gang.templates}
+    linked |= {id(template) for template in census.dangling if gangs}
+    first = results.get("together 0", {}).get("pods", {})
+    loose = tuple(
+        _place(pod, first, refused) for pod in roster.waiting if pod.template is None or id(pod.template) not in linked
+    )
+    release = str(settings.release) if results else ""
+    return Outlook(tuple(ordered), census.facts.nodes, roster.bound, loose, release)
+
+
+def _grow(census: Census, trees: bool) -> Iterator[_Tree]:
+    """Every root that has pods, with the gangs below it, in the order of the input."""
+    roots: dict[tuple[int, Path, int], tuple[Group, list[Gang]]] = {}
+    for gang in census.gangs:
+        if gang.templates:
+            root = census.root(gang.group) if trees else gang.group
+            replica = 0 if root.composite else id(gang)  # 1.35: every replica key is a gang
+            roots.setdefault((*_key(root), replica), (root, []))[1].append(gang)
+    for root, gangs in roots.values():
+        yield _Tree(root, tuple(gangs))
+
+
+def _key(group: Group) -> tuple[int, Path]:
+    """What tells a group apart: in 1.35 several are in one Workload."""
+    return id(group.item), group.path
+
+
+def _blame(found: Sequence[_Tree], errors: Iterable[Finding], census: Census) -> dict[tuple[int, Path], Finding]:
+    """For each root the first error about it, about a group below it, or about a template that links to one."""
+    about: dict[int, list[Finding]] = {}
+    for error in errors:
+        about.setdefault(id(error.item), []).append(error)
+    blamed: dict[tuple[int, Path], Finding] = {}
+    for tree in found:
+        groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
+        mine = [
+            error for group in groups.values() for error in about.get(id(group.item), ()) if _is_about(error, group)
+        ]
+        for template in (template for gang in tree.gangs for template in gang.templates):
+            others = [other.path for other in census.templates_of(template.item) if other is not template]
+            mine += [
+                error
+                for error in about.get(id(template.item), ())
+                if not any(path and error.path[: len(path)] == path for path in others)
+            ]
+        if mine:
+            blamed[_key(tree.root)] = mine[0]
+    return blamed
+
+
+def _is_about(error: Finding, group: Group) -> bool:
+    """Whether an error of the group's object is about the group, and not about another one in the same object."""
+    return len(group.path) < 2 or error.path[: len(group.path)] == group.path
+
+
+def _list_lost(census: Census, roster: Roster, errors: Sequence[Finding]) -> Iterator[Standing]:
+    """Pods that link to a group that does not exist: they are never looked at."""
+    by_name: dict[str, list[Template]] = {}
+    for template in census.dangling:
+        if template.link is not None:
+            by_name.setdefault(f"{template.item.space}/{template.link.group}", []).append(template)
+    for name, templates in by_name.items():
+        wanted = {id(template) for template in templates}
+        places = tuple(Place(pod, pod.node) for pod in (*roster.bound, *roster.waiting) if id(pod.template) in wanted)
+        blamed = next((error for error in errors if id(error.item) in {id(t.item) for t in templates}), None)
+        why, way_out, rule = (blamed.message, blamed.hint, blamed.rule) if blamed else (_NO_GROUP, "", "")
+        if all(place.node for place in places):
+            yield Standing(name, None, (), "runs", places)
+        else:
+            yield Standing(name, None, (), "never", places, why, way_out, rule)
+
+
+_NO_GROUP: Final = "there is no such group: its pods are held back"
+
+
+def _priority(standing: Standing, facts: Facts) -> int:
+    return (facts.priority(standing.root.priority_class) or 0) if standing.root else 0
+
+
+def _admit(pods: Iterable[Pod], census: Census) -> dict[str, str]:
+    """The pods that the API server refuses, with its words. Quotas count in the order of `pods`."""
+    facts = census.facts
+    if not facts.quotas and not facts.objects("", "LimitRange") and not facts.lists_all("RuntimeClass"):
+        return {}
+    refused: dict[str, str] = {}
+    used: dict[tuple[str, str, str], int] = {}
+    kinds = {id(t): kind for t in census.templates for kind in read_kinds([t], facts)}
+    for pod in pods:
+        kind = kinds.get(id(pod.template))
+        if kind is not None:
+            refusal = None if pod.node else find_refusal(kind, facts)
+            said = refusal.said if refusal else _exceed(kind, facts, used, pod)
+            if said and not pod.node:
+                refused[pod.name] = said
+    return refused
+
+
+def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], pod: Pod) -> str:
+    """The words of a quota that has no room for one more pod; otherwise the pod is counted."""
+    usage = list_usage(kind, facts)
+    taken = []
+    for quota in facts.quotas:
+        if not counts(quota, kind):
+            continue
+        for name, hard in quota.hard.items():
+            key = (quota.namespace, quota.name, name)
+            amount = usage.get(name, 0)
+            if amount and used.get(key, 0) + amount > hard and not pod.node:
+                return f"exceeded quota: {quota.name} ({name})"
+            taken.append((key, amount))
+    for key, amount in taken:
+        used[key] = used.get(key, 0) + amount
+    return ""
+
+
+def _simulate(
+    census: Census,
+    roster: Roster,
+    settings: Settings,
+    found: Sequence[_Tree],
+    blamed: Mapping[tuple[int, Path], Finding],
+    simulator: Ask,
+    trees: bool,
+) -> dict[str, dict[str, Any]]:
+    """Results by the name of the trial: all together in several orders; then what did not start each time, alone."""
+    # What is proved never to start is tried once, because single pods of it may take room.
+    open_trees = [tree for tree in found if _key(tree.root) not in blamed]
+    lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster.waiting)}
+    refused = _admit((*roster.bound, *roster.waiting), census)
+    admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
+    others = [name for name in admitted if name not in lost]
+    together: list[dict[str, Any]] = [{"name": "together 0", "seed": 0, "pods": admitted}]
+    together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
+    results = {result["name"]: result for result in simulator(ask(census, roster, settings, together))}
+    alone = []
+    for number, tree in enumerate(open_trees):
+        if not any(_starts(tree, result["pods"], roster, census, trees) for result in results.values()):
+            mine = _pods_of(tree, roster.waiting)
+            refused = _admit(mine, census)
+            names = [pod.name for pod in mine if pod.name not in refused]
+            alone += [
+                {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}
+                for seed in ALONE
+                if names
+            ]
+    if alone:
+        results |= {result["name"]: result for result in simulator(ask(census, roster, settings, alone))}
+    return results
+
+
+def _pods_of(tree: _Tree, pods: Iterable[Pod]) -> list[Pod]:
+    templates = {id(template) for gang in tree.gangs for template in gang.templates}
+    return [pod for pod in pods if id(pod.template) in templates]
+
+
+def _starts(tree: _Tree, placed: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
+    """Whether the quorums are met, from the leaves up to the root."""
+    started: dict[int, int] = {}
+    for gang in tree.gangs:
+        templates = {id(template) for template in gang.templates}
+        bound = sum(id(pod.template) in templates for pod in roster.bound)
+        bound += sum(
+            bool(placed.get(pod.name, {}).get("node")) for pod in roster.waiting if id(pod.template) in templates
+        )
+        quorum = gang.group.quorum if gang.group.policy == "gang" else 1
+        ready = bound >= (quorum or 1)
+        group = gang.group
+        for parent in census.chain(group)[0] if trees else ():
+            if not ready:
+                break
+            started[id(parent.item)] = started.get(id(parent.item), 0) + 1
+            quorum = parent.quorum if parent.policy == "gang" else 1
+            ready = started[id(parent.item)] == (quorum or 1)  # just now: it counts once for its own parent
+        if ready and (not trees or not tree.root.composite):
+            return True
+    quorum = tree.root.quorum if tree.root.policy == "gang" else 1
+    return tree.root.composite and trees and started.get(id(tree.root.item), 0) >= (quorum or 1)
+
+
+def _judge(
+    tree: _Tree,
+    census: Census,
+    roster: Roster,
+    refused: Mapping[str, str],
+    error: Finding | None,
+    results: Mapping[str, dict[str, Any]],
+    trees: bool,
+) -> Standing:
+    name = f"{tree.root.namespace}/{tree.root.name}"
+    groups = tuple({_key(gang.group): gang.group for gang in tree.gangs}.values())
+    first = results.get("together 0", {}).get("pods", {})
+    placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster.bound)}
+    places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster.waiting)))
+    if error is not None:
+        return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
+    if not results:
+        return Standing(name, tree.root, groups, "open", places)
+    together = [
+        _starts(tree, result["pods"], roster, census, trees)
+        for trial, result in results.items()
+        if trial.startswith("together ")
+    ]
+    verdict: Verdict
+    if all(together):
+        verdict = "runs"
+    elif any(together):
+        verdict = "depends"
+    else:
+        mine = {pod.name for pod in _pods_of(tree, roster.waiting)}
+        alone = [
+            result for trial, result in results.items() if trial.startswith("alone ") and mine & set(result["pods"])
+        ]
+        starts = [_starts(tree, result["pods"], roster._replace(bound=()), census, trees) for result in alone]
+        verdict = "waits" if starts and all(starts) else "depends" if any(starts) else "never"
+        if verdict == "never" and alone:
+            placed_alone = alone[0]["pods"]
+            places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
+    return Standing(name, tree.root, groups, verdict, places, _summarize(places) if verdict != "runs" else "")
+
+
+def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:
+    if pod.name in refused:
+        return Place(pod, "", refused[pod.name])
+    found = placed.get(pod.name, {})
+    return Place(pod, found.get("node", ""), found.get("message") or found.get("refused", ""))
+
+
+def _summarize(places: Iterable[Place]) -> str:
+    """What the scheduler says of the pods without a node; what it says of a node rather than of the group."""
+    said = [place.message for place in places if not place.node and place.message]
+    about_nodes = [text for text in said if text.startswith("0/")]
+    return next(iter(about_nodes or said), "")

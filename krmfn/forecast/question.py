@@ -1,0 +1,102 @@
+"""The question to a simulator: the cluster of the facts, the groups and the pods, and which trials to make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.capacity.pods import HOSTNAME
+from krmfn.model.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.forecast.roster import Roster
+    from krmfn.survey.census import Census
+    from krmfn.survey.facts import Facts, Node
+
+_SCHEDULER = "kube-scheduler"
+#: Kinds of which the facts hold objects that the scheduler looks at.
+_STORED = (
+    *(("", "Namespace"), ("", "PersistentVolumeClaim"), ("", "PersistentVolume"), ("", "LimitRange")),
+    *(("storage.k8s.io", "StorageClass"), ("node.k8s.io", "RuntimeClass"), ("resource.k8s.io", "ResourceClaim")),
+)
+_VERSIONS: Mapping[str, str] = {
+    "storage.k8s.io": "storage.k8s.io/v1",
+    "node.k8s.io": "node.k8s.io/v1",
+    "resource.k8s.io": "resource.k8s.io/v1",
+}
+
+
+def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The question as JSON."""
+    facts = census.facts
+    given = {**settings.feature_gates, **facts.gates.get(_SCHEDULER, {})}
+    gates: dict[str, bool] = {}
+    for gate in settings.release.gates.values():  # each behind those that it needs: without them it cannot be on
+        needed = all(gates.get(name, True) for name in gate.needs)
+        if _SCHEDULER in gate.components:
+            gates[gate.name] = given.get(gate.name, not gate.opt_in) and needed
+    objects = [*_list_stored(facts), *_list_groups(census), *(pod.value for pod in (*roster.bound, *roster.waiting))]
+    return {"gates": gates, "objects": objects, "trials": list(trials)}
+
+
+def _list_stored(facts: Facts) -> Iterator[Mapping[str, Any]]:
+    for node in facts.nodes or ():
+        yield from _spell_node(node)
+    for name, entry in facts.priority_classes.items():
+        yield {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": entry.value,
+            "globalDefault": entry.default,
+            "preemptionPolicy": entry.preemption_policy,
+        }
+    for group, kind in _STORED:
+        for value in facts.objects(group, kind):
+            kept = {key: entry for key, entry in value.items() if key in _FIELDS}
+            yield {**kept, "apiVersion": _VERSIONS.get(group, "v1"), "kind": kind}
+
+
+_FIELDS = (
+    *("metadata", "spec", "status", "provisioner", "volumeBindingMode", "parameters", "allowedTopologies"),
+    *("handler", "overhead", "scheduling"),
+)
+
+
+def _spell_node(node: Node) -> Iterator[Mapping[str, Any]]:
+    """A node as an object; nodes that are alike get a number."""
+    amounts = {"pods": "110", **{name: format_quantity(amount) for name, amount in node.allocatable.items()}}
+    for number in range(node.number):
+        name = node.name or "node"
+        name = name if node.number == 1 else f"{name}-{number}"
+        spec: dict[str, Any] = {"taints": list(node.taints)}
+        if node.unschedulable:
+            spec["unschedulable"] = True
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {**node.labels, HOSTNAME: _host(node, name)}},
+            "spec": spec,
+            "status": {
+                "capacity": amounts,
+                "allocatable": amounts,
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+
+
+def _host(node: Node, name: str) -> str:
+    return str(node.labels[HOSTNAME]) if node.number == 1 and node.labels.get(HOSTNAME) else name
+
+
+def _list_groups(census: Census) -> Iterator[Mapping[str, Any]]:
+    for kind in ("Workload", "CompositePodGroup", "PodGroup"):
+        for item in census.kind("scheduling.k8s.io", kind):
+            metadata = {"name": item.name, "namespace": item.space}
+            yield {
+                "apiVersion": item.api_version,
+                "kind": item.kind,
+                "metadata": metadata,
+                "spec": item.value.get("spec", {}),
+            }

@@ -1,0 +1,182 @@
+"""The pods of the input by name, as its controllers make them, and those of them that the facts say exist already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from krmfn.capacity.pods import count_injected
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.model.quantity import format_quantity
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+    from krmfn.survey.census import Census, Template
+
+
+class Pod(NamedTuple):
+    """A pod: `name` is namespace/name, `value` the object that the scheduler reads. `template` is the pod template of
+    the input that it is made of, None for pods of others. `node` is where it is bound already."""
+
+    name: str
+    value: Mapping[str, Any]
+    template: Template | None
+    node: str
+
+
+class Roster(NamedTuple):
+    """All pods: those that wait or will be made, in the order of the input, and those that are bound."""
+
+    waiting: tuple[Pod, ...]
+    bound: tuple[Pod, ...]
+
+
+def call_roll(census: Census) -> Roster:
+    """The pods of the input and of the facts. A pod that exists stands for one that its template would make.
+
+    Pods that are over are left out; so are templates whose number of pods nobody knows.
+    """
+    owned: dict[int, list[Pod]] = {}
+    strangers: list[Pod] = []
+    for value in census.facts.objects("", "Pod"):
+        if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
+            continue
+        template = _find_template(value, census)
+        pod = Pod(_full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
+        if template is None:
+            strangers.append(pod)
+        else:
+            owned.setdefault(id(template), []).append(pod)
+    names = {pod.name for pods in (*owned.values(), strangers) for pod in pods}
+    made: list[Pod] = []
+    for template in census.templates:
+        there = owned.get(id(template), [])
+        made += there
+        wanted = max(0, (template.pods or 0) - len(there))
+        for name in _fresh_names(template, wanted, names):
+            value = _make(template, name)
+            made.append(Pod(f"{template.item.space}/{name}", value, template, as_text(template.spec.get("nodeName"))))
+    waiting = tuple(pod for pod in (*made, *strangers) if not pod.node)
+    return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node))
+
+
+def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
+    """Whether a pod of the cluster was made for an object of the input, directly or through objects that it makes."""
+    if (as_text(dig(pod, "metadata", "namespace")) or DEFAULT_NAMESPACE) != item.space:
+        return False
+    labels = as_mapping(dig(pod, "metadata", "labels"))
+    for key in _OWNER_LABELS.get(item.kind, ()):
+        if labels.get(key) == item.name:
+            return True
+    for owner in as_list(dig(pod, "metadata", "ownerReferences")):
+        kind, name = as_text(dig(owner, "kind")), as_text(dig(owner, "name"))
+        if (kind, name) == (item.kind, item.name):
+            return True
+        # A Deployment's pods belong to ReplicaSets that carry its name and a hash.
+        if item.kind == "Deployment" and kind == "ReplicaSet" and name.rpartition("-")[0] == item.name:
+            return True
+    return item.kind == "Pod" and as_text(dig(pod, "metadata", "name")) == item.name
+
+
+#: Labels by which controllers tell whose a pod is.
+_OWNER_LABELS: Mapping[str, tuple[str, ...]] = {
+    "Job": ("batch.kubernetes.io/job-name", "job-name"),
+    "RayCluster": ("ray.io/cluster",),
+    "RayJob": ("ray.io/originated-from-cr-name",),
+    "RayService": ("ray.io/originated-from-cr-name",),
+    "JobSet": ("jobset.sigs.k8s.io/jobset-name",),
+    "LeaderWorkerSet": ("leaderworkerset.sigs.k8s.io/name",),
+}
+
+
+def _find_template(pod: Mapping[str, Any], census: Census) -> Template | None:
+    """The template of the input that a pod of the cluster was made of: the owner's, and among several the one with
+    the same link or the same containers."""
+    candidates = [template for template in census.templates if is_owner(template.item, pod)]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+    wanted = _signature(as_mapping(pod.get("spec")))
+    labels = as_mapping(dig(pod, "metadata", "labels"))
+    role = as_text(labels.get("ray.io/group")) or as_text(labels.get("jobset.sigs.k8s.io/replicatedjob-name"))
+    for template in candidates:
+        if role and role in (_suffix(template), "headgroup" if _suffix(template) == "head" else ""):
+            return template
+    return next((template for template in candidates if _signature(template.spec) == wanted), candidates[0])
+
+
+def _signature(spec: Mapping[str, Any]) -> object:
+    link = dig(spec, "schedulingGroup", "podGroupName") or dig(spec, "workloadRef", "podGroup")
+    return link, [as_text(dig(box, "name")) for box in as_list(spec.get("containers"))]
+
+
+def _fresh_names(template: Template, count: int, taken: set[str]) -> Iterator[str]:
+    """Names as the controller would give them, or near enough."""
+    item = template.item
+    if item.kind == "Pod":
+        if count:
+            yield item.name
+        return
+    suffix = _suffix(template)
+    base = f"{item.name}-{suffix}" if suffix else item.name
+    number = 0
+    for _ in range(count):
+        while f"{item.space}/{base}-{number}" in taken:
+            number += 1
+        taken.add(f"{item.space}/{base}-{number}")
+        yield f"{base}-{number}"
+
+
+def _suffix(template: Template) -> str:
+    """What tells the templates of one object apart: the name of a worker group, of a replicated Job, a role."""
+    path = template.path
+    for index in range(len(path), 0, -1):
+        part = dig(template.item.value, *path[:index])
+        name = as_text(dig(part, "groupName")) or (
+            as_text(dig(part, "name")) if isinstance(path[index - 1], int) else ""
+        )
+        if name:
+            return name
+        for word, role in _ROLES.items():
+            if path[index - 1] == word:
+                return role
+        if path[index - 2 : index - 1] and str(path[index - 2]).endswith("ReplicaSpecs"):
+            return str(path[index - 1]).lower()
+    return ""
+
+
+_ROLES: Mapping[str, str] = {"headGroupSpec": "head", "leaderTemplate": "leader", "workerTemplate": "worker"}
+
+
+def _make(template: Template, name: str) -> Mapping[str, Any]:
+    labels = {**as_mapping(template.metadata.get("labels")), **_list_labels(template)}
+    spec = {**template.spec}
+    injected = count_injected(template)
+    if injected:
+        requests = {resource: format_quantity(amount) for resource, amount in injected.items()}
+        box = {"name": "autoscaler", "image": "autoscaler", "resources": {"requests": requests}}
+        spec["containers"] = [*as_list(spec.get("containers")), box]
+    metadata = {"name": name, "namespace": template.item.space, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _list_labels(template: Template) -> dict[str, str]:
+    item, suffix = template.item, _suffix(template)
+    labels = dict.fromkeys(_OWNER_LABELS.get(item.kind, ()), item.name)
+    if item.ref.group == "ray.io":
+        labels |= {"ray.io/node-type": "head" if suffix == "head" else "worker", "ray.io/group": suffix}
+    return labels
+
+
+def _full_name(value: Mapping[str, Any]) -> str:
+    space = as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE
+    return f"{space}/{as_text(dig(value, 'metadata', 'name'))}"
+
+
+def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A pod of the cluster without what the scheduler does not read and the server filled in."""
+    space, name = _full_name(value).split("/")
+    metadata = {"name": name, "namespace": space, "labels": as_mapping(dig(value, "metadata", "labels"))}
+    spec = {key: entry for key, entry in as_mapping(value.get("spec")).items() if key not in ("priority", "overhead")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

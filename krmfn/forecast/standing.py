@@ -1,0 +1,59 @@
+"""How a gang stands: whether it would run, on which nodes, and what keeps it from running. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from krmfn.krm.records import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.forecast.roster import Pod
+    from krmfn.survey.facts import Node
+    from krmfn.survey.groups import Group
+
+#: "runs": whatever the order; "never": not even in the empty cluster; "waits": for room that others hold; "depends": on
+#: the order in which gangs, pods or child groups come; "open": nothing forbids it, and nobody asked a scheduler.
+Verdict = Literal["runs", "never", "waits", "depends", "open"]
+
+#: Answers a question with the trials' results. Raises what the caller's program raises.
+Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
+
+
+class Place(NamedTuple):
+    """A pod and the node it would get, or why it gets none: the scheduler's words."""
+
+    pod: Pod
+    node: str
+    message: str = ""
+
+
+class Standing(NamedTuple):
+    """A root group (`name` is namespace/name) with the groups that pods link to below it, its verdict, and its pods.
+    `why` says what keeps it from running, `rule` which rule found it, `way_out` what to change. `root` is None where
+    pods link to a group that does not exist."""
+
+    name: str
+    root: Group | None
+    groups: tuple[Group, ...]
+    verdict: Verdict
+    places: tuple[Place, ...]
+    why: str = ""
+    way_out: str = ""
+    rule: str = ""
+
+    @property
+    def placed(self) -> int:
+        """How many pods have a node."""
+        return sum(bool(place.node) for place in self.places)
+
+
+class Outlook(NamedTuple):
+    """What would become of all gangs, in the order in which the scheduler takes them. `bound` are pods that are there
+    already, `loose` what became of pods in no group. `simulator` is the release that was asked, empty without."""
+
+    standings: tuple[Standing, ...]
+    nodes: tuple[Node, ...] | None
+    bound: tuple[Pod, ...]
+    loose: tuple[Place, ...]
+    simulator: str = ""

@@ -1,0 +1,36 @@
+"""The scheduler as a program: finds the simulator of a release and asks it. See simulator/README.md."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.workspace.processes import Failed, find_program, run
+from krmfn.workspace.trees import InputMissing
+
+#: The programs are called by release, so that several can be installed.
+NAME = "krmfn-simulator-"
+
+
+def find_simulator(release: str, given: str = "") -> str:
+    """The program for a release: `given` (a file, or a folder with one for each release), else from the PATH. Empty
+    when there is none. Raises InputMissing when `given` leads nowhere."""
+    if not given:
+        return find_program(NAME + release)
+    place = os.path.join(given, NAME + release) if os.path.isdir(given) else given
+    if not os.access(place, os.X_OK):
+        raise InputMissing(f"--simulator {given}: no program {place}")
+    return os.path.abspath(place)
+
+
+def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of the question's trials. Raises Failed when the program ends with an error."""
+    out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, stdin=json.dumps(question).encode())
+    answer = json.loads(out)
+    trials: list[dict[str, Any]] = answer["trials"]
+    return trials
+
+
+__all__ = ["Failed", "find_simulator", "simulate"]
