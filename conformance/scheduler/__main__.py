@@ -1,4 +1,4 @@
-"""`python -m conformance.scheduler`: record decisions of real control planes."""
+"""`python -m conformance.scheduler`: record decisions of real control planes, and compare predictions with them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 
 from conformance.client import NoAnswer
 from conformance.scheduler.cluster import LeftOver, prepare
+from conformance.scheduler.compare import compare
 from conformance.scheduler.decide import decide
 from conformance.scheduler.made.scenario import PROFILES, choose_profile, make_scenario, spell_gates
 from conformance.scheduler.plane import BuildFailed, StartFailed, control
-from conformance.scheduler.storage import DATA, append, done_ids
+from conformance.scheduler.storage import DATA, append, done_ids, pack
 
 
 def record(release: str, seeds: Sequence[int], folder: Path) -> int:
@@ -58,7 +59,22 @@ def main(words: Sequence[str]) -> int:
     one.add_argument("--count", type=int, default=100)
     one.add_argument("--first", type=int, default=1)
     one.add_argument("--out", type=Path, default=DATA)
+    several = commands.add_parser("pack", help="put what was recorded into the compressed files")
+    several.add_argument("folder", type=Path)
+    several.add_argument("releases", nargs="*", metavar="RELEASE", default=list(PROFILES))
+    again = commands.add_parser("replay", help="compare the predictions with the recorded decisions")
+    again.add_argument("releases", nargs="*", metavar="RELEASE", default=list(PROFILES))
+    again.add_argument("--folder", type=Path, default=DATA, help="records that are not packed yet")
+    again.add_argument("--simulator", type=Path, help="ask the simulators in this folder, too")
+    again.add_argument("--every", type=int, default=1, help="only each so many-th scenario")
+    again.add_argument("--write", action="store_true", help="write the list of what was missed, and the answers")
     given = parser.parse_args(words)
+    if given.command == "pack":
+        for release in given.releases:
+            print(pack(given.folder, release))
+        return 0
+    if given.command == "replay":
+        return compare(given.releases, given.folder, given.simulator, given.every, given.write)
     try:
         return 1 if record(given.release, range(given.first, given.first + given.count), given.out) else 0
     except (StartFailed, BuildFailed) as problem:

@@ -28,7 +28,8 @@ LISTED = (
 
 
 class Verdict(NamedTuple):
-    """A gang's root: what the scheduler did with it ("ran", "never" or "unknown") and what was said of it."""
+    """A gang's root: what the scheduler did with it ("ran", "partly" or "never"), the rules that said never,
+    and the groups that pods link to."""
 
     scenario: str
     gang: str
@@ -37,6 +38,7 @@ class Verdict(NamedTuple):
     spoilt: tuple[str, ...]
     decided: str
     claims: tuple[str, ...]
+    links: tuple[str, ...]
 
 
 def replay(scenarios: Iterable[Value]) -> Iterator[Verdict]:
@@ -71,7 +73,30 @@ def replay_one(scenario: Value, findings: Sequence[tuple[Value, Finding]] | None
             decided = "ran" if ran else "partly" if some else "never"
             if wrong and not ran:  # said of a group that started, while another of the same gang did not
                 told = tuple(rule for rule in told if rule not in wrong) or told
-            yield Verdict(scenario["id"], gang["name"], root, gang["kind"], tuple(gang["spoilt"]), decided, told)
+            yield Verdict(
+                scenario["id"], gang["name"], root, gang["kind"], tuple(gang["spoilt"]), decided, told, tuple(below)
+            )
+
+
+#: Why the conditions of krmfn.capacity let a gang pass that never started, by what the scheduler or the server said.
+REASONS = (
+    ("SchedulingGated", "pods carry a scheduling gate: something may remove it"),
+    ("unbound immediate", "a claim is not bound yet: something may bind it"),
+    ("is invalid", "the pod template is not valid: the server refuses the workload already"),
+    ("exceeded quota", "pods of others use up a quota"),
+    ("SchedulerError", "the scheduler fails"),
+    ("Unschedulable", "it fits, but not in the order in which the scheduler takes pods and groups"),
+    ("", "the scheduler holds it back without a word"),
+)
+
+
+def explain(scenario: Value, verdict: Verdict) -> str:
+    """Why a gang that never started was not told, from the recorded words."""
+    said = []
+    for name, outcome in scenario["alone"].items():
+        if name.split()[0] == verdict.gang:
+            said += [text for text, _ in outcome["said"]] + list(outcome["refused"].values())
+    return next(reason for mark, reason in REASONS if any(mark in text for text in said) or not mark)
 
 
 def started_groups(scenario: Value, gang: Value) -> dict[str, bool]:

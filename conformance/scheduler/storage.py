@@ -35,10 +35,21 @@ def read(folder: Path, release: str) -> Iterator[Value]:
             yield from map(json.loads, file)
 
 
+def pack(folder: Path, release: str) -> Path:
+    """Puts what was recorded in `folder` into the repository's file. What did not settle in time is left out."""
+    rows = {scenario["id"]: scenario for scenario in (*read(DATA, release), *read(folder, release))}
+    return write(DATA, release, [row for row in rows.values() if _settled(row)])
+
+
+def _settled(scenario: Value) -> bool:
+    return not any("settled" in outcome["refused"] for outcome in (scenario["together"], *scenario["alone"].values()))
+
+
 def write(folder: Path, release: str, scenarios: Iterable[Value]) -> Path:
     """All scenarios of a release as one compressed file, sorted by number."""
     target = folder / f"{release}.jsonl.xz"
     ordered = sorted(scenarios, key=lambda scenario: int(scenario["id"].partition("/")[2]))
     text = "".join(json.dumps(scenario, separators=(",", ":"), sort_keys=True) + "\n" for scenario in ordered)
+    folder.mkdir(parents=True, exist_ok=True)
     target.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     return target

@@ -34,12 +34,14 @@ def make_nodes(random: Random) -> list[Value]:
     zones, racks = random.choice((1, 1, 2, 2, 3)), random.choice((1, 1, 2, 3))
     zoned, racked, region = random.random() < 0.85, random.random() < 0.75, random.random() < 0.4
     nodes: list[Value] = []
+    large = random.random() < 0.08  # now and then several racks of the same
     for pool in range(random.choice((1, 1, 2, 2, 3))):
         cpus, memory, gpus = random.choice(SIZES)
         slots = random.choice(("110",) * 7 + ("2", "3", "5"))
         taints = [dict(random.choice(TAINTS))] if random.random() < 0.25 else []
         storage = random.random() < 0.2
-        for _ in range(random.randint(1, 4) if nodes else random.randint(2, 5)):
+        count = random.randint(1, 4) if nodes else random.randint(2, 5)
+        for _ in range(count * 5 if large else count):
             number = len(nodes) + 1
             labels = {HOST: f"n{number}", "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
             labels |= {"pool": "abc"[pool], "gen": str(pool * 2 + 1)}

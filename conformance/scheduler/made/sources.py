@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from conformance.scheduler.made.clusters import HOST, RACK, ZONE
-from conformance.scheduler.made.templates import make_template
+from conformance.scheduler.made.templates import fill, make_template
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.pipeline import generate
@@ -58,11 +58,11 @@ def _meta(api_version: str, kind: str, name: str) -> Value:
 
 
 def _job_spec(random: Random, nodes: list[Value], name: str, template: Value | None = None) -> Value:
-    pods = random.choice((1, 2, 2, 3, 3, 4, 5, 6, 8, 12))
+    template = template or make_template(random, nodes, name)
+    pods = fill(random, nodes, template, random.choice((1, 2, 2, 3, 3, 4, 5, 6, 8, 12)))
     spec: Value = {"parallelism": pods, "completions": pods + random.choice((0, 0, 0, -1, 2)) or 1}
     if random.random() < 0.6:
         spec["completionMode"] = "Indexed"
-    template = template or make_template(random, nodes, name)
     template["spec"]["restartPolicy"] = "Never"
     return {**spec, "backoffLimit": 3, "template": template}
 

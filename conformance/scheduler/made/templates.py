@@ -36,6 +36,16 @@ def make_template(random: Random, nodes: list[Value], name: str, plainness: floa
     return template
 
 
+def fill(random: Random, nodes: list[Value], template: Value, usual: int) -> int:
+    """How many pods of a template: `usual`, or now and then as many as the nodes just take, or one more or less."""
+    requests = template["spec"]["containers"][0]["resources"].get("requests", {})
+    if random.random() < 0.75 or "cpu" not in requests:
+        return usual
+    each = _milli(requests["cpu"])
+    most = sum(_milli(node["status"]["allocatable"]["cpu"]) // each for node in nodes)
+    return max(1, min(40, most + random.choice((-1, 0, 0, 1))))
+
+
 def _tolerate(random: Random, taint: Value) -> Value:
     toleration: Value = {"key": taint["key"], "operator": "Exists"}
     if taint.get("value") and random.random() < 0.4:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from conformance.scheduler.made.clusters import HOST, RACK, REGION, ZONE
-from conformance.scheduler.made.templates import make_template
+from conformance.scheduler.made.templates import fill, make_template
 
 Value = dict[str, Any]
 
@@ -63,7 +63,7 @@ class _Writer:
         if self.priority:
             spec["priorityClassName"] = self.priority
         spec["schedulingGroup"] = {"podGroupName": name}
-        pods = self.random.choice((1, 1, 2, 2, 3, 4, 5))
+        pods = fill(self.random, self.nodes, template, self.random.choice((1, 1, 2, 2, 3, 4, 5)))
         count = max(1, pods - (self.random.random() < 0.3))
         policy: Value = {"gang": {"minCount": count}}
         if self.random.random() < (0.2 if parent else 0.1):

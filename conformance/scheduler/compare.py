@@ -1,0 +1,80 @@
+"""The table of predictions against decisions, the list of what was missed, and what the simulators answer.
+
+`missed/<release>.json` lists the gangs that never started and were not told by conditions alone, with the reason;
+`missed/<release>.simulated.json` those on which the simulator and the real scheduler disagree.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.scheduler.replay import Verdict, configuration, explain, replay_one
+from conformance.scheduler.storage import DATA, read
+from krmfn.config import read_settings
+from krmfn.krm import Item
+from krmfn.pipeline import foresee
+from krmfn.workspace.simulator import find_simulator, simulate
+
+Value = dict[str, Any]
+MISSED = DATA.parent / "missed"
+
+
+def compare(releases: Sequence[str], folder: Path, simulators: Path | None, every: int, write: bool) -> int:
+    """Prints the tables; 1 when something was called impossible that ran."""
+    wrong = 0
+    for release in releases:
+        table: collections.Counter[tuple[str, str]] = collections.Counter()
+        missed, disagreements = {}, {}
+        for number, scenario in enumerate(read(folder, release)):
+            if number % every:
+                continue
+            for verdict in replay_one(scenario):
+                told = "never" if verdict.claims else "nothing"
+                table[verdict.decided, told] += 1
+                name = f"{verdict.scenario} {verdict.root}"
+                if verdict.decided == "never" and not verdict.claims:
+                    missed[name] = explain(scenario, verdict)
+                if verdict.decided == "ran" and verdict.claims:
+                    wrong += 1
+                    print(f"WRONG {name}: {', '.join(verdict.claims)}")
+            if simulators:
+                for verdict, said in ask(scenario, str(simulators)):
+                    table[verdict.decided, f"simulated: {said}"] += 1
+                    if (verdict.decided, said) in DISAGREE:
+                        disagreements[f"{verdict.scenario} {verdict.root}"] = f"{verdict.decided}, simulated: {said}"
+        print(f"{release}: decided, said")
+        for (decided, said), count in sorted(table.items()):
+            print(f"  {decided:6} {said:20} {count}")
+        if write:
+            MISSED.mkdir(exist_ok=True)
+            _write(MISSED / f"{release}.json", missed)
+            if simulators:
+                _write(MISSED / f"{release}.simulated.json", disagreements)
+    return 1 if wrong else 0
+
+
+#: What the real scheduler did, and what a simulation that is right cannot say of it.
+DISAGREE = {("never", "runs"), ("never", "waits"), ("never", "absent"), ("ran", "never"), ("ran", "absent")}
+
+
+def ask(scenario: Value, folder: str) -> Iterator[tuple[Verdict, str]]:
+    """Every root of the scenario with what `krmfn fit` says of it when it asks the simulator."""
+    program = find_simulator(scenario["release"], folder)
+    settings = read_settings(configuration(scenario))
+    items = [Item.new(value) for gang in scenario["gangs"] for value in gang["objects"]]
+    outlook = foresee(items, settings, lambda question: simulate(program, question))
+    standings = {}
+    for standing in outlook.standings:
+        for name in (standing.name, *(f"{group.namespace}/{group.name}" for group in standing.groups)):
+            standings[name] = standing.verdict
+    for verdict in replay_one(scenario, []):
+        names = [name.removeprefix("composite ").partition("#")[0] for name in (verdict.root, *verdict.links)]
+        yield verdict, next((standings[name] for name in names if name in standings), "absent")
+
+
+def _write(path: Path, found: dict[str, str]) -> None:
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,120 @@
+"""What real schedulers decided, against what is said of the same manifests: recorded scenarios, replayed offline.
+
+`python -m conformance.scheduler replay --write` writes the list of what is missed.
+"""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from conformance.scheduler.compare import MISSED
+from conformance.scheduler.made.scenario import PROFILES, make_scenario
+from conformance.scheduler.replay import Verdict, explain, predict, replay_one, started_groups
+from conformance.scheduler.storage import DATA, read
+
+#: At least so many scenarios of each release are recorded.
+RECORDED = {"1.37": 1500, "1.36": 400, "1.35": 200}
+#: So many of the gangs that never started are told by conditions alone.
+TOLD = {"1.37": 0.94, "1.36": 0.92, "1.35": 0.87}
+
+
+@pytest.fixture(scope="module", params=RECORDED)
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def verdicts(release: str) -> list[tuple[Verdict, str]]:
+    """Every root group of the release, with the reason why it would be missed."""
+    return [
+        (verdict, explain(scenario, verdict)) for scenario in read(DATA, release) for verdict in replay_one(scenario)
+    ]
+
+
+def test_enough_is_recorded(release: str) -> None:
+    assert sum(1 for _ in read(DATA, release)) >= RECORDED[release]
+
+
+def test_nothing_that_ran_is_called_impossible(verdicts: list[tuple[Verdict, str]]) -> None:
+    ran = [verdict for verdict, _ in verdicts if verdict.decided == "ran"]
+    assert len(ran) > 300
+    assert not [verdict for verdict in ran if verdict.claims]
+
+
+def test_what_never_ran_is_told_or_listed_with_its_reason(release: str, verdicts: list[tuple[Verdict, str]]) -> None:
+    never = [(verdict, reason) for verdict, reason in verdicts if verdict.decided == "never"]
+    missed = {f"{v.scenario} {v.root}": reason for v, reason in never if not v.claims}
+    assert missed == json.loads((MISSED / f"{release}.json").read_text()), (
+        "python -m conformance.scheduler replay --write"
+    )
+    assert 1 - len(missed) / len(never) >= TOLD[release]
+
+
+def test_the_words_are_the_schedulers(release: str) -> None:
+    """Where it is told that no node takes a pod, the scheduler gave the pod the same message."""
+    told = Counter[bool]()
+    for scenario in read(DATA, release):
+        for value, finding in predict(scenario):
+            found = re.match(r"(0/\d+) nodes are available: (.*?); the gang", finding.message)
+            gang = next(gang for gang in scenario["gangs"] if any(value is each for each in gang["objects"]))
+            outcome = scenario["alone"].get(gang["name"])
+            if not found or " in any domain of " in found[2] or outcome is None:
+                continue
+            # A gang with a topology key is told of the nodes of a domain, not of all.
+            said = {
+                re.split(r"\. no new claims|\. preemption|\.$", text.partition(": ")[2])[0].rstrip(".")
+                for text, _ in outcome["said"]
+                if f": {found[1]} nodes" in text
+            }
+            if said:
+                told[f"{found[1]} nodes are available: {found[2]}" in said] += 1
+    assert told.total() > 80
+    assert told[True] / told.total() > 0.85
+
+
+def test_a_seed_gives_one_scenario() -> None:
+    for release in PROFILES:
+        assert make_scenario(release, 7) == make_scenario(release, 7)
+        assert make_scenario(release, 7) != make_scenario(release, 8)
+
+
+def test_every_kind_of_cause_is_recorded() -> None:
+    """The scenarios show what they are for: each reason of the filters, and each way to be refused."""
+    said = Counter[str]()
+    for scenario in read(DATA, "1.37"):
+        for outcome in (scenario["together"], *scenario["alone"].values()):
+            text = " ".join([*(message for message, _ in outcome["said"]), *outcome["refused"].values()])
+            said.update(word for word in WORDS if word in text)
+    assert not set(WORDS) - set(said)
+
+
+WORDS = (
+    *("Insufficient cpu", "Insufficient nvidia.com/gpu", "Too many pods", "untolerated taint", "were unschedulable"),
+    *("node affinity/selector", "PersistentVolume's node affinity", "topology spread constraints", "free ports"),
+    *("pod affinity rules", "pod anti-affinity rules", "no feasible placements", "minCount", "exceeded quota"),
+    *("must specify", "maximum cpu usage", "RuntimeClass", "same priority", "same preemption policy"),
+)
+
+
+def test_a_gang_counts_as_started_when_its_quorum_is_bound() -> None:
+    """The judge itself: a second reader of links, quorums and parents."""
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "ml"},
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "ml"}}
+    pods = [
+        {
+            **pod,
+            "metadata": {"name": f"p{number}", "namespace": "ml"},
+            "spec": {"schedulingGroup": {"podGroupName": "g"}},
+        }
+        for number in range(3)
+    ]
+    gang = {"name": "g", "objects": [{**group, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}, *pods]}
+    for bound, started in ((["ml/p0"], False), (["ml/p0", "ml/p2"], True)):
+        outcome = {"bound": dict.fromkeys(bound, "n1")}
+        assert started_groups({"together": outcome, "alone": {}}, gang) == {"ml/g": started}
