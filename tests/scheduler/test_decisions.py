@@ -11,6 +11,7 @@ import pytest
 
 from conformance.scheduler.compare import MISSED
 from conformance.scheduler.made.scenario import PROFILES, make_scenario
+from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import Verdict, explain, predict, replay_one, started_groups
 from conformance.scheduler.storage import DATA, read
 
@@ -62,11 +63,12 @@ def test_the_words_are_the_schedulers(release: str) -> None:
             outcome = scenario["alone"].get(gang["name"])
             if not found or " in any domain of " in found[2] or outcome is None:
                 continue
+            mine = {f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in expand(value)}
             # A gang with a topology key is told of the nodes of a domain, not of all.
             said = {
-                re.split(r"\. no new claims|\. preemption|\.$", text.partition(": ")[2])[0].rstrip(".")
-                for text, _ in outcome["said"]
-                if f": {found[1]} nodes" in text
+                re.split(r"\. no new claims|\. preemption|\. not found|\.$", text.partition(": ")[2])[0].rstrip(".")
+                for text, pods in outcome["said"]
+                if f": {found[1]} nodes" in text and (not mine or mine & set(pods))
             }
             if said:
                 told[f"{found[1]} nodes are available: {found[2]}" in said] += 1
@@ -94,7 +96,7 @@ WORDS = (
     *("Insufficient cpu", "Insufficient nvidia.com/gpu", "Too many pods", "untolerated taint", "were unschedulable"),
     *("node affinity/selector", "PersistentVolume's node affinity", "topology spread constraints", "free ports"),
     *("pod affinity rules", "pod anti-affinity rules", "no feasible placements", "minCount", "exceeded quota"),
-    *("must specify", "maximum cpu usage", "RuntimeClass", "same priority", "same preemption policy"),
+    *("must specify", "maximum cpu usage", "RuntimeClass", "same priority", "must not be provided in pod"),
 )
 
 
