@@ -6,12 +6,18 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 from krmfn.cli import streams
 
 #: Run so often and on so little that click's start-up would be most of the time.
 PLAIN = ("validate",)
+#: What no program can do anything about: a full or read-only disk, too many open files, a reader that went away.
+_OUTSIDE = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EPIPE),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+)
 
 
 def main(words: Sequence[str]) -> int:
@@ -66,6 +72,8 @@ def _explain(error: Exception) -> list[str] | None:
 
     if isinstance(error, ConfigError):
         return [str(problem) for problem in error.problems]
+    if isinstance(error, OSError) and error.errno in _OUTSIDE:
+        return [f"the system refused something that krmfn needs: {error.strerror}"]
     expected = UsageError | InputMissing | WriteFailed | Unreadable | UnknownRelease
     return [str(error)] if isinstance(error, expected) else None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,37 @@ CONFIG_GROUP = "krmfn.dev"
 #: Where kustomize finds what to run for an object of PLUGINS.
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _HELM = ("helmCharts", "helmChartInflationGenerator")
+#: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
+#: letters, and we by these names: any other name would mean one thing there and another here.
+_TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
+_FIELDS = {
+    *("apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels"),
+    *("commonAnnotations", "patchesStrategicMerge", "patchesJson6902", "patches", "images", "imageTags"),
+    *("replacements", "replicas", "vars", "sortOptions", "configMapGenerator", "secretGenerator", "generatorOptions"),
+    *("helmGlobals", *_HELM, *_TEXTS),
+}
+#: What is built into kustomize for PLUGINS. For any other kind it looks for a program of that name.
+_BUILT_IN = {
+    *("AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer"),
+    *("LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer"),
+    *("PatchTransformer", "PrefixSuffixTransformer", "PrefixTransformer", "ReplacementTransformer"),
+    *("ReplicaCountTransformer", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer"),
+}
+#: Fields whose texts kustomize never takes for a path, in small letters.
+_WORDS = {
+    "annotations",
+    "commonannotations",
+    "labels",
+    "commonlabels",
+    "pairs",
+    "literals",
+    "metadata",
+    "options",
+    "sourcevalue",
+}
+
+
+_FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
 
 class NotRendered(Exception):
@@ -67,11 +99,25 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"holds {names}, and kustomize accepts only one of them")
     path = posixpath.normpath(found[0])
     try:
-        return Overlay(posixpath.normpath(folder), path, Item.parse(tree.read(path), path).value)
+        value = Item.parse(tree.read(path), path).value
     except Unreadable as error:
         raise NotRendered(f"cannot be read: {error.message} (line {error.line})") from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
+    _check_fields(value)
+    return Overlay(posixpath.normpath(folder), path, value)
+
+
+def _check_fields(value: Mapping[str, Any]) -> None:
+    """Raises NotRendered where kustomize would read a kustomization in another way than we do, or not at all."""
+    for field in value:
+        if field not in _FIELDS:
+            meant = next((known for known in _FIELDS if known.casefold() == str(field).casefold()), "")
+            raise NotRendered(f"has an unknown field, {field}", f"Write {meant}." if meant else "")
+    for field in _TEXTS:
+        listed = value.get(field)
+        if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+            raise NotRendered(f"has something else than a list of texts in {field}")
 
 
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
@@ -145,6 +191,20 @@ def is_remote(entry: str) -> bool:
     )
 
 
+def find_fetched(value: object) -> str:
+    """A text in a kustomization or an object of PLUGINS that kustomize would fetch as a file, empty for none."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [child for key, child in each.items() if str(key).casefold() not in _WORDS]
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, str) and _FETCHED.match(each):
+            return each
+    return ""
+
+
 def needs_helm(value: Mapping[str, Any]) -> bool:
     """Whether a kustomization, or a generator, inflates Helm charts."""
     return any(field in value for field in _HELM) or value.get("kind") == "HelmChartInflationGenerator"
@@ -153,17 +213,23 @@ def needs_helm(value: Mapping[str, Any]) -> bool:
 def read_function(value: Mapping[str, Any]) -> Function | None:
     """What kustomize would run for an object in one of PLUGINS, None for what is built into it.
 
-    Raises NotRendered for a declaration that cannot be understood.
+    Raises NotRendered for a declaration that cannot be understood, and for what kustomize would look for elsewhere.
     """
+    kind = value.get("kind")
+    if "items" in value and isinstance(kind, str) and kind.endswith("List"):
+        raise NotRendered(f"lists functions in a {kind} inside of another list")
     metadata = value.get("metadata")
     if not isinstance(metadata, dict):
-        return None
+        metadata = {}
     annotations = metadata.get("annotations")
     declared = [metadata["configFn"]] if "configFn" in metadata else []
     if isinstance(annotations, dict):
         declared += [annotations[mark] for mark in _MARKS if mark in annotations]
     if not declared:
-        return None
+        if value.get("apiVersion") == "builtin" and kind in _BUILT_IN:
+            return None
+        hint = "The annotation config.kubernetes.io/function says what is run; krmfn init writes it for krmfn."
+        raise NotRendered(f"lists a {kind} as a function, which is neither one nor built into kustomize", hint)
     if is_ours(value):
         return Function(True)
     if len(declared) > 1:

@@ -70,7 +70,7 @@ def _render(
         environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
         data, _ = run([kustomize, "build", *flags, built], environment, place)
     except Failed as failure:
-        raise NotRendered(f"kustomize build fails: {_tell(failure, place)}") from None
+        raise NotRendered(f"cannot be built by kustomize: {_tell(failure, place)}") from None
     except OSError as error:
         raise NotRendered(f"cannot be copied: {error.strerror}") from None
     return Rendered(data, frozenset(stage.copied | copied), tuple(stage.configurations))

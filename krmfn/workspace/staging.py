@@ -22,6 +22,7 @@ from krmfn.workspace.overlays import (
     USES,
     NotRendered,
     Overlay,
+    find_fetched,
     find_overlay,
     is_path,
     is_remote,
@@ -36,6 +37,9 @@ from krmfn.workspace.trees import LeftOut, Tree
 
 #: Deeper than any real repository; kustomize itself would run until the stack ends.
 _DEEPEST = 64
+#: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
+_MOST_BUILDS = 1_000
+_NOT_FETCHED = "Nothing is fetched. Keep a copy in the repository, or check what kustomize build prints."
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -60,6 +64,7 @@ class Stage:
         self._here = find_here()
         self._written: set[str] = set()
         self._done: set[str] = set()
+        self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
 
     def place(self, path: str) -> str:
@@ -87,7 +92,10 @@ class Stage:
         if depth > _DEEPEST:
             raise NotRendered(f"builds on more than {_DEEPEST} kustomizations on top of each other")
         self._note(overlay.path)
+        self._builds[place] = 1
         self._write(posixpath.join(place, NAMES[0]), self._spell(overlay, place, top, depth))
+        if self._builds[place] > _MOST_BUILDS:
+            raise NotRendered(f"makes kustomize build kustomizations more than {_MOST_BUILDS} times")
         return place
 
     def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
@@ -95,6 +103,7 @@ class Stage:
         if needs_helm(overlay.value):
             raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
         value = dict(overlay.value)
+        _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
                 value[field] = [self._use(overlay, entry, place, depth) for entry in list_entries(value, field)]
@@ -110,14 +119,15 @@ class Stage:
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = self.tree.kind(path) if path else ""
         if kind == "folder":
-            return os.path.relpath(self.add(path, depth=depth + 1), place)
+            below = self.add(path, depth=depth + 1)
+            self._builds[place] += self._builds[below]
+            return os.path.relpath(below, place)
         if kind == "file":
             if not self._copy(path, overlay):
                 raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
             return entry
         if is_remote(entry):
-            hint = "Nothing is fetched. Keep a copy in the repository, or check what kustomize build prints."
-            raise NotRendered(f"uses {entry}", hint)
+            raise NotRendered(f"uses {entry}", _NOT_FETCHED)
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
         try:
@@ -152,7 +162,7 @@ class Stage:
         elif "\n" in entry or "{" in entry:
             yield from read_objects(entry.encode(), overlay.path)
         elif is_remote(entry):
-            raise NotRendered(f"uses {entry}", "Nothing is fetched. Keep a copy in the repository.")
+            raise NotRendered(f"uses {entry}", _NOT_FETCHED)
         else:
             raise NotRendered(f"uses {entry}, which does not exist")
 
@@ -163,6 +173,7 @@ class Stage:
         function = read_function(value)
         self._copy_named(value, overlay)
         if function is None:
+            _refuse_fetching(value)
             return value
         self.runs = True
         if function.ours:
@@ -225,6 +236,12 @@ class Stage:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)
+
+
+def _refuse_fetching(value: object) -> None:
+    fetched = find_fetched(value)
+    if fetched:
+        raise NotRendered(f"uses {fetched}", _NOT_FETCHED)
 
 
 def _spell_json(value: object) -> bytes:

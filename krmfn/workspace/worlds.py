@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.model.identity import Identity, identify
+from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import Manifest, load
 from krmfn.workspace.trees import ManifestFile, Tree
@@ -105,6 +106,7 @@ def find_worlds(
 
     Raises InputMissing.
     """
+    find_here()  # paths are spelled from here, so that it has to be there
     worlds: list[World] = []
     problems: list[Result] = []
     rest: list[Manifest] = []
@@ -180,6 +182,7 @@ def find_written(
     `configurations` are the functionConfigs of ours that the kustomization, or one that builds on it, lists: where
     there are any, the function does the work. Raises InputMissing.
     """
+    find_here()
     inputs = read_paths(arguments)
     read = load(watch(inputs.files), inputs.left_out)
     owners: dict[str, list[Manifest]] = {}

@@ -73,6 +73,13 @@ def test_nobody_listens_to_what_is_told(name: str, redirection: str, tmp_path: P
     assert done.stdout
 
 
+@pytest.mark.parametrize("words", ["schema 2>/dev/full", "schema 2> >(true)", "--help >/dev/full", "-x 2>/dev/full"])
+def test_click_has_nowhere_to_write_to(words: str, tmp_path: Path) -> None:
+    done = bash(f"{KRMFN} {words}", tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
 def test_stdin_is_closed(tmp_path: Path) -> None:
     done = bash(f"{KRMFN} validate - <&-", tmp_path)
     assert (done.returncode, done.stderr) == (2, "krmfn: stdin is closed: there is nothing to read for -\n")
@@ -103,10 +110,21 @@ def test_a_stream_without_the_characters(tmp_path: Path) -> None:
 
 
 def test_the_working_directory_is_gone(tmp_path: Path) -> None:
-    (tmp_path / "gone").mkdir()
-    done = bash(f"cd gone && rmdir ../gone && {KRMFN} validate .", tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == "krmfn: the working directory was deleted; change to another one\n"
+    (tmp_path / "a.yaml").write_text(JOB)
+    for words in (
+        "validate .",
+        "validate - <a",
+        "tree - <a",
+        "generate - <a",
+        "generate --write .",
+        "init",
+        "diff a b",
+    ):
+        (tmp_path / "gone").mkdir()
+        line = words.replace("<a", f"<{tmp_path}/a.yaml")
+        done = bash(f"cd gone && rmdir ../gone && {KRMFN} {line}", tmp_path)
+        assert done.returncode == 2, words
+        assert done.stderr == "krmfn: the working directory was deleted; change to another one\n", words
 
 
 @pytest.mark.parametrize("words", [["validate", "-"], ["generate", "-"], []], ids=["validate", "generate", "function"])

@@ -202,7 +202,41 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "f.yaml": "apiVersion: evil/v1\nkind: Evil\nmetadata: {name: a}\n",
             "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
         },
-        "kustomize build fails",
+        "neither one nor built into kustomize",
+    ),
+    "plugin anywhere": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml, f.yaml]\n",
+            "f.yaml": "apiVersion: ../../../../../../../../../..{here}/app/evil/v1\nkind: Evil\nmetadata: {name: a}\n",
+            "g.yaml": OURS,
+            "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
+        },
+        "neither one nor built into kustomize",
+    ),
+    "field in capitals": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\nValidators: [f.yaml]\n",
+            "f.yaml": declare(EVIL),
+            "g.yaml": OURS,
+        },
+        "has an unknown field, Validators",
+    ),
+    "field with a letter that is almost one": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\nvalidator\u017f: [f.yaml]\n",
+            "f.yaml": declare(EVIL),
+            "g.yaml": OURS,
+        },
+        "has an unknown field, validator",
+    ),
+    "list in a list": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml, f.yaml]\n",
+            "f.yaml": "kind: List\napiVersion: v1\nitems:\n- kind: AList\n  apiVersion: v1\n  items:\n  -\n"
+            + declare(EVIL, indent="    "),
+            "g.yaml": OURS,
+        },
+        "inside of another list",
     ),
     "helm": (
         {"kustomization.yaml": KUSTOMIZATION + "helmCharts: [{name: a, repo: https://example.com}]\n"},
@@ -219,6 +253,48 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
     "remote base": ({"kustomization.yaml": "resources: ['github.com/example/evil?ref=main']\n"}, "uses github.com"),
     "remote git": ({"kustomization.yaml": "bases: ['git@example.com:evil.git']\n"}, "uses git@example.com"),
     "remote function": ({"kustomization.yaml": "transformers: ['{server}/a.yaml']\n"}, "uses http://127.0.0.1"),
+    "remote patch": ({"kustomization.yaml": KUSTOMIZATION + "patches: [{path: '{server}/a.yaml'}]\n"}, "uses http:"),
+    "remote patch of old": (
+        {"kustomization.yaml": KUSTOMIZATION + "patchesStrategicMerge: ['{server}/a.yaml']\n"},
+        "uses http:",
+    ),
+    "remote file": (
+        {"kustomization.yaml": KUSTOMIZATION + "configMapGenerator: [{name: a, files: ['a={server}/a']}]\n"},
+        "uses a=http:",
+    ),
+    "remote environment": (
+        {"kustomization.yaml": KUSTOMIZATION + "secretGenerator: [{name: a, Envs: ['{server}/a']}]\n"},
+        "uses http:",
+    ),
+    "remote schema": ({"kustomization.yaml": KUSTOMIZATION + "openapi: {path: '{server}/a'}\n"}, "uses http:"),
+    "remote definitions": ({"kustomization.yaml": KUSTOMIZATION + "crds: ['{server}/a']\n"}, "uses http:"),
+    "remote configuration": (
+        {"kustomization.yaml": KUSTOMIZATION + "configurations: ['{server}/a']\nnamePrefix: a-\n"},
+        "uses http:",
+    ),
+    "remote patch of a transformer": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n",
+            "f.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '{server}/a'\n",
+        },
+        "uses http:",
+    ),
+    "endless": (
+        {
+            "kustomization.yaml": "resources: [l0, m0]\n",
+            **{
+                f"{side}{number}/kustomization.yaml": "namePrefix: "
+                + side
+                + "\nresources: "
+                + (f"[../l{number + 1}, ../m{number + 1}]\n" if number < 40 else "[]\n")
+                for number in range(41)
+                for side in "lm"
+            },
+        },
+        "more than 1000 times",
+    ),
+    "text for a list": ({"kustomization.yaml": "resources: job.yaml\n"}, "than a list of texts in resources"),
+    "number in a list": ({"kustomization.yaml": "resources: [job.yaml, 1]\n"}, "than a list of texts in resources"),
     "out of the repository": ({"kustomization.yaml": "resources: ['../../outside']\n"}, "is outside of"),
     "anywhere": ({"kustomization.yaml": "resources: ['/etc']\n"}, "is outside of"),
     "file above": ({"kustomization.yaml": "resources: ['../top.yaml']\n", "../top.yaml": JOB}, "kustomize refuses"),
@@ -255,7 +331,10 @@ def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Tra
     (folder.parent / "outside").mkdir()
     (folder.parent / "outside/kustomization.yaml").write_text(KUSTOMIZATION)
     texts = {
-        name: text.replace("{trap}", str(trap.path)).replace("{mark}", str(trap.mark)).replace("{server}", server)
+        name: text.replace("{trap}", str(trap.path))
+        .replace("{mark}", str(trap.mark))
+        .replace("{server}", server)
+        .replace("{here}", str(folder))
         for name, text in files.items()
     }
     write(folder, texts)
@@ -364,6 +443,6 @@ def test_a_kustomization_in_a_configmap_cannot_replace_one_that_was_checked(fold
 
 def test_what_kustomize_says_names_the_files_of_the_user(folder: Path) -> None:
     write(folder, {"kustomization.yaml": json.dumps({"resources": ["job.yaml"], "patches": [{"path": "job.txt"}]})})
-    with pytest.raises(NotRendered, match="kustomize build fails") as caught:
+    with pytest.raises(NotRendered, match="cannot be built by kustomize") as caught:
         build()
     assert "krmfn-" not in str(caught.value)
