@@ -103,15 +103,15 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
         children.setdefault(id(above[0].item), []).append(leaf)
         order.append((gang.group, above))
         roots.setdefault(id(above[-1].item), above[-1])
-    inner: dict[int, set[int]] = {}
+    inner: dict[int, dict[int, None]] = {}  # in the order of the input
     composites: dict[int, Group] = {}
     for _, above in order:
         for lower, upper in pairwise(above):
-            inner.setdefault(id(upper.item), set()).add(id(lower.item))
+            inner.setdefault(id(upper.item), {})[id(lower.item)] = None
         composites |= {id(group.item): group for group in above}
 
     def build(group: Group) -> Branch:
-        below = [build(composites[child]) for child in sorted(inner.get(id(group.item), ()))]
+        below = [build(composites[child]) for child in inner.get(id(group.item), ())]
         found = (*children.get(id(group.item), ()), *below)
         need = group.quorum if group.policy == "gang" and group.quorum else 1
         return Branch(group, need, group.topology_key if keys else "", (), found)

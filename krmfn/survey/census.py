@@ -13,6 +13,7 @@ from krmfn.model.tree import Path
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
 from krmfn.survey.members import from_item
+from krmfn.survey.owners import list_owned
 from krmfn.survey.values import as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ def take_census(
     `asking` are the objects that a gang is to be generated for.
     """
     known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
+    owned = list_owned(objects)
     was_read = {item_id for item_id, _ in known}
     by_kind: dict[tuple[str, str], list[Item]] = {}
     templates: list[Template] = []
@@ -155,7 +157,7 @@ def take_census(
     workloads: dict[tuple[str, str], Workload] = {}
     for item in objects:
         by_kind.setdefault((item.ref.group, item.kind), []).append(item)
-        for member in from_item(item):
+        for member in () if id(item) in owned else from_item(item):
             read = known.pop((id(item), member.path), None)
             # A source that has read the object leaves out the templates that make no pods.
             absent = member._replace(pods=0) if id(item) in was_read else member
@@ -167,7 +169,7 @@ def take_census(
         workload = read_workload(item)
         if workload:
             workloads.setdefault((item.space, item.name), workload)
-    templates.extend(_template(member) for member in known.values())
+    templates.extend(_template(member) for member in known.values() if id(member.item) not in owned)
     index: dict[tuple[str, str], Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)

@@ -68,7 +68,8 @@ class PriorityClass(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node with what it can give to pods; `number` of them are alike but for their names."""
+    """A node with what it can give to pods; `number` of them are alike but for their names. `used` is what pods take
+    that are on every node of the kind, such as those of DaemonSets, and that are not told one by one."""
 
     name: str
     labels: Mapping[str, Any]
@@ -76,6 +77,7 @@ class Node(NamedTuple):
     taints: tuple[Mapping[str, Any], ...] = ()
     unschedulable: bool = False
     number: int = 1
+    used: Resources = _NOTHING
 
 
 class Quota(NamedTuple):
@@ -216,6 +218,7 @@ def _node(value: Mapping[str, Any]) -> Node:
         tuple(as_mapping(taint) for taint in as_list(spec.get("taints"))),
         spec.get("unschedulable") is True,
         as_int(value.get("count")) or 1,
+        read_resources(value.get("used")),
     )
 
 

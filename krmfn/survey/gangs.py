@@ -16,6 +16,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
+from krmfn.survey.owners import list_owned
 from krmfn.survey.strangers import find_strangers
 
 LOCAL = "config.kubernetes.io/local-config"
@@ -53,7 +54,8 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     and name, so that the order of the files does not show.
     """
     items = tuple(items)
-    present = tuple(item for item in _list_sources(items) if not _is_local(item))
+    owned = list_owned(items)
+    present = tuple(item for item in _list_sources(items) if not _is_local(item) and id(item) not in owned)
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []

@@ -1,0 +1,259 @@
+"""A dump of a cluster shrunk to what is read of it: equal nodes counted, everything private dropped.
+
+What goes in and what comes out have the shape of `spec.cluster`, and say the same to every rule. Of pods stay names,
+labels, owners, links, node, requests and what keeps others away; commands, environments, images, addresses and
+annotations do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from krmfn.model.quantity import format_quantity
+from krmfn.survey.facts import read_resources
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+Value = Mapping[str, Any]
+#: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.
+_POD: Final = (
+    *("nodeName", "schedulerName", "priorityClassName", "schedulingGroup", "workloadRef", "affinity", "resources"),
+    *("runtimeClassName", "overhead", "schedulingGates", "nodeSelector", "tolerations", "topologySpreadConstraints"),
+    *("resourceClaims", "preemptionPolicy", "restartPolicy"),
+)
+#: What the server gives every pod, and what a pod without it gets.
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "schedulerName": "default-scheduler",
+    "preemptionPolicy": "PreemptLowerPriority",
+    "restartPolicy": "Always",
+}
+#: Labels that have a value of its own on every node.
+_PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
+_OTHERS: Final = (
+    *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
+    *("ResourceClaim", "Namespace", "Queue", "ClusterQueue", "LocalQueue"),
+)
+#: Of these the state matters, too.
+_STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
+_FIELDS: Final = (
+    *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
+)
+_COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
+_LINKS: Final = ("schedulingGroup", "workloadRef")
+
+
+def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
+    """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
+    DaemonSets."""
+    items: list[Value] = [as_mapping(item) for item in as_list(cluster.get("items"))]
+    by_kind: dict[str, list[Value]] = {}
+    for item in items:
+        by_kind.setdefault(as_text(item.get("kind")), []).append(item)
+    running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
+    kept = [pod for pod in running if not _is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
+    found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
+    gates = {**_read_gates(by_kind.get("Pod", ())), **as_mapping(cluster.get("featureGates"))}
+    if gates:
+        found["featureGates"] = gates
+    if "PriorityClass" in by_kind:
+        found["priorityClasses"] = {
+            **{_name(item): _shrink_class(item) for item in by_kind["PriorityClass"]},
+            **as_mapping(cluster.get("priorityClasses")),
+        }
+    if "Node" in by_kind:
+        used = {as_text(dig(pod, "spec", "nodeName")) for pod in kept}
+        found["nodes"] = [*_count_nodes(by_kind["Node"], running, used), *as_list(cluster.get("nodes"))]
+    if "PodGroup" in by_kind:
+        groups = [
+            group for group in by_kind["PodGroup"] if as_text(group.get("apiVersion")).startswith("scheduling.k8s")
+        ]
+        found["podGroups"] = [f"{_namespace(group)}/{_name(group)}" for group in groups]
+    shrunk = [
+        *(_shrink(item) for kind in _OTHERS for item in by_kind.get(kind, ())),
+        *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
+        *(_shrink_pod(pod) for pod in kept),
+    ]
+    if shrunk:
+        found["items"] = shrunk
+    listed = {kind for kind in by_kind if kind in _OTHERS or (kind == "Pod" and pods)}
+    if listed:
+        found["listed"] = sorted({*listed, *map(str, as_list(cluster.get("listed")))})
+    return found
+
+
+def _name(value: Value) -> str:
+    return as_text(dig(value, "metadata", "name"))
+
+
+def _namespace(value: Value) -> str:
+    return as_text(dig(value, "metadata", "namespace")) or "default"
+
+
+def _is_daemon(pod: Value) -> bool:
+    """Whether a pod is on its node as long as the node is there."""
+    kinds = {dig(owner, "kind") for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
+    return bool(kinds & {"DaemonSet", "Node"})
+
+
+def _read_gates(pods: Iterable[Value]) -> dict[str, dict[str, bool]]:
+    """Feature gates by component, from the commands of the control plane's own pods."""
+    found: dict[str, dict[str, bool]] = {}
+    for pod in pods:
+        component = as_text(dig(pod, "metadata", "labels", "component"))
+        if component not in _COMPONENTS or _namespace(pod) != "kube-system":
+            continue
+        for box in as_list(dig(pod, "spec", "containers")):
+            for word in (*as_list(dig(box, "command")), *as_list(dig(box, "args"))):
+                flag, _, text = str(word).partition("=")
+                if flag == "--feature-gates":
+                    pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
+                    found.setdefault(component, {}).update({name: value == "true" for name, _, value in pairs})
+    return found
+
+
+def _shrink_class(item: Value) -> Any:
+    policy = as_text(item.get("preemptionPolicy"))
+    entry = {"value": item.get("value") or 0}
+    if policy and policy != "PreemptLowerPriority":
+        entry["preemptionPolicy"] = policy
+    if item.get("globalDefault") is True:
+        entry["globalDefault"] = True
+    return entry if len(entry) > 1 else entry["value"]
+
+
+def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> Iterator[Value]:
+    """The nodes; those that are alike, and on which no pod is that stays in the facts, as one with their number."""
+    daemons: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        if _is_daemon(pod):
+            taken = daemons.setdefault(as_text(dig(pod, "spec", "nodeName")), {"pods": 0})
+            taken["pods"] += 10**9
+            for box in as_list(dig(pod, "spec", "containers")):
+                for name, amount in read_resources(dig(box, "resources", "requests")).items():
+                    taken[name] = taken.get(name, 0) + amount
+    found: list[dict[str, Any]] = []
+    places: dict[str, int] = {}
+    for node in nodes:
+        entry: dict[str, Any] = {"name": _name(node)}
+        labels = {
+            key: value for key, value in as_mapping(dig(node, "metadata", "labels")).items() if _stays(key, value, node)
+        }
+        entry |= {"labels": labels} if labels else {}
+        entry["allocatable"] = dict(as_mapping(dig(node, "status", "allocatable")))
+        taints = [{key: taint[key] for key in ("key", "value", "effect") if key in taint} for taint in _taints(node)]
+        entry |= {"taints": taints} if taints else {}
+        entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
+        if _name(node) in daemons:
+            entry["used"] = {name: format_quantity(amount) for name, amount in daemons[_name(node)].items() if amount}
+        alike = repr({key: value for key, value in entry.items() if key != "name"})
+        if _name(node) not in used and alike in places:
+            place = found[places[alike]]
+            place["count"] = place.get("count", 1) + 1
+            continue
+        if _name(node) not in used:
+            places[alike] = len(found)
+        found.append(entry)
+    yield from found
+
+
+def _taints(node: Value) -> list[Value]:
+    return [as_mapping(taint) for taint in as_list(dig(node, "spec", "taints"))]
+
+
+def _stays(key: str, value: object, node: Value) -> bool:
+    """Whether a label says something about a node that pods may ask for; its own name is none."""
+    return value != _name(node) and not key.endswith(_PRIVATE)
+
+
+def _shrink(item: Value) -> Value:
+    metadata = {key: dig(item, "metadata", key) for key in ("name", "namespace") if dig(item, "metadata", key)}
+    if item.get("kind") == "Namespace" and dig(item, "metadata", "labels"):
+        metadata["labels"] = dig(item, "metadata", "labels")
+    shrunk = {"apiVersion": item.get("apiVersion"), "kind": item.get("kind"), "metadata": metadata}
+    shrunk |= {key: item[key] for key in _FIELDS if key in item}
+    if item.get("kind") in _STATES and "status" in item:
+        shrunk["status"] = item["status"]
+    if item.get("kind") == "PersistentVolume":
+        # What the volume is on the outside is nobody's business.
+        kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
+        shrunk["spec"] = {key: value for key, value in as_mapping(item.get("spec")).items() if key in kept}
+    return shrunk
+
+
+def _shrink_pod(pod: Value) -> Value:
+    spec = as_mapping(pod.get("spec"))
+    metadata: dict[str, Any] = {"name": _name(pod), "namespace": _namespace(pod)}
+    if as_mapping(dig(pod, "metadata", "labels")):
+        metadata["labels"] = dig(pod, "metadata", "labels")
+    owners = [
+        {key: owner[key] for key in ("apiVersion", "kind", "name", "controller") if key in owner}
+        for owner in map(as_mapping, as_list(dig(pod, "metadata", "ownerReferences")))
+    ]
+    if owners:
+        metadata["ownerReferences"] = owners
+    kept = {key: spec[key] for key in _POD if key in spec and spec[key] != _DEFAULTS.get(key)}
+    for field in ("containers", "initContainers"):
+        boxes = [_shrink_container(as_mapping(box)) for box in as_list(spec.get(field))]
+        kept |= {field: boxes} if boxes else {}
+    volumes = [
+        {key: entry[key] for key in ("name", "persistentVolumeClaim", "ephemeral") if key in entry}
+        for entry in map(as_mapping, as_list(spec.get("volumes")))
+        if "persistentVolumeClaim" in entry or "ephemeral" in entry
+    ]
+    kept |= {"volumes": volumes} if volumes else {}
+    shrunk: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
+    if dig(pod, "status", "phase"):
+        shrunk["status"] = {"phase": dig(pod, "status", "phase")}
+    return shrunk
+
+
+def _shrink_container(box: Value) -> Value:
+    ports = [
+        {key: port[key] for key in ("containerPort", "hostPort", "hostIP", "protocol") if key in port}
+        for port in map(as_mapping, as_list(box.get("ports")))
+        if "hostPort" in port
+    ]
+    kept = {key: box[key] for key in ("name", "resources", "restartPolicy") if box.get(key)}
+    return {**kept, "ports": ports} if ports else kept
+
+
+def _shrink_schema(crd: Value) -> Value:
+    """A CRD with those parts of its schemas that lead to the fields that link pods to groups."""
+    versions = [
+        {
+            "name": dig(version, "name"),
+            "schema": {"openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema"), _leads) or {}},
+        }
+        for version in as_list(dig(crd, "spec", "versions"))
+    ]
+    names = {"kind": dig(crd, "spec", "names", "kind")}
+    spec = {"group": dig(crd, "spec", "group"), "names": names, "versions": versions}
+    return {
+        "apiVersion": crd.get("apiVersion"),
+        "kind": crd.get("kind"),
+        "metadata": {"name": _name(crd)},
+        "spec": spec,
+    }
+
+
+def _leads(name: str) -> bool:
+    return name in _LINKS
+
+
+def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    """A schema without the properties that do not lead to a wanted one, or to what is kept unread."""
+    if dig(node, "x-kubernetes-preserve-unknown-fields") is True:
+        return {"x-kubernetes-preserve-unknown-fields": True}
+    pruned: dict[str, Any] = {}
+    properties = {
+        name: {"type": "object"} if wanted(name) else _prune(below, wanted)
+        for name, below in as_mapping(dig(node, "properties")).items()
+    }
+    properties = {name: below for name, below in properties.items() if below}
+    if properties:
+        pruned["properties"] = properties
+    for field in ("items", "additionalProperties"):
+        below = _prune(dig(node, field), wanted)
+        if below:
+            pruned[field] = below
+    return pruned

@@ -1,0 +1,34 @@
+"""Objects that a controller made for another object of the same input: a dump of a cluster holds both.
+
+What is owned is no further member of a gang: its owner stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from krmfn.krm.glance import may_hold
+from krmfn.survey.values import as_list, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+
+
+def list_owned(items: Iterable[Item]) -> frozenset[int]:
+    """The identities of those items whose controller is among the items."""
+    items = list(items)
+    owned = [(item, owner) for item in items if may_hold(item, b"ownerReferences") and (owner := find_controller(item))]
+    if not owned:
+        return frozenset()
+    known = {(item.ref.group, item.kind, item.space, item.name) for item in items}
+    return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
+
+
+def find_controller(item: Item) -> tuple[str, str, str] | None:
+    """API group, kind and name of the object that controls an item; None without."""
+    for reference in as_list(dig(item.value, "metadata", "ownerReferences")):
+        if dig(reference, "controller") is True:
+            group = as_text(dig(reference, "apiVersion")).rpartition("/")[0]
+            return group, as_text(dig(reference, "kind")), as_text(dig(reference, "name"))
+    return None
