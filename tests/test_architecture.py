@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "workspace": {"krm", "model", "releases", "reconcile"},
     "forecast": {"krm", "model", "config", "survey", "capacity"},
     "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
-    "reports": {"krm", "model", "releases", "survey", "plan"},
+    "reports": {"krm", "model", "releases", "survey", "plan", "forecast"},
     "pipeline": {
         *("krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "forecast", "catalogue"),
     },
@@ -41,7 +41,7 @@ ARROWS: dict[str, set[str]] = {
     "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},
     "cli": {
         *("krm", "model", "releases", "config", "survey", "reconcile", "convert", "plan", "workspace", "catalogue"),
-        *("reports", "pipeline", "bridge"),
+        *("reports", "pipeline", "forecast", "bridge"),
     },
     "__init__": {"api"},
     "__main__": {"function", "cli"},

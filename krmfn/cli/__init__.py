@@ -6,4 +6,4 @@ command: a module with SUMMARY, ARGUMENTS, OPTIONS and run(), and its name in CO
 """
 
 #: The commands in the order of the help text.
-COMMANDS = ("generate", "validate", "diff", "tree", "convert", "init", "bridge", "schema", "rules")
+COMMANDS = ("generate", "validate", "diff", "tree", "fit", "facts", "convert", "init", "bridge", "schema", "rules")

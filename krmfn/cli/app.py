@@ -103,15 +103,16 @@ def _option(option: Option) -> click.Option:
         kind = Joined(option.choices)
     elif option.choices:
         kind = click.Choice(option.choices)
-    elif option.metavar in {"FILE", "DIR"}:
+    elif option.metavar in {"FILE", "DIR", "PATH"}:
         kind = click.Path()
     return click.Option(
         [*option.names, option.key],
         help=option.help,
         default=option.default,
+        multiple=option.several,
         is_flag=option.flag,
         type=None if option.flag else kind,
-        show_default=option.default is not None and not option.flag,
+        show_default=option.default is not None and not option.flag and not option.several,
         metavar=None if option.flag or (option.choices and not option.joined) else option.metavar,
     )
 

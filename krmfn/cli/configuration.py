@@ -39,7 +39,20 @@ def load_settings(options: Mapping[str, Any], world: World, as_cluster: bool = F
         check_feature_gates(gates)
         gates = complete(gates, settings.release) if as_cluster else gates
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
+    if options.get("facts"):
+        from krmfn.workspace.clusters import merge
+
+        settings = settings._replace(cluster=merge([settings.cluster, options["facts"]]))
     return settings
+
+
+def read_facts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with what --cluster names read, once for all worlds. Raises InputMissing."""
+    if not options["cluster"]:
+        return dict(options)
+    from krmfn.workspace.clusters import read_clusters
+
+    return {**options, "facts": read_clusters(options["cluster"])}
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -66,18 +79,34 @@ def parse_gates(text: str) -> dict[str, bool]:
 def _find_configuration(options: Mapping[str, Any], world: World) -> Mapping[str, Any] | None:
     if options.get("config"):
         return _read_named(options["config"])
-    if world.configurations and all(each == world.configurations[0] for each in world.configurations):
-        return world.configurations[0]
     here = Disk(".")
     tree = world.tree or here
+    if world.configurations and all(each == world.configurations[0] for each in world.configurations):
+        return _include(world.configurations[0], tree, world.folder)
     path = _find_above(tree, world.folder)
     if not path and not tree.where:  # the work tree, somewhere else
         tree, path = here, _find_above(here, ".")
     if path:
-        return _read(tree.read(path), path)
+        return _include(_read(tree.read(path), path), tree, posixpath.dirname(path))
     # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
     among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
-    return among[0].value if len(among) == 1 else None
+    return _include(among[0].value, tree, world.folder) if len(among) == 1 else None
+
+
+def _include(value: Mapping[str, Any], tree: Tree, folder: str) -> Mapping[str, Any]:
+    """The configuration with the files of `spec.cluster.from`, which are named as seen from its folder."""
+    spec = value.get("spec")
+    cluster = spec.get("cluster") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(cluster, dict) or not isinstance(cluster.get("from"), list):
+        return value
+    paths = [path for path in cluster["from"] if isinstance(path, str)]
+    if len(paths) < len(cluster["from"]):
+        return value  # the configuration's schema says what is wrong with it
+    from krmfn.workspace.clusters import merge, read_cluster_in
+
+    found = read_cluster_in(tree, [posixpath.normpath(posixpath.join(folder, path)) for path in paths])
+    own = {key: entry for key, entry in cluster.items() if key != "from"}
+    return {**value, "spec": {**spec, "cluster": merge([found, own])}}
 
 
 def _find_above(tree: Tree, folder: str) -> str:
@@ -98,7 +127,8 @@ def _find_above(tree: Tree, folder: str) -> str:
 def _read_named(path: str) -> Mapping[str, Any]:
     try:
         data = read_stream(path)
-        return _read(Disk(path).read(path) if data is None else data, path)
+        disk = Disk(path)
+        return _include(_read(disk.read(path) if data is None else data, path), disk, posixpath.dirname(path))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except LeftOut as left:

@@ -11,7 +11,8 @@ FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
 
 class Option(NamedTuple):
-    """An option. A `flag` takes no value; `choices` limit it; `joined` values are a comma-separated list."""
+    """An option. A `flag` takes no value; `choices` limit it; `joined` values are a comma-separated list; one that may
+    be given `several` times has a tuple of values."""
 
     names: tuple[str, ...]
     help: str
@@ -20,6 +21,7 @@ class Option(NamedTuple):
     flag: bool = False
     joined: bool = False
     metavar: str = "TEXT"
+    several: bool = False
 
     @property
     def key(self) -> str:
@@ -81,6 +83,18 @@ ALLOW_EXEC = Option(
     metavar="PROGRAM,...",
 )
 FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
+CLUSTER = Option(
+    ("--cluster",),
+    "What kubectl get nodes,pods,… -A -o yaml prints, or krmfn facts: a file, a folder, - for stdin; several times.",
+    (),
+    metavar="PATH",
+    several=True,
+)
+SIMULATOR = Option(
+    ("--simulator",),
+    "The scheduler as a program: a file, or a folder of krmfn-simulator-RELEASE. [default: found on the PATH]",
+    metavar="PATH",
+)
 
 RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)

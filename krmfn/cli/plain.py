@@ -35,7 +35,7 @@ def parse(
             value = next(rest, "")
         if not value or value.startswith("-") or not _is_choice(option, value):
             return None
-        values[option.key] = value
+        values[option.key] = (*values[option.key], value) if option.several else value
     if len(paths) < arguments.least or (arguments.most is not None and len(paths) > arguments.most):
         return None
     return paths, values

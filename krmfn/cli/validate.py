@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import load_settings, read_facts
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.options import COMMON, FAIL_ON, OUTPUT, PATHS, RENDERING, STAGES, UPDATE, Option, UsageError
+from krmfn.cli.options import CLUSTER, COMMON, FAIL_ON, OUTPUT, PATHS, RENDERING, STAGES, UPDATE, Option, UsageError
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import find_all, to_results
 from krmfn.workspace.files import GIT, is_path
@@ -28,6 +28,7 @@ OPTIONS = (
     Option(("--fix",), "Make the edits that findings propose.", False, flag=True),
     Option(("--diff",), "Show the edits of --fix; without --fix, make none.", False, flag=True),
     OUTPUT,
+    CLUSTER,
     *RENDERING,
     *COMMON,
 )
@@ -35,6 +36,7 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
+    options = read_facts(options)
     if not options["fix"]:
         return _run(words, options)
     from krmfn.workspace.replacing import lock

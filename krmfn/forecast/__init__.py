@@ -6,7 +6,8 @@ rest. Copies nothing of its scoring. Knows neither files nor formats.
 
 from __future__ import annotations
 
+from krmfn.forecast.loads import Load
 from krmfn.forecast.outlook import forecast
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing
 
-__all__ = ["Ask", "Outlook", "Place", "Standing", "forecast"]
+__all__ = ["Ask", "Load", "Outlook", "Place", "Standing", "forecast"]

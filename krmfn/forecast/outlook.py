@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
+from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
@@ -55,7 +56,10 @@ def forecast(
         _place(pod, first, refused) for pod in roster.waiting if pod.template is None or id(pod.template) not in linked
     )
     release = str(settings.release) if results else ""
-    return Outlook(tuple(ordered), census.facts.nodes, roster.bound, loose, release)
+    facts = census.facts
+    key = find_key(facts, ordered)
+    loads = None if facts.nodes is None else list_loads(facts, ordered, roster.bound, loose, key)
+    return Outlook(tuple(ordered), loads, key, loose, release)
 
 
 def _grow(census: Census, trees: bool) -> Iterator[_Tree]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.capacity.nodes import DEFAULT_SLOTS
 from krmfn.capacity.pods import HOSTNAME
 from krmfn.model.quantity import format_quantity
 
@@ -64,12 +65,17 @@ _FIELDS = (
 )
 
 
+def name_nodes(node: Node) -> Iterator[str]:
+    """The name of a node; of nodes that are alike, a name with a number for each."""
+    name = node.name or "node"
+    yield from (name if node.number == 1 else f"{name}-{number}" for number in range(node.number))
+
+
 def _spell_node(node: Node) -> Iterator[Mapping[str, Any]]:
-    """A node as an object; nodes that are alike get a number."""
-    amounts = {"pods": "110", **{name: format_quantity(amount) for name, amount in node.allocatable.items()}}
-    for number in range(node.number):
-        name = node.name or "node"
-        name = name if node.number == 1 else f"{name}-{number}"
+    """A node as an object, without what is taken of it."""
+    free = {"pods": DEFAULT_SLOTS, **node.allocatable}
+    amounts = {name: format_quantity(max(0, amount - node.used.get(name, 0))) for name, amount in free.items()}
+    for name in name_nodes(node):
         spec: dict[str, Any] = {"taints": list(node.taints)}
         if node.unschedulable:
             spec["unschedulable"] = True

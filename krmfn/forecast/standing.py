@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
+    from krmfn.forecast.loads import Load
     from krmfn.forecast.roster import Pod
-    from krmfn.survey.facts import Node
     from krmfn.survey.groups import Group
 
 #: "runs": whatever the order; "never": not even in the empty cluster; "waits": for room that others hold; "depends": on
@@ -49,11 +49,17 @@ class Standing(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """What would become of all gangs, in the order in which the scheduler takes them. `bound` are pods that are there
-    already, `loose` what became of pods in no group. `simulator` is the release that was asked, empty without."""
+    """What would become of all gangs, in the order in which the scheduler takes them. `loads` are the nodes (None when
+    nobody described them), `key` the topology key of their domains; `loose` is what became of waiting pods in no group.
+    `simulator` is the release that was asked, empty without."""
 
     standings: tuple[Standing, ...]
-    nodes: tuple[Node, ...] | None
-    bound: tuple[Pod, ...]
+    loads: tuple[Load, ...] | None
+    key: str
     loose: tuple[Place, ...]
     simulator: str = ""
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a gang never starts."""
+        return any(standing.verdict == "never" for standing in self.standings)

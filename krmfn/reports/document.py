@@ -27,7 +27,12 @@ def render_json(report: Report) -> str:
 
 def render_yaml(report: Report) -> str:
     """The document as YAML without anchors; every string that some reader could take for something else is quoted."""
-    plain = json.loads(json.dumps(_document(report), default=str))
+    return write_yaml(_document(report))
+
+
+def write_yaml(document: dict[str, Any]) -> str:
+    """Any document as such YAML."""
+    plain = json.loads(json.dumps(document, default=str))
     return channels.yaml(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31))
 
 

@@ -16,9 +16,12 @@ import pyte
 import yaml
 from markdown_it import MarkdownIt
 
+from krmfn.forecast import Load, Outlook, Place, Standing
+from krmfn.forecast.roster import Pod
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.plan.records import Change, Entry, Plan, Reason
 from krmfn.reports import render
+from krmfn.reports.outlooks import View, render_outlooks
 from krmfn.reports.plans import render_plan
 from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import Branch
@@ -86,8 +89,8 @@ def make_text(chance: random.Random) -> str:
 
 
 def check(chance: random.Random) -> None:
-    """One case: findings, a plan and a tree of hostile texts in every format. Raises AssertionError."""
-    for check in (_check_findings, _check_plan, _check_tree):
+    """One case: findings, a plan, a tree and an outlook of hostile texts in every format. Raises AssertionError."""
+    for check in (_check_findings, _check_plan, _check_tree, _check_outlook):
         check(chance)
 
 
@@ -166,6 +169,44 @@ def _check_tree(chance: random.Random) -> None:
     _check_stream(dot)
     assert _DOT.fullmatch(dot), dot
     assert dot.count("->") >= 3
+
+
+def _check_outlook(chance: random.Random) -> None:
+    names = [make_text(chance) for _ in range(2)]
+    pods = [Pod(make_text(chance), {}, None, "") for _ in range(3)]
+    node = make_text(chance)
+    places = (Place(pods[0], node), Place(pods[1], "", make_text(chance)), Place(pods[2], node))
+    standings = (
+        Standing(names[0], None, (), "runs", places[:1]),
+        Standing(names[1], None, (), "never", places[1:2], make_text(chance), make_text(chance), "rule"),
+    )
+    amounts = {"cpu": 10**9, make_text(chance) + "/x": 2 * 10**9}
+    load = Load(node, make_text(chance), amounts, amounts, {names[0]: 1}, 1, False)
+    free = Load(make_text(chance), make_text(chance), amounts, {}, {}, 0, True)
+    views = [View("", Outlook(standings, (load, free), make_text(chance), places[2:]))]
+    _check_terminal(render_outlooks(views, "text"), None)
+    assert len(_read_json(render_outlooks(views, "json"))["gangs"]) == 2
+    document = yaml.safe_load(render_outlooks(views, "yaml"))
+    assert len(document["nodes"]) == 2
+    for form in ("yaml", "markdown", "mermaid", "svg", "html"):
+        _check_stream(render_outlooks(views, form))
+    root = ET.fromstring(render_outlooks(views, "svg"))
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} == {
+        *("svg", "title", "desc", "style", "rect", "g", "text"),
+    }
+    page = render_outlooks(views, "html").replace("<!DOCTYPE html>", "")
+    page = re.sub("(<meta [^>]*)>", r"\1/>", page)
+    tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(page).iter()}
+    assert not tags & {"script", "img", "a", "b" if "<b>" not in page else ""}
+    assert len(ET.fromstring(page).findall(".//table")) == 2
+    markdown = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(render_outlooks(views, "markdown"))
+    assert sum(token.type == "tr_open" for token in markdown) == 3 + 3
+    inline = [child for token in markdown for child in token.children or ()]
+    assert not {token.type for token in inline} & {"html_inline", "link_open", "image"}
+    mermaid = render_outlooks(views, "mermaid")
+    labels = re.findall(r'"([^"\n]*)"', mermaid)
+    assert mermaid.count('"') == 2 * len(labels)
+    assert not any(re.search(r"[`%\\]|<(?!br/>)", label) for label in labels)
 
 
 def _check_stream(text: str) -> None:

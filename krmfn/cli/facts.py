@@ -1,0 +1,33 @@
+"""`krmfn facts`: what a dump of a cluster says, shrunk so that it can be committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.cli.findings import show
+from krmfn.cli.options import Argument, Option
+from krmfn.reports import channels
+from krmfn.reports.document import write_yaml
+from krmfn.survey.condensing import condense
+from krmfn.workspace.clusters import KIND, read_clusters
+
+SUMMARY = "Shrinks a dump of a cluster to the facts that are read: equal nodes counted, everything private dropped."
+ARGUMENTS = Argument(
+    "PATH...", "What kubectl get nodes,pods,priorityclasses,… -A -o yaml prints: files, folders, - for stdin."
+)
+OPTIONS = (
+    Option(("--no-pods",), "Leave out the pods that run, but for what DaemonSets take.", False, flag=True),
+    Option(("-o", "--output"), "Format of the facts.", "yaml", ("yaml", "json")),
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Prints one object, of kind ClusterFacts, for --cluster and `spec.cluster.from`. Raises InputMissing."""
+    facts = condense(read_clusters(words), pods=not options["no_pods"])
+    document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": KIND, "metadata": {"name": "cluster"}, "spec": facts}
+    if options["output"] == "json":
+        show(channels.json(document), "json")
+        return 0
+    show(write_yaml(document), "yaml")
+    return 0

@@ -1,0 +1,74 @@
+"""`krmfn fit`: which gangs would run in a cluster, and on which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.cli import streams
+from krmfn.cli.configuration import load_settings, read_facts
+from krmfn.cli.findings import exit_status, is_colored, report_aside, show
+from krmfn.cli.options import CLUSTER, COMMON, PATHS, RENDERING, SIMULATOR, Option
+from krmfn.cli.reading import read_worlds
+from krmfn.pipeline import complete, foresee
+from krmfn.reports.outlooks import FORMATS, View, render_outlooks
+from krmfn.workspace.origins import merge
+from krmfn.workspace.simulator import Failed, find_simulator, simulate
+from krmfn.workspace.trees import InputMissing
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.forecast import Ask
+    from krmfn.krm.results import Result
+
+SUMMARY = "Shows which gangs would run in a cluster, and on which nodes: by proof, or by the scheduler itself."
+ARGUMENTS = PATHS
+OPTIONS = (
+    CLUSTER,
+    SIMULATOR,
+    Option(("--prove",), "Only what conditions prove: ask no simulator.", False, flag=True),
+    Option(("-o", "--output"), "Format of the answer.", "text", FORMATS),
+    Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
+    *RENDERING,
+    *COMMON,
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Generates in memory, unless told not to, and places what is there then; 1 when a gang never starts."""
+    options = read_facts(options)
+    found = read_worlds(words, options)
+    results: list[tuple[str, Result]] = [("", problem) for problem in found.problems]
+    views = []
+    for world in found.worlds:
+        settings = load_settings(options, world, as_cluster=True)
+        items = list(world.items)
+        if not options["as_is"]:
+            items, more = complete(items, settings)
+            results += [(world.name, world.settle(result)) for result in more if result.severity == "error"]
+        views.append(View(world.name, foresee(items, settings, find_asker(settings, options))))
+    views = [view for view in views if view.outlook.standings] or views[:1]
+    told = merge(results)
+    report_aside(told, options)
+    if views:
+        show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
+    elif not options["quiet"]:
+        streams.say(f"no Kubernetes objects in {' '.join(words)}")
+    status = exit_status(told, "error", found.unreadable)
+    return max(status, int(any(view.outlook.is_hopeless for view in views)))
+
+
+def find_asker(settings: Settings, options: Mapping[str, Any]) -> Ask | None:
+    """What asks the simulator of the settings' release; None without one. Raises InputMissing for a wrong
+    --simulator."""
+    program = "" if options.get("prove") else find_simulator(str(settings.release), options["simulator"] or "")
+    if not program:
+        return None
+
+    def ask(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+        try:
+            return simulate(program, question)
+        except Failed as failure:
+            raise InputMissing(f"{program}: {failure}") from None
+
+    return ask

@@ -1,0 +1,96 @@
+"""Outlooks as one HTML file: the picture, the gangs with every pod, the nodes. No scripts, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from krmfn.forecast.standing import Outlook, Standing
+from krmfn.reports import channels, outlook_svg
+from krmfn.reports.outlooks import (
+    MEANINGS,
+    View,
+    group_alike,
+    list_resources,
+    name_authority,
+    spell_nodes,
+    spell_share,
+    summarize,
+)
+
+_STYLE = """:root{color-scheme:light dark}
+body{font:14px/1.5 system-ui,'Segoe UI',sans-serif;max-width:1040px;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;width:100%;margin:1em 0}
+td,th{border-bottom:1px solid #8884;padding:.3em .6em;text-align:left}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums} svg{width:100%;height:auto} summary{cursor:pointer}
+.runs b{color:#1a7f37} .never b{color:#cf222e} .waits b,.depends b{color:#8a5a00} .why{opacity:.85}
+@media (prefers-color-scheme:dark){.runs b{color:#3fb950} .never b{color:#ff7b72} .waits b,.depends b{color:#d29922}}"""
+
+
+def render(views: Sequence[View]) -> str:
+    """The page."""
+    title = _text("; ".join(summarize(view.outlook) for view in views))
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title><style>{_STYLE}</style></head><body>",
+    ]
+    for number, view in enumerate(views):
+        heading = f"{view.world}: {summarize(view.outlook)}" if view.world else summarize(view.outlook)
+        lines.append(f"<h1>{_text(heading)}</h1>")
+        lines.append(f"<p>{_text(name_authority(view.outlook))}</p>")
+        lines += _draw(view, number)
+        lines += _list_gangs(view.outlook)
+        lines += _list_nodes(view.outlook)
+    return "\n".join([*lines, "</body></html>", ""])
+
+
+def _draw(view: View, number: int) -> Iterator[str]:
+    if view.outlook.loads:
+        yield outlook_svg.render([View("", view.outlook)], f"-{number}")
+
+
+def _list_gangs(outlook: Outlook) -> Iterator[str]:
+    yield '<table><thead><tr><th>gang</th><th class="n">pods</th><th>verdict</th></tr></thead><tbody>'
+    for standing in outlook.standings:
+        yield from _row(standing)
+    yield "</tbody></table>"
+
+
+def _row(standing: Standing) -> Iterator[str]:
+    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
+    where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
+    yield f'<tr class="{standing.verdict}"><td>{_text(standing.name)}</td><td class="n">{pods}</td><td>'
+    yield f"<b>{MEANINGS[standing.verdict]}</b>{_text(where)}"
+    for text in (standing.why, standing.way_out):
+        if text:
+            yield f'<div class="why">{_text(text)}</div>'
+    if standing.places:
+        yield f"<details><summary>{len(standing.places)} pods</summary><ul>"
+        for place in standing.places:
+            said = place.node or place.message or "no node"
+            yield f"<li>{_text(place.pod.name)}: {_text(said)}</li>"
+        yield "</ul></details>"
+    yield "</td></tr>"
+
+
+def _list_nodes(outlook: Outlook) -> Iterator[str]:
+    loads = outlook.loads or ()
+    if not loads:
+        return
+    resources = list_resources(loads)
+    heads = "".join(f'<th class="n">{_text(resource)}</th>' for resource in resources)
+    yield f"<details><summary>{len(loads)} nodes</summary><table><thead><tr><th>node</th><th>domain</th>{heads}"
+    yield "<th>pods</th></tr></thead><tbody>"
+    for load, number in group_alike(loads):
+        name = f"{load.name} and {number - 1} like it" if number > 1 else load.name
+        cells = "".join(f'<td class="n">{spell_share(load, resource)}</td>' for resource in resources)
+        pods = [f"{gang} ×{count}" for gang, count in load.gangs.items()]
+        pods += [f"{load.others} others"] if load.others else []
+        yield f"<tr><td>{_text(name)}</td><td>{_text(load.domain)}</td>{cells}<td>{_text(', '.join(pods))}</td></tr>"
+    yield "</tbody></table></details>"
+
+
+def _text(text: str) -> str:
+    return channels.xml(channels.line(text))

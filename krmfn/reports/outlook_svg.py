@@ -1,0 +1,243 @@
+"""Outlooks as a picture: the gangs with their verdicts, then domains, nodes and pods; one colour and letter a gang.
+
+SVG without scripts, fonts or anything from elsewhere, for light and dark pages. What it shows is in its description,
+too. Measures are pixels.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from krmfn.forecast.loads import Load
+from krmfn.forecast.standing import Outlook, Standing
+from krmfn.krm.records import NamedTuple
+from krmfn.reports import channels
+from krmfn.reports.outlooks import (
+    MEANINGS,
+    View,
+    group_alike,
+    list_resources,
+    name_authority,
+    spell_nodes,
+    spell_share,
+    summarize,
+)
+from krmfn.reports.palette import LIGHT
+
+WIDTH: Final = 1000
+_EDGE: Final = 20
+_CARD: Final = 180  # the width of a node
+_GAP: Final = 10
+_POD: Final = 16
+_STEP: Final = _POD + 3
+_IN_ROW: Final = 8
+#: So many pods of a node or of a gang are drawn, so many cards of nodes.
+_MOST_PODS: Final = 32
+_MOST_CARDS: Final = 120
+_SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…", "depends": "?", "open": "–"}
+
+STYLE: Final = "\n".join(
+    [
+        "text{font-family:system-ui,'Segoe UI','DejaVu Sans',Arial,sans-serif;font-size:13px;fill:#1f2328}",
+        ".t{font-size:18px;font-weight:600} .b{font-weight:600} .d{fill:#59636e;font-size:12px}",
+        ".s{font-size:11px;fill:#59636e} .l{font-size:10px;font-weight:700;text-anchor:middle}",
+        ".bg{fill:#ffffff} .dom{fill:#f6f8fa;stroke:#d1d9e0} .card{fill:#ffffff;stroke:#b7c0c9}",
+        ".more{fill:none;stroke:#b7c0c9;stroke-dasharray:4 3} .o{fill:#afb8c1} .track{fill:#e6eaef} .bar{fill:#6e7781}",
+        ".runs{fill:#1a7f37} .never{fill:#cf222e} .waits,.depends{fill:#8a5a00} .open{fill:#59636e}",
+        "@media (prefers-color-scheme:dark){text{fill:#f0f6fc} .d,.s,.open{fill:#9198a1} .bg{fill:#0d1117}",
+        ".dom{fill:#151b23;stroke:#3d444d} .card{fill:#0d1117;stroke:#656c76} .more{stroke:#656c76}",
+        ".o{fill:#656c76} .track{fill:#2a313c} .bar{fill:#9198a1} .runs{fill:#3fb950} .never{fill:#ff7b72}",
+        ".waits,.depends{fill:#d29922}}",
+    ]
+)
+
+
+class _Mark(NamedTuple):
+    """How a gang is drawn."""
+
+    letter: str
+    fill: str
+    ink: str
+
+
+def render(views: Sequence[View], mark: str = "") -> str:
+    """One picture, the worlds one below the other. `mark` tells its identifiers apart from those of another picture."""
+    parts: list[str] = []
+    top = _EDGE
+    for view in views:
+        drawn, top = _draw(view, top, len(views) > 1)
+        parts += drawn
+    title = "; ".join(summarize(view.outlook) for view in views)
+    told = " ".join(line for view in views for line in describe(view.outlook))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + _EDGE}" '
+            f'viewBox="0 0 {WIDTH} {top + _EDGE}" role="img" aria-labelledby="title{mark} told{mark}">',
+            f'<title id="title{mark}">{_xml(title)}</title>',
+            f'<desc id="told{mark}">{_xml(told)}</desc>',
+            f"<style>{STYLE}</style>",
+            f'<rect class="bg" width="{WIDTH}" height="{top + _EDGE}"/>',
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def describe(outlook: Outlook) -> Iterator[str]:
+    """A sentence for each gang."""
+    for standing in outlook.standings:
+        where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
+        why = f": {standing.why}" if standing.why else ""
+        yield f"{standing.name} {MEANINGS[standing.verdict]}{where}{why}."
+
+
+def _draw(view: View, top: int, named: bool) -> tuple[list[str], int]:
+    outlook = view.outlook
+    marks = {
+        standing.name: _Mark(_letter(number), *LIGHT[number % len(LIGHT)])
+        for number, standing in enumerate(outlook.standings)
+    }
+    title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
+    parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(outlook), "d")]
+    top += 54
+    for standing in outlook.standings:
+        drawn, top = _draw_gang(standing, marks[standing.name], top)
+        parts += drawn
+    loads = outlook.loads or ()
+    resources = list_resources(loads)[:3]
+    grouped = group_alike(loads)
+    hidden = grouped[_MOST_CARDS:]
+    top += 8
+    for domain in sorted({load.domain for load, _ in grouped}):
+        cards = sorted(
+            (entry for entry in grouped[:_MOST_CARDS] if entry[0].domain == domain),
+            key=lambda entry: (not entry[0].gangs, entry[1] > 1),
+        )
+        if cards:
+            key = outlook.key.rpartition("/")[2]
+            drawn, top = _draw_domain(f"{key} {domain}" if domain else "nodes", cards, resources, marks, top)
+            parts += drawn
+    if hidden:
+        parts.append(_text(_EDGE, top + 14, f"and {sum(number for _, number in hidden)} more nodes", "d"))
+        top += 24
+    return parts, top
+
+
+def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], int]:
+    """A line with the verdict, below it the reason and the pods that have no node."""
+    total = len(standing.places)
+    pods = f"{total} pods" if standing.verdict == "open" else f"{standing.placed} of {total} pods"
+    verdict = f"{_SIGNS[standing.verdict]} {MEANINGS[standing.verdict]}"
+    parts = [
+        *_draw_pod(_EDGE, top, mark, standing.name),
+        _text(_EDGE + 24, top + 13, _cut(standing.name, 44), "b"),
+        _text(_EDGE + 350, top + 13, pods, "d"),
+        _text(_EDGE + 450, top + 13, verdict, f"b {standing.verdict}"),
+    ]
+    top += 22
+    reasons = [standing.why, f"Change: {standing.way_out}" if standing.way_out else ""]
+    for line in (line for reason in reasons if reason for line in textwrap.wrap(reason, 140)[:4]):
+        parts.append(_text(_EDGE + 24, top + 10, line, "d"))
+        top += 17
+    lost = [place for place in standing.places if not place.node]
+    if lost and standing.verdict != "open":
+        for number, place in enumerate(lost[:_MOST_PODS]):
+            told = f"{place.pod.name} has no node{f': {place.message}' if place.message else ''}"
+            parts += _draw_pod(_EDGE + 24 + number * _STEP, top, mark, told, hollow=True)
+        words = f"+{len(lost) - _MOST_PODS} without a node" if len(lost) > _MOST_PODS else "without a node"
+        parts.append(_text(_EDGE + 30 + min(len(lost), _MOST_PODS) * _STEP, top + 12, words, "s"))
+        top += _STEP + 3
+    return parts, top + 6
+
+
+def _draw_domain(
+    title: str, cards: Sequence[tuple[Load, int]], resources: Sequence[str], marks: Mapping[str, _Mark], top: int
+) -> tuple[list[str], int]:
+    columns = (WIDTH - 2 * _EDGE - _GAP) // (_CARD + _GAP)
+    rows = [cards[start : start + columns] for start in range(0, len(cards), columns)]
+    parts, start = [_text(_EDGE + _GAP, top + 20, title, "b")], top
+    top += 32
+    for row in rows:
+        height = max(_measure(load, resources) for load, _ in row)
+        for column, (load, number) in enumerate(row):
+            parts += _draw_node(_EDGE + _GAP + column * (_CARD + _GAP), top, height, load, number, resources, marks)
+        top += height + _GAP
+    frame = f'<rect class="dom" x="{_EDGE}" y="{start}" width="{WIDTH - 2 * _EDGE}" height="{top - start}" rx="8"/>'
+    return [frame, *parts], top + 12
+
+
+def _measure(load: Load, resources: Sequence[str]) -> int:
+    pods = min(sum(load.gangs.values()) + load.others, _MOST_PODS)
+    return 30 + -(-pods // _IN_ROW) * _STEP + sum(resource in load.allocatable for resource in resources) * 20 + 4
+
+
+def _draw_node(
+    left: int,
+    top: int,
+    height: int,
+    load: Load,
+    number: int,
+    resources: Sequence[str],
+    marks: Mapping[str, _Mark],
+) -> Iterator[str]:
+    style = "more" if number > 1 else "card"
+    told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
+    yield f"<g><title>{_xml(f'{load.name}: {told}')}</title>"
+    yield f'<rect class="{style}" x="{left}" y="{top}" width="{_CARD}" height="{height}" rx="5"/>'
+    name = f"{_cut(load.name, 15)} + {number - 1} alike" if number > 1 else _cut(load.name, 25)
+    yield _text(left + 8, top + 18, name + (" (cordoned)" if load.unschedulable and number == 1 else ""), "b")
+    pods = [marks[gang] for gang, count in load.gangs.items() for _ in range(count) if gang in marks]
+    drawn = [*pods, *([None] * load.others)]
+    for place, mark in enumerate(drawn[:_MOST_PODS]):
+        x, y = left + 8 + place % _IN_ROW * _STEP, top + 28 + place // _IN_ROW * _STEP
+        if place == _MOST_PODS - 1 and len(drawn) > _MOST_PODS:
+            yield _text(x, y + 12, f"+{len(drawn) - _MOST_PODS + 1}", "s")
+        elif mark is None:
+            yield f'<rect class="o" x="{x}" y="{y}" width="{_POD}" height="{_POD}" rx="3"/>'
+        else:
+            yield from _draw_pod(x, y, mark, "")
+    y = top + 30 + -(-min(len(drawn), _MOST_PODS) // _IN_ROW) * _STEP
+    for resource in (resource for resource in resources if resource in load.allocatable):
+        share = load.used.get(resource, 0) / load.allocatable[resource] if load.allocatable.get(resource) else 0
+        width = round(min(share, 1) * (_CARD - 16))
+        label = f"{_cut(resource.rpartition('/')[2], 14)} {spell_share(load, resource)}"
+        yield _text(left + 8, y + 10, label, "s")
+        yield f'<rect class="track" x="{left + 8}" y="{y + 14}" width="{_CARD - 16}" height="3"/>'
+        yield f'<rect class="bar" x="{left + 8}" y="{y + 14}" width="{width}" height="3"/>'
+        y += 20
+    yield "</g>"
+
+
+def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> Iterator[str]:
+    paint = (
+        f'fill="none" stroke="{mark.fill}" stroke-width="2" stroke-dasharray="3 2"'
+        if hollow
+        else (f'fill="{mark.fill}"')
+    )
+    yield "<g>"
+    if told:
+        yield f"<title>{_xml(told)}</title>"
+    yield f'<rect x="{x}" y="{y}" width="{_POD}" height="{_POD}" rx="3" {paint}/>'
+    ink = "" if hollow else f' style="fill:{mark.ink}"'
+    yield f'<text class="l" x="{x + _POD / 2}" y="{y + 12}"{ink}>{mark.letter}</text>'
+    yield "</g>"
+
+
+def _text(x: int, y: int, text: str, style: str) -> str:
+    return f'<text class="{style}" x="{x}" y="{y}">{_xml(text)}</text>'
+
+
+def _xml(text: str) -> str:
+    return channels.xml(channels.line(text))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 9]}…{text[-8:]}"
+
+
+def _letter(number: int) -> str:
+    """A, B, …, Z, A1, B1, …"""
+    return chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")

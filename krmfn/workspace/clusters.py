@@ -1,0 +1,90 @@
+"""Facts from files: what kubectl prints about a cluster, and what `krmfn facts` makes of it, as one `spec.cluster`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from krmfn.krm import Stream, Unreadable
+from krmfn.workspace.files import read_paths, read_tree
+from krmfn.workspace.trees import InputMissing, ManifestFile, Tree
+
+#: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
+KIND: Final = "ClusterFacts"
+_GROUP: Final = "krmfn.dev/"
+
+
+def read_clusters(paths: Sequence[str]) -> dict[str, Any]:
+    """All that the files and folders say about the cluster; `-` is stdin. Raises InputMissing, also for what cannot be
+    read."""
+    inputs = read_paths(paths)
+    if inputs.left_out:
+        raise InputMissing(str(inputs.left_out[0]))
+    return _read_files(inputs.files)
+
+
+def read_cluster_in(tree: Tree, paths: Iterable[str]) -> dict[str, Any]:
+    """As read_clusters, in a tree."""
+    return _read_files(file for path in paths for file in read_tree(tree, path).files)
+
+
+def merge(clusters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several clusters' facts as one: lists one after the other, maps together; the last value of a key counts.
+
+    >>> merge([{"items": [1], "nodes": []}, {"items": [2], "featureGates": {"a": {}}}])
+    {'items': [1, 2], 'nodes': [], 'featureGates': {'a': {}}}
+    """
+    merged: dict[str, Any] = {}
+    for cluster in clusters:
+        for key, value in cluster.items():
+            before = merged.get(key)
+            if isinstance(before, list) and isinstance(value, list):
+                merged[key] = [*before, *value]
+            elif isinstance(before, Mapping) and isinstance(value, Mapping):
+                merged[key] = {**before, **value}
+            else:
+                merged[key] = value
+    return merged
+
+
+def _read_files(files: Iterable[ManifestFile]) -> dict[str, Any]:
+    found = []
+    for path, data in files:
+        try:
+            found += list(_sort(_read_objects(path, data)))
+        except Unreadable as error:
+            place = f"{path}:{error.line}:{error.column}" if error.line else path
+            raise InputMissing(f"{place}: {error.message}") from None
+    return merge(found)
+
+
+def _read_objects(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
+    """Every object of a file. What kubectl prints as JSON is read without keeping its text, which takes a tenth."""
+    if data[:1] == b"{":
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            value = None  # several documents, or spoilt: said by the ordinary way
+        if isinstance(value, dict):
+            yield value
+            return
+    for item in Stream.parse(data, path).items:
+        yield item.value
+
+
+def _sort(values: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Facts of one object each: a ClusterFacts gives its spec, a list its items, everything else is an item."""
+    items: list[Any] = []
+    for value in values:
+        kind, items_of = str(value.get("kind") or ""), value.get("items")
+        if str(value.get("apiVersion") or "").startswith(_GROUP) and kind == KIND:
+            spec = value.get("spec")
+            yield spec if isinstance(spec, Mapping) else {}
+        elif kind.endswith("List") and isinstance(items_of, list):
+            inner = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
+            items += [{**inner, **each} if kind != "List" else each for each in items_of if isinstance(each, Mapping)]
+        else:
+            items.append(value)
+    if items:
+        yield {"items": items}

@@ -1,0 +1,243 @@
+"""`krmfn fit` and `krmfn facts` through the process: every format, every way to give a cluster, every verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def make_job(name: str, pods: int, gpus: int) -> dict[str, Any]:
+    box = {
+        "name": "main",
+        "image": "train",
+        "resources": {"requests": {"cpu": "2"}, "limits": {"nvidia.com/gpu": gpus}},
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "ml", "annotations": {"krmfn.dev/gang": "true"}},
+        "spec": {
+            "parallelism": pods,
+            "completions": pods,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [box]}},
+        },
+    }
+
+
+def make_node(name: str, zone: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone, "kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": "16", "memory": "64Gi", "nvidia.com/gpu": "4", "pods": "110"}},
+    }
+
+
+#: Stands for the scheduler: by the names of pods it knows what to answer.
+SIMULATOR = f"""#!{sys.executable}
+import json, sys
+asked = json.load(sys.stdin)
+nodes = [each["metadata"]["name"] for each in asked["objects"] if each["kind"] == "Node"]
+trials = []
+for trial in asked["trials"]:
+    pods = {{}}
+    for number, name in enumerate(trial["pods"]):
+        runs = {{"fits": True, "late": trial.get("empty", False), "odd": trial.get("seed", 0) % 2 == 1}}
+        if runs.get(name.split("/")[1].partition("-")[0], False):
+            pods[name] = {{"node": nodes[number % len(nodes)]}}
+        else:
+            pods[name] = {{"message": "0/2 nodes are available: 2 Insufficient <cpu>."}}
+    trials.append({{"name": trial["name"], "pods": pods}})
+json.dump({{"release": "1.37", "trials": trials}}, sys.stdout)
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    """Two nodes in two zones, Jobs of which one can never start, and a simulator."""
+    nodes = [make_node("gpu-1", "a"), make_node("gpu-2", "b")]
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    jobs = [make_job("fits", 2, 1), make_job("late", 3, 1), make_job("odd", 2, 1), make_job("big", 2, 8)]
+    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump_all([*jobs, make_job("hopeless", 2, 2)]))
+    (tmp_path / "one.yaml").write_text(yaml.safe_dump(make_job("fits", 2, 1)))
+    (tmp_path / "simulator").write_text(SIMULATOR)
+    (tmp_path / "simulator").chmod(0o755)
+    return tmp_path
+
+
+def read_verdicts(text: str) -> dict[str, str]:
+    return {gang["name"].removeprefix("ml/job-"): gang["verdict"] for gang in json.loads(text)["gangs"]}
+
+
+def test_what_is_proved_needs_no_simulator(cluster: Path, krmfn: Call) -> None:
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--prove", "-o", "json")
+    assert done.code == 1
+    verdicts = read_verdicts(done.out)
+    assert verdicts.pop("big") == "never"
+    assert set(verdicts.values()) == {"open"}
+    said = next(gang for gang in json.loads(done.out)["gangs"] if gang["verdict"] == "never")
+    assert said["why"].startswith("0/2 nodes are available: 2 Insufficient nvidia.com/gpu")
+    assert (said["rule"], bool(said["change"])) == ("pod-too-large", True)
+
+
+def test_the_simulator_tells_the_verdicts_apart(cluster: Path, krmfn: Call) -> None:
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
+    assert read_verdicts(done.out) == {
+        "fits": "runs",
+        "late": "waits",
+        "odd": "depends",
+        "big": "never",
+        "hopeless": "never",
+    }
+    document = json.loads(done.out)
+    assert document["simulator"] == "1.37"
+    assert {node["name"]: node["gangs"].get("ml/job-fits") for node in document["nodes"]} == {"gpu-1": 1, "gpu-2": 1}
+    assert document["nodes"][0]["used"]["nvidia.com/gpu"] == "1"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml", "markdown", "mermaid", "svg", "html"])
+def test_every_format_names_every_gang_and_every_reason(form: str, cluster: Path, krmfn: Call) -> None:
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", form)
+    assert done.code == 1
+    text = re.sub(r"&#(\d+);|#(\d+);", lambda found: chr(int(found[1] or found[2])), done.out).replace("&lt;", "<")
+    text = text.replace("&gt;", ">")
+    for name in ("fits", "late", "odd", "big", "hopeless"):
+        assert f"ml/job-{name}" in text
+    assert "Insufficient nvidia.com/gpu" in text
+    assert "Insufficient <cpu>" in text
+    assert "gpu-1" in text
+
+
+def test_the_picture_says_what_it_shows(cluster: Path, krmfn: Call) -> None:
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "svg")
+    root = ElementTree.fromstring(done.out)
+    assert root.get("role") == "img"
+    labels = {element.get("id"): element.text or "" for element in root if element.get("id")}
+    assert set((root.get("aria-labelledby") or "").split()) == set(labels)
+    assert "ml/job-big never starts" in labels["told"]
+    assert not {element.tag for element in root.iter()} & {f"{SVG}script", f"{SVG}image", f"{SVG}a", f"{SVG}use"}
+    letters = [element.text for element in root.iter(f"{SVG}text") if element.get("class") == "l"]
+    # A pod each, those of gangs without a node too, and one in front of each gang.
+    assert letters.count("A") == 1 + 2
+    assert len(letters) == 5 + 2 + 3 + 2 + 2 + 2
+
+
+def test_the_page_is_one_file_without_scripts(cluster: Path, krmfn: Call) -> None:
+    page = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--prove", "-o", "html").out
+    assert "default-src 'none'" in page
+    assert not re.search(r"<script|src=|href=|url\(|@import", page)
+
+
+def test_a_cluster_is_given_in_several_ways(cluster: Path, krmfn: Call) -> None:
+    one, two = (make_node(name, "a") for name in ("gpu-1", "gpu-2"))
+    (cluster / "dump").mkdir()
+    (cluster / "dump/one.json").write_text(json.dumps(one))
+    (cluster / "dump/two.yml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "NodeList", "items": [two]}))
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [one, two]})
+    for given in (["--cluster", "dump"], ["--cluster=dump/one.json", "--cluster", "dump/two.yml"]):
+        done = krmfn("fit", "one.yaml", *given, "--prove", "-o", "json")
+        assert [node["name"] for node in json.loads(done.out)["nodes"]] == ["gpu-1", "gpu-2"]
+    done = krmfn("fit", "one.yaml", "--cluster", "-", "--prove", "-o", "json", stdin=listed)
+    assert len(json.loads(done.out)["nodes"]) == 2
+
+
+def test_the_configuration_names_the_facts(cluster: Path, krmfn: Call) -> None:
+    """As seen from its folder; `validate` decides with them, too."""
+    (cluster / "team").mkdir()
+    (cluster / "team/jobs.yaml").write_text((cluster / "jobs.yaml").read_text())
+    (cluster / "team/krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: gangs}\n"
+        "spec: {cluster: {from: [../cluster.yaml]}}\n"
+    )
+    done = krmfn("fit", "team", "--prove", "-o", "json")
+    assert read_verdicts(done.out)["big"] == "never"
+    generated = krmfn("generate", "-q", "team/jobs.yaml").out
+    (cluster / "team/jobs.yaml").write_text(generated)
+    assert "[pod-too-large]" in krmfn("validate", "team").out
+    (cluster / "team/krmfn.yaml").unlink()
+    assert "[pod-too-large]" not in krmfn("validate", "team").out
+    assert "[pod-too-large]" in krmfn("validate", "team", "--cluster", "cluster.yaml").out
+
+
+def test_mistakes_are_told(cluster: Path, krmfn: Call) -> None:
+    (cluster / "spoilt.yaml").write_text("a: [\n")
+    for words, said in (
+        (["--cluster", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
+        (["--cluster", "spoilt.yaml"], "spoilt.yaml:"),
+        (["--simulator", "nowhere"], "--simulator nowhere: no program nowhere"),
+    ):
+        done = krmfn("fit", "one.yaml", *words)
+        assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_facts_count_what_is_equal_and_drop_what_is_private(cluster: Path, krmfn: Call) -> None:
+    nodes = [make_node(f"gpu-{number}", "a") for number in range(4)]
+    nodes[0]["metadata"]["annotations"] = {"secret": "of the node"}
+    pods = [make_pod("agent", "gpu-1", {"kind": "DaemonSet"}), make_pod("mine", "gpu-3", {"kind": "Job"})]
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}
+    (cluster / "dump.json").write_text(json.dumps(dump))
+    done = krmfn("facts", "dump.json")
+    assert done.code == 0
+    assert "secret" not in done.out
+    facts = yaml.safe_load(done.out)["spec"]
+    assert [(node["name"], node.get("count", 1)) for node in facts["nodes"]] == [
+        ("gpu-0", 2),
+        ("gpu-1", 1),
+        ("gpu-3", 1),
+    ]
+    assert facts["nodes"][1]["used"] == {"pods": "1", "cpu": "500m"}
+    assert [pod["metadata"]["name"] for pod in facts["items"]] == ["mine"]
+    (cluster / "facts.yaml").write_text(done.out)
+    answer = json.loads(krmfn("fit", "one.yaml", "--cluster", "facts.yaml", "--prove", "-o", "json").out)
+    assert len(answer["nodes"]) == 4
+    empty = yaml.safe_load(krmfn("facts", "--no-pods", "-o", "json", "dump.json").out)["spec"]
+    assert "items" not in empty
+    assert "Pod" not in empty.get("listed", ())
+
+
+def make_pod(name: str, node: str, owner: dict[str, str]) -> dict[str, Any]:
+    box = {
+        "name": "c",
+        "image": "i",
+        "env": [{"name": "A", "value": "secret"}],
+        "resources": {"requests": {"cpu": "500m"}},
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ml", "ownerReferences": [{**owner, "name": "o", "controller": True}]},
+        "spec": {"nodeName": node, "containers": [box]},
+        "status": {"phase": "Running"},
+    }
+
+
+def test_pods_of_a_resource_of_the_input_are_its_pods(cluster: Path, krmfn: Call) -> None:
+    """A dump holds a Job, its group and the pods that the controller made: the gang has as many as the Job says."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job"}
+    generated = list(yaml.safe_load_all(krmfn("generate", "-q", "one.yaml").out))
+    pods = []
+    for number in range(2):
+        pod = make_pod(f"fits-{number}", "gpu-1", owner)
+        pod["metadata"]["ownerReferences"][0]["name"] = "fits"
+        pod["spec"]["schedulingGroup"] = {"podGroupName": "job-fits"}
+        pods.append(pod)
+    (cluster / "dump.yaml").write_text(yaml.safe_dump_all([*generated, *pods]))
+    assert "[min-count-below-pods]" not in krmfn("validate", "dump.yaml", "--stage", "scheduler").out
+    done = krmfn("fit", "dump.yaml", "--as-is", "--cluster", "cluster.yaml", "--prove", "-o", "json")
+    gang = json.loads(done.out)["gangs"][0]
+    assert (gang["pods"], gang["placed"]) == (2, 2)
+    for pod in pods:
+        del pod["metadata"]["ownerReferences"]
+    (cluster / "dump.yaml").write_text(yaml.safe_dump_all([*generated, *pods]))
+    assert "[min-count-below-pods]" in krmfn("validate", "dump.yaml", "--stage", "scheduler").out
