@@ -17,7 +17,7 @@ from conformance.scheduler.storage import DATA, read
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.pipeline import foresee
-from krmfn.workspace.simulator import find_simulator, simulate
+from krmfn.workspace.simulator import Failed, find_simulator, simulate
 
 Value = dict[str, Any]
 MISSED = DATA.parent / "missed"
@@ -42,7 +42,12 @@ def compare(releases: Sequence[str], folder: Path, simulators: Path | None, ever
                     wrong += 1
                     print(f"WRONG {name}: {', '.join(verdict.claims)}")
             if simulators:
-                for verdict, said in ask(scenario, str(simulators)):
+                try:
+                    asked = list(ask(scenario, str(simulators)))
+                except Failed as failure:
+                    print(f"FAILED {scenario['id']}: {' | '.join(failure.lines[:12])}", flush=True)
+                    wrong, asked = wrong + 1, []
+                for verdict, said in asked:
                     table[verdict.decided, f"simulated: {said}"] += 1
                     if (verdict.decided, said) in DISAGREE:
                         disagreements[f"{verdict.scenario} {verdict.root}"] = f"{verdict.decided}, simulated: {said}"
