@@ -232,7 +232,7 @@ class Item:
         except BaseException:
             reading.restore(state)
             self._reading = reading
-            self._ref = None
+            self._ref = self._fields = None
             raise
 
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
@@ -245,7 +245,7 @@ class Item:
             return edit_copy(old, path, 0, value)
 
         reading.edit(path, plan, None if shared else repeat)
-        self._ref = None
+        self._ref = self._fields = None
 
     @property
     def text(self) -> str:
@@ -336,12 +336,10 @@ class Item:
         return scalar.content if scalar else ""
 
     def _words(self, field: str) -> Mapping[str, str]:
-        if self._reading is not None:
-            return self._read_words(field)
         if self._fields is None:
             self._fields = {}
         if field not in self._fields:
-            heads = self.frame.heads
+            heads = self.frame.heads if self._reading is None else None
             words = heads.read_field(field.encode(), self.start, self.end) if heads else None
             self._fields[field] = self._read_words(field) if words is None else words
         return self._fields[field]

@@ -147,8 +147,7 @@ class Reading:
             if self._edits and (not done or editor.removes or not editor.edits or _meet(self._edits, editor.edits)):
                 self._flush()  # planned without regard to earlier edits: once more, on the new text
                 continue
-            # Sorted by offset alone: insertions at one place stay in their order.
-            self._edits = sorted([*self._edits, *editor.edits], key=_offset)
+            self._edits = _join(self._edits, editor.edits)
             self.touched = self.touched or bool(editor.edits)
             if editor.removes or not done:
                 self._flush()
@@ -184,6 +183,16 @@ class Reading:
         """Whether another part of the document behind this one may use an anchor."""
         anchors = self._owner.frame.anchors
         return anchors is not None and anchors.is_used(anchor, self._owner.end)
+
+
+def _join(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """All splices in the order of their offsets; those at one place stay in the order in which they were made."""
+    from bisect import insort
+
+    joined = old[:]
+    for edit in new:
+        insort(joined, edit, key=_offset)
+    return joined
 
 
 def _offset(edit: tuple[int, int, str]) -> int:

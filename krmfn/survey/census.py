@@ -112,19 +112,29 @@ class Census(NamedTuple):
 
     def chain(self, group: Group) -> tuple[list[Group], str]:
         """The composites above `group`, nearest first, and what ends the chain: "", "missing" or "cycle"."""
+        chains: dict[int, tuple[list[Group], str]] = self.shared.setdefault("chains", {})
         above: list[Group] = []
         seen = {id(group.item)} if group.composite else set[int]()
-        parent = group.parent
+        end, parent = "", group.parent
         while parent:
             composite = self.composites.get((group.namespace, parent))
             if composite is None:
-                return above, "missing"
+                end = "missing"
+                break
             if id(composite.item) in seen:
-                return above, "cycle"
-            seen.add(id(composite.item))
+                return above, "cycle"  # which is another one from every group of it
             above.append(composite)
+            if id(composite.item) in chains:
+                rest, end = chains[id(composite.item)]
+                above += rest
+                break
+            seen.add(id(composite.item))
             parent = composite.parent
-        return above, ""
+        for place, composite in enumerate(above):
+            if id(composite.item) in chains:
+                break
+            chains[id(composite.item)] = above[place + 1 :], end
+        return above, end
 
     def root(self, group: Group) -> Group:
         """The topmost group that can be reached from `group`."""

@@ -42,17 +42,28 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
     members, _ = count_members(survey(items, settings).present, settings)
     census = take_census(items, members)
     by_parent, roots = _sort(census)
+    gangs = {id(gang.group): gang for gang in census.gangs}
+
+    def branch(root: Group) -> Branch:
+        return _branch(root, by_parent, gangs, census)
+
+    #: The places of roots by the Workload that they name, and by the object that they stand in.
+    waiting: dict[object, list[int]] = {}
+    for place, root in enumerate(roots):
+        waiting.setdefault((root.namespace, root.workload), []).append(place)
+        waiting.setdefault(id(root.item), []).append(place)
     trees = []
+    taken: set[int] = set()
     for key, workload in census.workloads.items():
         if key != (workload.namespace, workload.name):
             continue  # a name that the object had before
-        mine = [root for root in roots if (root.namespace, root.workload) == key or root.item is workload.item]
-        children = tuple(_branch(root, by_parent, census) for root in mine)
-        roots = [root for root in roots if root not in mine]
+        mine = {*waiting.get(key, ()), *waiting.get(id(workload.item), ())} - taken
+        children = tuple(branch(roots[place]) for place in sorted(mine))
+        taken |= mine
         _, kind, name = workload.controller
         words = f"for {kind} {name}" if kind else ""
         trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
-    return trees + [_branch(root, by_parent, census) for root in roots]
+    return trees + [branch(root) for place, root in enumerate(roots) if place not in taken]
 
 
 def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
@@ -85,7 +96,9 @@ def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Grou
     return by_parent, roots
 
 
-def _branch(group: Group, by_parent: dict[tuple[str, str], list[Group]], census: Census) -> Branch:
+def _branch(
+    group: Group, by_parent: dict[tuple[str, str], list[Group]], gangs: dict[int, Gang], census: Census
+) -> Branch:
     facts: dict[str, Any] = {}
     for key, value in (("topologyKey", group.topology_key), ("priorityClassName", group.priority_class)):
         if value:
@@ -94,9 +107,9 @@ def _branch(group: Group, by_parent: dict[tuple[str, str], list[Group]], census:
         below = [] if census.chain(group)[1] == "cycle" else by_parent.get((group.namespace, group.name), [])
         facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
         words = _say(group, len(below), "group", facts)
-        children = tuple(_branch(child, by_parent, census) for child in below)
+        children = tuple(_branch(child, by_parent, gangs, census) for child in below)
         return Branch("composite", str(group.item.ref), words, facts, children)
-    gang = next(gang for gang in census.gangs if gang.group is group)
+    gang = gangs[id(group)]
     facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
     name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
     return Branch("group", name, _say(group, gang.pods, "pod", facts), facts, _pods(gang))

@@ -94,9 +94,11 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
     """`single` below `all`: the highest `all` wins."""
     for group in list_groups(census):
+        if disruption_mode(group.spec) != "single":
+            continue
         above, _end = census.chain(group)
         boss = next((entry for entry in above if disruption_mode(entry.spec) == "all"), None)
-        if boss is not None and disruption_mode(group.spec) == "single":
+        if boss is not None:
             message = (
                 f"disruptionMode single has no effect: {boss.name} above says all, so the tree is evicted as a whole"
             )

@@ -138,14 +138,10 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     """A child constrained by the parent's key or by a coarser one."""
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())
-    for group in {id(entry.item): entry for entry in groups}.values():
+    for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
         for parent in above:
-            if (
-                group.topology_key
-                and parent.topology_key
-                and _is_same_or_coarser(group.topology_key, parent.topology_key)
-            ):
+            if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
                 message = f"{group.topology_key} is {kind} {parent.name} above: it constrains nothing more"
