@@ -9,7 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -99,6 +99,24 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
             path = ("spec", "launcherCreationPolicy")
             yield Finding(item, path, message, "WaitForWorkersReady", hint=hint)
+    for item in census.kind("kubeflow.org", "MPIJob"):
+        policy = dig(item.value, "spec", "runPolicy", "schedulingPolicy")
+        workers = as_int(dig(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas"))
+        if (
+            policy is None
+            or workers is None
+            or (dig(item.value, "spec", "launcherCreationPolicy") != "WaitForWorkersReady")
+        ):
+            continue
+        given = as_int(dig(policy, "minAvailable"))
+        need = workers + 1 if given is None else given  # as the operator counts where nobody says
+        if need > workers:
+            message = (
+                f"the launcher is made when the {workers} workers are ready, and schedulingPolicy makes them wait for "
+                f"{need} pods: none ever starts"
+            )
+            hint = f"Set schedulingPolicy.minAvailable to {workers}, or launcherCreationPolicy: AtStartup."
+            yield Finding(item, ("spec", "runPolicy", "schedulingPolicy"), message, given, hint=hint)
 
 
 @rule("driver-in-gang", "error", "A Spark driver in the gang of the executors that it makes.")

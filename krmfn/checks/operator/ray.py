@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census, Gang
 
+#: KubeRay's port for metrics, where the head does not name one.
+_METRICS: Final = 8080
 #: Where each kind keeps its cluster.
 _CLUSTERS: Final[dict[str, Path]] = {
     "RayCluster": ("spec",),
@@ -39,6 +41,31 @@ def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
                 )
                 hint = "Remove schedulingGroup from submitterPodTemplate."
                 yield Finding(item, path, message, name, hint=hint)
+
+
+@rule("ray-head-ports", "error", "Two ports of a Ray head have one number in the service that KubeRay makes.")
+def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
+    """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
+    for item, cluster, base in _clusters(census):
+        place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
+        ports: dict[str, tuple[int, int]] = {}
+        for index, port in enumerate(as_list(dig(cluster, *place))):
+            number = as_int(dig(port, "containerPort"))
+            if number is not None:
+                ports[as_text(dig(port, "name")) or f"{number}-port"] = (number, index)
+        if not ports:
+            continue
+        numbers = {number: name for name, (number, _) in ports.items()}
+        for name, (number, index) in ports.items():
+            other = "metrics" if "metrics" not in ports and number == _METRICS else numbers[number]
+            if other != name:
+                message = (
+                    f"KubeRay adds the port {number} to the head's service as {other}, too: the API server refuses the "
+                    "service, and no pod is made"
+                )
+                hint = "Call the port metrics, or use another one." if other == "metrics" else "Keep one of the two."
+                yield Finding(item, (*base, *place, index), message, number, hint=hint)
+                break
 
 
 @rule("ray-cleanup-joins-gang", "warning", "The Redis clean-up pod of a Ray cluster joins its gang.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, suggest
 from krmfn.model.findings import Finding
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from krmfn.survey.facts import Resources
 
 _GROUP: Final = "scheduling.volcano.sh"
+_QUEUE: Final = "volcano.sh/queue-name"
 LINK: Final = "scheduling.k8s.io/group-name"
 
 
@@ -71,6 +73,28 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
                 hint = "Raise the queue's capability, or make the gang smaller."
                 path = ("spec", "minResources", resource)
                 yield Finding(item, path, message, hint=hint)
+    yield from _find_ray_above_queue(census)
+
+
+def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
+    """KubeRay's plugin makes the PodGroup of a Ray cluster with what all its pods request."""
+    for kind in ("RayCluster", "RayJob"):
+        for item in census.kind("ray.io", kind):
+            queue = item.labels.get(_QUEUE, "")
+            name, capability = _capability(census, queue) if queue else ("", {})
+            needs: dict[str, int] = {}
+            for pods, requests in list_needs(census, item) if capability else ():
+                for resource, amount in requests.items():
+                    needs[resource] = needs.get(resource, 0) + amount * (pods or 0)
+            for resource, limit in capability.items():
+                if needs.get(resource, 0) > limit and (limit > 0 or resource not in ("cpu", "memory")):
+                    message = (
+                        f"its pods request {format_quantity(needs[resource])} {resource}, the queue {name} has at most "
+                        f"{format_quantity(limit)}: the PodGroup that KubeRay makes stays Pending"
+                    )
+                    hint = "Raise the queue's capability, or make the cluster smaller."
+                    yield Finding(item, ("metadata", "labels", _QUEUE), message, queue, hint=hint)
+                    break
 
 
 @rule("volcano-queue-has-children", "warning", "A Volcano PodGroup names a queue that has children.")

@@ -13,6 +13,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.releases.release import first_release
 from krmfn.survey.groups import Group, disruption_mode
+from krmfn.survey.values import as_list, dig
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -147,5 +148,11 @@ def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 def _is_staged(item: Item) -> bool:
+    """Whether the object's pods come in steps, so that several gangs are meant. A JobSet may start in steps, and has to
+    say so."""
     kind = find_kind(item.ref.group, item.kind)
+    if item.kind == "JobSet":
+        jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
+        ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+        return ordered or any(dig(job, "dependsOn") for job in jobs)
     return kind is not None and kind.staged

@@ -9,6 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
+from krmfn.survey.values import as_text
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -32,6 +33,29 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 hint = f"Create the PriorityClass, or use one of: {', '.join(sorted(known))}."
                 path = (*template.spec_path, "priorityClassName")
                 yield Finding(template.item, path, message, name, hint=hint)
+
+
+@rule(
+    "preemption-policy-without-class",
+    "warning",
+    "Pods of a gang write a preemption policy, and name no priority class that has it.",
+)
+def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
+    """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
+    facts = census.facts
+    if facts.complete_classes or any(entry.default for entry in facts.priority_classes.values()):
+        return
+    for gang in census.gangs:
+        for template in gang.templates:
+            policy = as_text(template.spec.get("preemptionPolicy"))
+            if policy in ("", "PreemptLowerPriority") or template.priority_class:
+                continue
+            message = (
+                f"preemptionPolicy is {policy}, and the pods of the gang {gang.group.name} name no priority class: "
+                "unless the cluster's default class says the same, the API server refuses every pod"
+            )
+            hint = f"Name a PriorityClass with preemptionPolicy: {policy}."
+            yield Finding(template.item, (*template.spec_path, "preemptionPolicy"), message, policy, hint=hint)
 
 
 @rule(
