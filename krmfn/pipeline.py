@@ -19,8 +19,10 @@ from krmfn.model.findings import Finding, to_result
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook
+    from krmfn.forecast.diagnosis import Diagnosis
     from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
+    from krmfn.survey.census import Census
     from krmfn.survey.gangs import Survey
 
 STAGES = ("server", "scheduler", "operator", "gitops")
@@ -120,17 +122,41 @@ def find_all(
 def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = None) -> Outlook:
     """What would become of the gangs of `items` in the cluster of the settings' facts. `simulator` asks the scheduler
     of the release; without one only what is proved is said."""
-    from krmfn.catalogue import RULES
     from krmfn.checks import server
-    from krmfn.checks.rule import is_obeyed, run
-    from krmfn.forecast import forecast
+    from krmfn.checks.rule import run
+
+    census = _count(items, settings)
+    found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
+    return _forecast(census, settings, found, simulator)
+
+
+def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
+    """Why an object does not run. `items` are all objects that a cluster has, `item` is one of them. What the server
+    took is not judged again."""
+    from krmfn.catalogue import RULES
+    from krmfn.checks.rule import run
+    from krmfn.forecast.diagnosis import diagnose
+
+    census = _count(items, settings)
+    found = [*run("scheduler", census, settings), *run("operator", census, settings)]
+    rated = [finding._replace(severity=finding.severity or RULES[finding.rule].severity) for finding in found]
+    return diagnose(item, items, census, _forecast(census, settings, found, simulator), rated)
+
+
+def _count(items: Sequence[Item], settings: Settings) -> Census:
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import survey
 
     members, _ = count_members(survey(items, settings).present, settings)
-    census = take_census(items, members, None, settings.cluster)
-    found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
+    return take_census(items, members, None, settings.cluster)
+
+
+def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simulator: Ask | None) -> Outlook:
+    from krmfn.catalogue import RULES
+    from krmfn.checks.rule import is_obeyed
+    from krmfn.forecast import forecast
+
     errors = [finding for finding in found if (finding.severity or RULES[finding.rule].severity) == "error"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees)

@@ -6,4 +6,17 @@ command: a module with SUMMARY, ARGUMENTS, OPTIONS and run(), and its name in CO
 """
 
 #: The commands in the order of the help text.
-COMMANDS = ("generate", "validate", "diff", "tree", "fit", "facts", "convert", "init", "bridge", "schema", "rules")
+COMMANDS = (
+    "generate",
+    "validate",
+    "diff",
+    "tree",
+    "fit",
+    "facts",
+    "why",
+    "convert",
+    "init",
+    "bridge",
+    "schema",
+    "rules",
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.capacity.pods import count_injected
@@ -43,7 +43,7 @@ def call_roll(census: Census) -> Roster:
     for value in census.facts.objects("", "Pod"):
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
-        template = _find_template(value, census)
+        template = _find_template(value, census, owned)
         pod = Pod(_full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
         if template is None:
             strangers.append(pod)
@@ -91,9 +91,9 @@ _OWNER_LABELS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _find_template(pod: Mapping[str, Any], census: Census) -> Template | None:
+def _find_template(pod: Mapping[str, Any], census: Census, owned: Mapping[int, Sequence[Pod]]) -> Template | None:
     """The template of the input that a pod of the cluster was made of: the owner's, and among several the one with
-    the same link or the same containers."""
+    the same role, or the same link and containers; among these one that has not all of its pods."""
     candidates = [template for template in census.templates if is_owner(template.item, pod)]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
@@ -103,7 +103,8 @@ def _find_template(pod: Mapping[str, Any], census: Census) -> Template | None:
     for template in candidates:
         if role and role in (_suffix(template), "headgroup" if _suffix(template) == "head" else ""):
             return template
-    return next((template for template in candidates if _signature(template.spec) == wanted), candidates[0])
+    alike = [template for template in candidates if _signature(template.spec) == wanted] or candidates
+    return next((one for one in alike if len(owned.get(id(one), ())) < (one.pods or 0)), alike[0])
 
 
 def _signature(spec: Mapping[str, Any]) -> object:

@@ -1,0 +1,104 @@
+"""`krmfn why`: the cause why a pod, a gang or a workload of a cluster does not run, and the way out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.cli.configuration import load_settings
+from krmfn.cli.findings import is_colored, show
+from krmfn.cli.fit import find_asker
+from krmfn.cli.options import CLUSTER, COMMON, SIMULATOR, Argument, Option, UsageError
+from krmfn.cli.reading import read
+from krmfn.forecast.diagnosis import find_object
+from krmfn.pipeline import explain
+from krmfn.reports import channels
+from krmfn.workspace.files import read_paths
+from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.worlds import World
+
+if TYPE_CHECKING:
+    from krmfn.forecast.diagnosis import Diagnosis
+    from krmfn.krm import Item
+
+SUMMARY = "Says why a pod, a group or a workload of a cluster does not run, and what to do about it."
+ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)
+OPTIONS = (
+    CLUSTER,
+    SIMULATOR,
+    Option(("--prove",), "Only what conditions prove: ask no simulator.", False, flag=True),
+    Option(("-o", "--output"), "Format of the answer.", "text", ("text", "json")),
+    *COMMON,
+)
+#: What the facts say of the cluster as a whole; everything else is an object as it lives.
+_FACTS = ("Node", "PriorityClass")
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """0 when all is well, 1 when there is something in the way. Raises UsageError for an object that is not there."""
+    if not options["cluster"]:
+        raise UsageError("--cluster is missing: give what kubectl get all,podgroups,nodes,events -A -o yaml prints")
+    dump = read(read_paths(options["cluster"]), options)
+    if dump.unreadable:
+        raise InputMissing(str(dump.problems[0].message))
+    items = dump.items
+    settings = load_settings({**options, "cluster": ()}, World("", "", (), None, "."))
+    facts = [item.value for item in items if item.kind in _FACTS]
+    # What a dump has of a kind is all that there is.
+    given = {"items": facts, "listed": sorted({item.kind for item in items})}
+    settings = settings._replace(cluster={**settings.cluster, **given})
+    diagnosis = explain(items, settings, _choose(items, words[0]), find_asker(settings, options))
+    form = options["output"]
+    show(_to_json(diagnosis) if form == "json" else _to_text(diagnosis, is_colored(options)), form)
+    return 1 if diagnosis.cause else 0
+
+
+def _choose(items: Sequence[Item], word: str) -> Item:
+    found = find_object(items, word)
+    if "/" not in word:
+        raise UsageError(f"{word}: write KIND/NAME, such as job/{word}")
+    if not found:
+        raise UsageError(f"{word}: no such object in what --cluster gives")
+    if len({item.space for item in found}) > 1:
+        spaces = ", ".join(sorted(item.space for item in found))
+        raise UsageError(f"{word}: there is one in {spaces}; write KIND/NAMESPACE/NAME")
+    return found[0]
+
+
+def _to_text(diagnosis: Diagnosis, color: bool) -> str:
+    return "".join(f"{line}\n" for line in _spell(diagnosis, color))
+
+
+def _spell(diagnosis: Diagnosis, color: bool) -> Iterator[str]:
+    head = channels.line(f"{diagnosis.subject}: {diagnosis.state}.")
+    yield f"\033[1m{head}\033[0m" if color else head
+    if not diagnosis.cause:
+        yield "All is well."
+        return
+    rule = f" [{diagnosis.rule}]" if diagnosis.rule else ""
+    for label, text in (("Cause", f"{diagnosis.cause}{rule}"), ("Way out", diagnosis.way_out)):
+        if text:
+            yield from _wrap(f"{label}: {text}", "  ")
+    if diagnosis.said:
+        yield "The cluster says:"
+        for said in diagnosis.said[-6:]:
+            yield from _wrap(said, "    ")
+
+
+def _wrap(text: str, indent: str) -> list[str]:
+    lines = textwrap.wrap(channels.line(text), 116, break_on_hyphens=False, break_long_words=False)
+    return [channels.line(line if number == 0 else indent + line) for number, line in enumerate(lines)]
+
+
+def _to_json(diagnosis: Diagnosis) -> str:
+    document = {
+        "object": diagnosis.subject,
+        "state": diagnosis.state,
+        "well": not diagnosis.cause,
+        "cause": diagnosis.cause or None,
+        "change": diagnosis.way_out or None,
+        "rule": diagnosis.rule or None,
+        "said": list(diagnosis.said),
+    }
+    return channels.json(document)

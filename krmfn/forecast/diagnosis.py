@@ -1,0 +1,205 @@
+"""Why a gang that lives in a cluster does not run: what is there, what is missing, and what the cluster itself says.
+
+The first cause that is certain is told; what the scheduler and the controllers said stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.krm.records import NamedTuple
+from krmfn.survey.owners import find_controller
+from krmfn.survey.values import as_list, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.forecast.standing import Outlook, Standing
+    from krmfn.krm.item import Item
+    from krmfn.model.findings import Finding
+    from krmfn.survey.census import Census
+
+#: How kubectl abbreviates kinds.
+_SHORT: Final[Mapping[str, str]] = {"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}
+_FACTS: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
+
+
+class Diagnosis(NamedTuple):
+    """What there is to say about an object. `state` counts, `cause` and `way_out` are empty when all is well; `rule` is
+    the rule that found the cause, `said` what the cluster says itself, newest last."""
+
+    subject: str
+    state: str
+    cause: str
+    way_out: str
+    rule: str
+    said: tuple[str, ...]
+
+
+def find_object(items: Sequence[Item], word: str) -> list[Item]:
+    """The objects that KIND/NAME or KIND/NAMESPACE/NAME means, the kind as kubectl spells it."""
+    kind, _, rest = word.partition("/")
+    space, slash, name = rest.rpartition("/")
+    kind = _SHORT.get(kind.lower(), kind.lower())
+    return [
+        item
+        for item in items
+        if item.name == (name if slash else rest)
+        and item.kind.lower() in (kind, kind.removesuffix("s"), kind.removesuffix("es"))
+        and item.kind not in _FACTS
+        and (not slash or item.space == space)
+    ]
+
+
+def find_top(item: Item, items: Sequence[Item]) -> Item:
+    """The object for which controllers made this one; itself when none did."""
+    index = {(each.ref.group, each.kind, each.space, each.name): each for each in items}
+    seen = {id(item)}
+    while owner := find_controller(item):
+        group, kind, name = owner
+        above = index.get((group, kind, item.space, name))
+        if above is None or id(above) in seen:
+            return item
+        seen.add(id(above))
+        item = above
+    return item
+
+
+def diagnose(
+    item: Item, items: Sequence[Item], census: Census, outlook: Outlook, findings: Sequence[Finding]
+) -> Diagnosis:
+    """Why the pods of an object, or of a group, do not run. `items` are all objects of the cluster, `findings` what the
+    rules say of them, most severe first."""
+    subject = f"{item.kind} {item.space}/{item.name}"
+    top = find_top(item, items)
+    standing = _find_standing(top, census, outlook)
+    about = _list_related(top, census, standing)
+    live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
+    mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
+    mine = mine or [pod for pod in live.values() if find_top(pod, items) is top]
+    said = tuple(dict.fromkeys(_listen(about, mine, items)))
+    bound = [pod for pod in mine if dig(pod.value, "spec", "nodeName")]
+    wanted = len(standing.places) if standing else len(mine)
+    state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
+    if standing:
+        state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
+    cause, way_out, rule = _find_cause(top, about, standing, mine, bound, wanted, findings)
+    return Diagnosis(subject, state, cause, way_out, rule, said)
+
+
+def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:
+    """The gang of an object that has pods, or of a group."""
+    names = {f"{template.item.space}/{template.link.group}" for template in census.templates_of(top) if template.link}
+    for standing in outlook.standings:
+        groups = [*standing.groups, *([standing.root] if standing.root else [])]
+        above = [each for group in standing.groups for each in census.chain(group)[0]]
+        if any(group.item is top for group in (*groups, *above)):
+            return standing
+        if standing.name in names or any(f"{group.namespace}/{group.name}" in names for group in groups):
+            return standing
+        if top.kind == "Workload" and any(
+            group.workload == top.name and group.namespace == top.space for group in groups
+        ):
+            return standing
+    return None
+
+
+def _list_related(top: Item, census: Census, standing: Standing | None) -> list[Item]:
+    """The object, its groups and those above them, and what else has pods in the gang."""
+    found = {id(top): top}
+    if standing:
+        for group in standing.groups:
+            for each in (group, *census.chain(group)[0]):
+                found[id(each.item)] = each.item
+        for place in standing.places:
+            if place.pod.template is not None:
+                found[id(place.pod.template.item)] = place.pod.template.item
+    return list(found.values())
+
+
+def _find_cause(
+    top: Item,
+    about: Sequence[Item],
+    standing: Standing | None,
+    mine: Sequence[Item],
+    bound: Sequence[Item],
+    wanted: int,
+    findings: Sequence[Finding],
+) -> tuple[str, str, str]:
+    """Cause, way out and rule."""
+    if wanted and len(bound) >= wanted:
+        return "", "", ""
+    if dig(top.value, "spec", "suspend") is True:
+        queue = top.labels.get("kueue.x-k8s.io/queue-name")
+        way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
+        return f"{top.kind} {top.name} is suspended: no pods are made", way, ""
+    here = {id(item) for item in about}
+    for finding in findings:
+        if id(finding.item) in here and finding.severity == "error":
+            return finding.message, finding.hint, finding.rule
+    deleted = next((item for item in about if dig(item.value, "metadata", "deletionTimestamp")), None)
+    if deleted is not None:
+        kind = f"{deleted.kind} {deleted.name}"
+        return f"{kind} is being deleted: new pods of it do not start as a gang", f"Wait until {kind} is gone.", ""
+    if standing is not None and standing.root is not None:
+        quorum = standing.root.quorum if standing.root.policy == "gang" and not standing.root.composite else None
+        if quorum and len(mine) < quorum:
+            cause = f"the group waits for {quorum} pods, and {len(mine)} exist"
+            return cause, "See what keeps the controller from making the others: quota, LimitRange, admission.", ""
+    gated = next((pod for pod in mine if dig(pod.value, "spec", "schedulingGates")), None)
+    if gated is not None:
+        names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(dig(gated.value, "spec", "schedulingGates")))
+        cause = f"pod {gated.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
+        return cause, "See who put it there.", ""
+    if standing is not None and standing.verdict in ("never", "waits", "depends"):
+        words = {
+            "never": "it does not fit into this cluster even if it were empty",
+            "waits": "it fits, and others hold the room that it needs",
+            "depends": "whether it starts depends on what else comes first",
+        }
+        cause = words[standing.verdict] + (f": {standing.why}" if standing.why else "")
+        return cause, standing.way_out or "Wait for room, raise its priority, or add nodes.", standing.rule
+    for finding in findings:
+        if id(finding.item) in here and finding.severity == "warning":
+            return finding.message, finding.hint, finding.rule
+    message = next((said for pod in mine for said in _read_conditions(pod) if pod not in bound), "")
+    if message:
+        return message, "", ""
+    if not wanted:
+        return (
+            f"{top.kind} {top.name} has no pods that are known",
+            "Give the pods and events of the namespace, too.",
+            "",
+        )
+    return "nothing here says why", "Look into the log of the scheduler that the pods name.", ""
+
+
+def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[str]:
+    """What conditions and events say, without repetition by number."""
+    pods = list(pods)
+    for item in (*about, *pods):
+        yield from _read_conditions(item)
+    names = {(item.kind, item.space, item.name) for item in (*about, *pods)}
+    events = [item for item in items if item.kind == "Event"]
+    for event in sorted(
+        events, key=lambda each: as_text(dig(each.value, "lastTimestamp") or dig(each.value, "eventTime"))
+    ):
+        target: Any = dig(event.value, "involvedObject") or dig(event.value, "regarding")
+        key = (
+            as_text(dig(target, "kind")),
+            as_text(dig(target, "namespace")) or event.space,
+            as_text(dig(target, "name")),
+        )
+        if key in names and dig(event.value, "type") != "Normal":
+            text = as_text(dig(event.value, "message") or dig(event.value, "note"))
+            yield f"{key[0]} {key[2]}: {as_text(dig(event.value, 'reason'))}: {text}"
+
+
+def _read_conditions(item: Item) -> Iterator[str]:
+    """Conditions of pods and groups that say no."""
+    for condition in as_list(dig(item.value, "status", "conditions")):
+        kind, text = as_text(dig(condition, "type")), as_text(dig(condition, "message"))
+        if kind in _CONDITIONS and dig(condition, "status") == "False" and text:
+            yield f"{item.kind} {item.name}: {as_text(dig(condition, 'reason'))}: {text}"
+
+
+_CONDITIONS: Final = ("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled")

@@ -1,0 +1,101 @@
+"""`krmfn why` through the process: what is well, what is in the way, and objects that are not there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+from tests.cli.test_fit import make_job, make_node, make_pod
+
+
+@pytest.fixture
+def dump(tmp_path: Path, krmfn: Call) -> list[dict[str, Any]]:
+    """A cluster with a Job of two pods of which none has a node yet, and what its events say."""
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2, 1)))
+    generated = list(yaml.safe_load_all(krmfn("generate", "-q", "job.yaml").out))
+    pods = []
+    for number in range(2):
+        pod = make_pod(f"train-{number}", "", {"apiVersion": "batch/v1", "kind": "Job"})
+        pod["metadata"]["ownerReferences"][0]["name"] = "train"
+        pod["spec"] = {"schedulingGroup": {"podGroupName": "job-train"}, "containers": pod["spec"]["containers"]}
+        pods.append(pod)
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Job", "namespace": "ml", "name": "train"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "message": "exceeded quota: team",
+    }
+    return [make_node("gpu-1", "a"), *generated, *pods, event]
+
+
+def write(folder: Path, values: list[dict[str, Any]]) -> None:
+    (folder / "dump.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": values}))
+
+
+def find(values: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    return next(value for value in values if value["kind"] == kind)
+
+
+@pytest.mark.parametrize(
+    "word", ["job/train", "jobs/ml/train", "podgroup/job-train", "po/train-1", "workload/job-train"]
+)
+def test_all_is_well_from_every_side(word: str, dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    for pod in (value for value in dump if value["kind"] == "Pod"):
+        pod["spec"]["nodeName"] = "gpu-1"
+    write(tmp_path, dump)
+    done = krmfn("why", word, "--cluster", "dump.yaml", "--prove")
+    assert done.code == 0
+    assert "2 of 2 pods have a node" in done.out
+    assert "All is well." in done.out
+
+
+def test_a_pod_that_is_missing(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    write(tmp_path, [value for value in dump if value["metadata"]["name"] != "train-1"])
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert done.code == 1
+    assert "the group waits for 2 pods, and 1 exist" in done.out
+    assert "FailedCreate: exceeded quota: team" in done.out
+
+
+def test_a_group_that_is_missing(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    write(tmp_path, [value for value in dump if value["kind"] != "PodGroup"])
+    done = krmfn("why", "pod/train-0", "--cluster", "dump.yaml", "--prove", "-o", "json")
+    answer = json.loads(done.out)
+    assert (answer["well"], answer["rule"]) == (False, "group-missing")
+
+
+def test_what_does_not_fit(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    find(dump, "Node")["status"]["allocatable"]["cpu"] = "1"
+    write(tmp_path, dump)
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert "Cause: 0/1 nodes are available: 1 Insufficient cpu" in done.out
+    assert "Way out: " in done.out
+    assert "[pod-too-large]" in done.out
+
+
+def test_a_gate_and_a_suspended_job(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    find(dump, "Pod")["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    write(tmp_path, dump)
+    assert "scheduling gate example.com/wait" in krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove").out
+    find(dump, "Job")["spec"]["suspend"] = True
+    write(tmp_path, [value for value in dump if value["kind"] != "Pod"])
+    assert "Job train is suspended" in krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove").out
+
+
+def test_mistakes(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    write(tmp_path, dump)
+    for words, said in (
+        (["job/train"], "--cluster is missing"),
+        (["train", "--cluster", "dump.yaml"], "write KIND/NAME"),
+        (["job/other", "--cluster", "dump.yaml"], "no such object"),
+    ):
+        done = krmfn("why", *words)
+        assert (done.code, said in done.err) == (2, True), done.err
