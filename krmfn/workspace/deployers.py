@@ -10,17 +10,24 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.records import NamedTuple
+from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import Tree
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
 _VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
+
+
+#: Of one object. More than any cluster has of one kind; a list in a list of a template is millions in a few lines.
+_MOST_DEPLOYMENTS = 10_000
+_MOST_FILLED = 64 * 2**20
 
 
 class Placing(NamedTuple):
@@ -40,26 +47,40 @@ class Deployment(NamedTuple):
     recurses: bool
 
 
-def find_deployments(tree: Tree, items: Sequence[Item]) -> list[Deployment]:
-    """The deployments of folders that are in the tree; equal ones once."""
+def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
+    """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
+    too many, of which none are given, and why."""
     found: dict[tuple[str, str], Deployment] = {}
     for item in items:
-        for each in _list_deployments(tree, item, items):
+        listed = list(islice(_list_deployments(tree, item, items), _MOST_DEPLOYMENTS + 1))
+        if len(listed) > _MOST_DEPLOYMENTS:
+            tell(item.file.path, NotRendered(f"names more than {_MOST_DEPLOYMENTS:,} deployments in {item.ref}"))
+            continue
+        for each in listed:
             if tree.kind(each.folder) == "folder":
                 found.setdefault((each.folder, repr(each.placing)), each)
     return list(found.values())
 
 
 def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
-    """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build. What is not known stays."""
+    """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build. What is not known stays.
+
+    Raises NotRendered for a text that would get too large.
+    """
     if not variables:
         return data
+    left = _MOST_FILLED
 
     def fill(found: re.Match[bytes]) -> bytes:
+        nonlocal left
         value = variables.get(found[1].decode())
-        if value is not None:
-            return value.encode("utf-8", "surrogateescape")
-        return found[0] if found[2] is None else bytes(found[2])
+        if value is None:
+            return found[0] if found[2] is None else bytes(found[2])
+        text = value.encode("utf-8", "replace")
+        left -= len(text)
+        if left < 0:
+            raise NotRendered(f"gets more than {_MOST_FILLED // 2**20} MiB of variables filled in")
+        return text
 
     return _VARIABLE.sub(fill, data)
 
@@ -133,13 +154,35 @@ def _match(tree: Tree, above: str, part: str) -> Iterator[str]:
 def _list_files(tree: Tree, patterns: object) -> Iterator[str]:
     """The files that a git generator's patterns name: `*` within a folder, `**` over several."""
     given = [_text(_mapping(each).get("path")) for each in patterns] if isinstance(patterns, list) else []
+    if not any(given):
+        return
     top = _locate(tree, ".")
+    paths = [(path, posixpath.relpath(path, top)) for path in tree.walk(top)]
     for pattern in filter(None, given):
-        expression = re.escape(posixpath.normpath(pattern))
-        expression = expression.replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
-        for path in tree.walk(top):
-            if re.fullmatch(expression, posixpath.relpath(path, top)):
-                yield path
+        words = re.findall(r"\*\*/|\*\*|\*|[^*]+", posixpath.normpath(pattern))
+        yield from (path for path, named in paths if _is_named(named, words))
+
+
+def _is_named(path: str, words: Sequence[str]) -> bool:
+    """Whether a path is made of words: texts, `*`, `**`, and `**/` for any folders or none.
+
+    Keeps all places that the words so far can end at. A regular expression would try their combinations instead.
+    """
+    places = {0}
+    for word in words:
+        if word == "**":
+            places = set(range(min(places), len(path) + 1))
+        elif word == "**/":
+            first = min(places)
+            places |= {place + 1 for place in range(first, len(path)) if path[place] == "/"}
+        elif word == "*":
+            ends = ((path.find("/", place) + 1 or len(path) + 1, place) for place in places)
+            places = {each for end, place in ends for each in range(place, end)}
+        else:
+            places = {place + len(word) for place in places if path.startswith(word, place)}
+        if not places:
+            return False
+    return len(path) in places
 
 
 def _name_folder(path: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from krmfn.workspace.manifests import load
 from krmfn.workspace.origins import RENDERED, Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import copy_into, put_into, read_plain
-from krmfn.workspace.rendering import render
+from krmfn.workspace.rendering import Rendered, render
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Gathering:
         self._path = path
         self._programs = programs
         self._severity = severity
+        self._rendered: dict[str, Rendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
         self._files = self._read()
         overlays = self._find_overlays()
@@ -63,9 +65,9 @@ class Gathering:
             self._covered |= list_files(tree, overlay)
             if not overlay.is_component and tree.resolve(folder) not in used:
                 self._add(folder, overlay, Placing(), folder)
-        folders = [each.folder for each in deployments]
+        folders = Counter(each.folder for each in deployments)
         for each in deployments:
-            name = each.folder if folders.count(each.folder) == 1 else f"{each.folder} ({each.name})"
+            name = each.folder if folders[each.folder] == 1 else f"{each.folder} ({each.name})"
             overlay_or_none = overlays.get(each.folder)
             if overlay_or_none is not None:
                 self._add(name, overlay_or_none, each.placing, each.folder)
@@ -122,7 +124,7 @@ class Gathering:
         here = os.path.abspath(self._tree.resolve(self._path))
         return [
             each
-            for each in (find_deployments(self._tree, items) if items else ())
+            for each in (find_deployments(self._tree, items, self._tell) if items else ())
             if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)
         ]
 
@@ -188,9 +190,15 @@ class Gathering:
         self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
 
     def _render(self, name: str, key: str, overlay: Overlay, placing: Placing) -> None:
-        rendered = render(self._tree, overlay.folder, self._programs)
+        rendered = self._rendered.get(overlay.folder)  # deployed to many places it is rendered once
+        if rendered is None:
+            rendered = self._rendered[overlay.folder] = render(self._tree, overlay.folder, self._programs)
         self._covered |= rendered.copied
-        items = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))]).items
+        read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
+        for problem in read.problems:
+            place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
+            raise NotRendered(f"gives what cannot be read: {problem.message}{place}")
+        items = read.items
         origins = find_origins(items, overlay.folder, overlay.path, self.sources)
         put_into(placing, items)
         self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations))

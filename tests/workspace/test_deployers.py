@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from krmfn.workspace.deployers import _list_files
+from krmfn.workspace.disk import Disk
+from krmfn.workspace.rendering import Rendered, render
+from krmfn.workspace.trees import Tree
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 from tests.e2e.tools import PATH, require
 from tests.workspace.repositories import JOB, git
@@ -176,3 +182,85 @@ def test_a_revision_has_its_own_deployments(folder: Path) -> None:
     (folder / "argocd/train.yaml").unlink()
     assert names(find("git:HEAD"))["apps/train"] == ["Job ml/train"]
     assert names(find()) == {"apps/train": ["Job train"]}
+
+
+OVERLAY = "resources: [job.yaml]\nnamePrefix: p-\n"
+
+
+def make_set(generator: object, path: str, sources: int = 0) -> str:
+    source = {"path": path}
+    spec = {"sources": [source] * sources} if sources else {"source": source}
+    template = {"spec": {**spec, "destination": {"namespace": "{{n}}"}}}
+    value = {"generators": [generator], "template": template}
+    return json.dumps(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": {"name": "s"}, "spec": value}
+    )
+
+
+def list_elements(count: int) -> object:
+    return {"list": {"elements": [{"n": f"n{number}"} for number in range(count)]}}
+
+
+def test_what_variables_spoil_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    flux = FLUX.replace("NAME", "a").replace('{pods: "4"}', '{image: "a\\n}]: ["}')
+    jobs = {"resources: [job.yaml]\n": JOB + "# ${image}\n", OVERLAY: JOB.replace("image: train", 'image: "${image}"')}
+    for overlay, job in jobs.items():
+        write(folder, {"f.yaml": flux, "apps/train/job.yaml": job, "apps/train/kustomization.yaml": overlay})
+        found = find_worlds(["."], Rendering(required=True))
+        assert "cannot be read" in " ".join(problem.message for problem in found.problems)
+        assert found.unreadable
+
+
+def test_variables_that_grow_are_refused(folder: Path) -> None:
+    flux = FLUX.replace("NAME", "a").replace('{pods: "4"}', "{a: " + "x" * 100_000 + "}")
+    write(folder, {"f.yaml": flux, "apps/train/job.yaml": JOB + "# ${a}\n" * 1_000})
+    found = find_worlds(["."], Rendering())
+    assert "variables filled in" in " ".join(problem.message for problem in found.problems)
+
+
+def test_a_set_that_multiplies_is_refused(folder: Path) -> None:
+    write(folder, {"s.json": make_set(list_elements(2_000), "x{{n}}", 2_000), "apps/job.yaml": JOB})
+    (problem,) = find_worlds(["."], Rendering()).problems
+    assert problem.message == "not checked: it names more than 10,000 deployments in ApplicationSet s"
+    assert problem.file is not None
+    assert problem.file.path == "s.json"
+
+
+def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    calls = []
+
+    def count(tree: Tree, folder: str, programs: Sequence[str]) -> Rendered:
+        calls.append(folder)
+        return render(tree, folder, programs)
+
+    monkeypatch.setattr("krmfn.workspace.gathering.render", count)
+    write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})
+    write(folder, {"apps/kustomization.yaml": OVERLAY})
+    worlds = find(".").worlds
+    assert {item.namespace for world in worlds for item in world.items if item.kind == "Job"} >= {"n0", "n4"}
+    assert calls == ["apps"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("apps/*/c.json", ["apps/a/c.json", "apps/b/c.json"]),
+        ("apps/**/c.json", ["apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json"]),
+        ("**/c.json", ["apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json"]),
+        ("apps/**", ["apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json", "apps/cc.json"]),
+        ("apps/*c.json", ["apps/c.json", "apps/cc.json"]),
+        ("*/b/*/*.json", ["apps/b/x/c.json"]),
+        ("**b**c**", ["apps/b/c.json", "apps/b/x/c.json"]),
+        ("apps/c.jso", []),
+        ("**/" * 30 + "y", []),
+        ("**c" * 30, []),
+    ],
+)
+def test_patterns_of_files(pattern: str, names: list[str], folder: Path) -> None:
+    files = ("apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json", "apps/cc.json", "c" * 200 + ".json")
+    write(folder, {**dict.fromkeys(files, "{}"), "/".join("a" * 60) + "/x.json": "{}"})
+    assert list(_list_files(Disk(str(folder)), [{"path": pattern}])) == names
