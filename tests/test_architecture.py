@@ -28,7 +28,9 @@ ARROWS: dict[str, set[str]] = {
     "targets": {"krm", "model", "releases", "config"},
     "reconcile": {"krm", "model", "targets"},
     "convert": {"krm", "model", "releases", "targets", "reconcile"},
-    "checks": {"krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile"},
+    "checks": {
+        *("krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile", "bridge"),
+    },
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
     "workspace": {"krm", "model", "releases", "reconcile"},
     "forecast": {"krm", "model", "config", "survey", "capacity"},

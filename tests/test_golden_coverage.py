@@ -17,7 +17,7 @@ from krmfn.config import known_annotations
 from krmfn.config.schema import load_schema
 from krmfn.function import process
 from krmfn.krm import run
-from krmfn.model.marks import REVISION
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, REVISION
 from krmfn.reports.pages import read_page
 
 ROOT = Path(__file__).parent.parent
@@ -87,7 +87,7 @@ def test_every_option_changes_a_golden(option: tuple[str, ...]) -> None:
     pytest.fail(f"no fixture shows what spec.{'.'.join(option)} does")
 
 
-@pytest.mark.parametrize("annotation", sorted(set(known_annotations()) - {REVISION}))
+@pytest.mark.parametrize("annotation", sorted(set(known_annotations()) - {REVISION, POD_GROUP, POD_GROUP_BY}))
 def test_every_annotation_changes_a_golden(annotation: str) -> None:
     stem = annotation.partition("<group>")[0]
     for document in load_fixtures():
@@ -110,8 +110,9 @@ def show(document: Document) -> tuple[str, list[Any]]:
     return err, [item.get("spec") for item in items]
 
 
-def test_the_mark_that_is_only_written_is_in_a_golden() -> None:
-    assert any(f"{REVISION}: " in path.read_text() for path in (ROOT / "golden").rglob("*.out"))
+@pytest.mark.parametrize("mark", [REVISION, POD_GROUP, POD_GROUP_BY])
+def test_marks_that_are_only_written_are_in_a_golden(mark: str) -> None:
+    assert any(f"{mark}: " in path.read_text() for path in (ROOT / "golden").rglob("*.out"))
 
 
 def test_every_rule_is_shown() -> None:

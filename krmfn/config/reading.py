@@ -82,6 +82,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
+        link=spec["link"],
         kuberay=KubeRay((int(major), int(minor)), spec["kuberay"]["manages"]),
         select=_build_select(spec["select"]),
         gang=GangOptions(**{snake(key): value for key, value in spec["gang"].items()}),

@@ -13,6 +13,7 @@ from krmfn.releases.gates import has
 from krmfn.releases.release import Release
 
 Scheduler = Literal["Kubernetes", "Volcano"]
+LinkBy = Literal["Template", "Bridge", "Auto"]
 Manager = Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]
 
 
@@ -23,7 +24,7 @@ class GangOptions(NamedTuple):
     It is False when `select: All` swept it in; sources are then more careful.
     """
 
-    granularity: Literal["Cluster", "Group"]
+    granularity: Literal["Cluster", "Group", "Replica"]
     min_count: Literal["Replicas", "MinReplicas"] | int
     autoscaling: Literal["Skip", "MinReplicas"]
     topology_key: str
@@ -61,6 +62,7 @@ class Settings(NamedTuple):
     release: Release
     feature_gates: Mapping[str, bool]
     scheduler: Scheduler
+    link: LinkBy
     kuberay: KubeRay
     select: Select
     gang: GangOptions

@@ -58,13 +58,16 @@ class Member(NamedTuple):
     """A pod template of an item and how many pods of it exist at once; None: the manifest does not say.
 
     `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that a person
-    changes to change `pods`. What the pods link to is read from the item, not from here.
+    changes to change `pods`. What the pods link to is read from the item, not from here. The pods are `replicas` sets
+    alike, which the label `by` tells apart (0: not known).
     """
 
     item: Item
     path: Path
     pods: int | None
     count_path: Path
+    replicas: int = 0
+    by: str = ""
 
 
 class Finding(NamedTuple):

@@ -188,14 +188,14 @@ _KINDS: Final = (
             Template("spec/mpiReplicaSpecs/Launcher/template"),
             Template("spec/mpiReplicaSpecs/Worker/template", "spec/mpiReplicaSpecs/Worker/replicas", default=0),
         ),
+        "mpijob.read_mpijob",
+        managed_by="spec/runPolicy/managedBy",
+        manager="kubeflow.org/mpi-operator",
         keeper="training operator v1.9.4",
         drops=("v2beta1", "the MPI operator"),
         staged=True,
         rival="spec/runPolicy/schedulingPolicy",
         rival_name="the operator's gang scheduler",
-        reason="the CRD of mpi-operator drops the link in pod templates, and the older kubeflow.org/v1 is not "
-        "supported",
-        hint="Use its own gang scheduling (Volcano or scheduler-plugins), or a JobSet.",
     ),
     *(
         Kind(

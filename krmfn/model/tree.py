@@ -23,6 +23,7 @@ class PodTemplate(NamedTuple):
 
     `owner` is the index of the source object among those that share the gang (0 unless a gang spans resources).
     `path` leads to the PodTemplateSpec, `count_path` to the field that a person changes to change `pods`.
+    The pods of a `bridged` one are linked when they are created, by annotations.
     """
 
     owner: int
@@ -32,11 +33,16 @@ class PodTemplate(NamedTuple):
     priority_class: str = ""
     scheduler: str = ""
     preemption_policy: str = ""
+    bridged: bool = False
 
 
 class Leaf(NamedTuple):
     """Pods that are scheduled as one group. `min_count` None means policy basic: no quorum. A `head` is always a single
-    pod, which leads the others."""
+    pod, which leads the others.
+
+    With `by`, the pods are `replicas` sets alike, and the value of that label of a pod is the number of its set, from 0
+    on. `min_count` is that of all sets, until `survey.shape` makes a group of each.
+    """
 
     name: str
     templates: tuple[PodTemplate, ...]
@@ -44,11 +50,18 @@ class Leaf(NamedTuple):
     topology_key: str = ""
     disruption_mode: DisruptionMode = ""
     head: bool = False
+    replicas: int = 1
+    by: str = ""
 
     @property
     def pods(self) -> int:
-        """How many pods of the group exist at once."""
+        """How many pods of the group exist at once; of all sets."""
         return sum(template.pods for template in self.templates)
+
+    @property
+    def size(self) -> int:
+        """How many pods of one set exist at once."""
+        return self.pods // self.replicas if self.replicas else 0
 
 
 class Composite(NamedTuple):

@@ -68,6 +68,10 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
         and any(path[:2] == ("spec", "rayClusterSpec") for path in paths)
     ):
         yield "A running RayJob ignores changes of rayClusterSpec; they count from its next cluster on."
+    lost = {t.link.group for t in census.dangling if t.item is item and t.link and t.link.by}
+    if lost:
+        groups = f"PodGroup{'' if len(lost) == 1 else 's'} {', '.join(sorted(lost))}"
+        yield f"There is no {groups}: the pods of such a replica are never scheduled. krmfn generate writes it."
     if item.ref.group == "apps" and links:
         yield "Pods are replaced in a rollout; old and new ones are in different groups meanwhile."
 

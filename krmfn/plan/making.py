@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import gather_facts
+from krmfn.krm.glance import may_hold
 from krmfn.model.identity import Identity, identify
+from krmfn.model.kinds import find_kind
+from krmfn.model.marks import POD_GROUP_BY
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.immutable import find_immutable
@@ -18,6 +21,7 @@ from krmfn.survey.census import take_census
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.model.findings import Member
     from krmfn.survey.census import Census
 
 #: What no applier sends to a cluster.
@@ -30,7 +34,7 @@ def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, upda
 
     Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
     """
-    judge = _Judge(take_census(new, (), old, settings.cluster), settings, update)
+    judge = _Judge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
     before = _index(old)
     entries = []
     for key, item in _index(new).items():
@@ -38,6 +42,21 @@ def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, upda
         entries.append(judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item))
     entries += [judge.judge_removed(item) for item in before.values()]
     return Plan(tuple(entries))
+
+
+def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Member]:
+    """The pods of the items whose replicas are groups of their own: only there their number decides a link."""
+    word = POD_GROUP_BY.encode()
+    apart = [
+        item
+        for item in items
+        if may_hold(item, word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.source
+    ]
+    if not apart:
+        return ()
+    from krmfn.survey.counting import count_members
+
+    return count_members(apart, settings)[0]
 
 
 class _Judge:

@@ -9,12 +9,12 @@ from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.model.marks import POD_GROUP_LABEL
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, POD_GROUP_LABEL
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _SCHEDULER: Final = "volcano"
 #: Every link is below one of these.
-_WORDS: Final = (b"schedulingGroup", b"workloadRef", GROUP_NAME.encode())
+_WORDS: Final = (b"schedulingGroup", b"workloadRef", GROUP_NAME.encode(), POD_GROUP.encode())
 
 
 class Site(NamedTuple):
@@ -54,6 +54,9 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
             yield Site((*whole, key), link[key], (whole,))
     metadata = _mapping(template.get("metadata"))
     annotations = _mapping(metadata.get("annotations"))
+    if isinstance(annotations.get(POD_GROUP), str):
+        places = ((*path, "metadata", "annotations", key) for key in (POD_GROUP, POD_GROUP_BY) if key in annotations)
+        yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))
     if isinstance(annotations.get(GROUP_NAME), str):
         place = (*path, "metadata", "annotations", GROUP_NAME)
         # the scheduler's name was set together with the annotation: kube-scheduler would never see these pods
@@ -71,7 +74,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
-    return path[-1] in {"podGroupName", GROUP_NAME} or path[-2:] == ("workloadRef", "name")
+    return path[-1] in {"podGroupName", GROUP_NAME, POD_GROUP} or path[-2:] == ("workloadRef", "name")
 
 
 def may_be_linked(item: Item) -> bool:

@@ -71,7 +71,29 @@ def _read(manifest: Manifest) -> Reading:
     group = find_source(manifest.ref)(manifest)
     if group is None and not manifest.notes:
         manifest.note("group-without-pods", ("spec",), f"nothing in this {manifest.ref.kind} asks for pods")
+    if group is not None and not manifest.counting:
+        _check_bridge(manifest, group)
     return Reading(None if manifest.refused else group, tuple(manifest.notes))
+
+
+def _check_bridge(manifest: Manifest, group: Group) -> None:
+    """Say where pods cannot be linked when they are created, although that is what the configuration says."""
+    from krmfn.model.tree import leaves
+
+    settings, every = manifest.settings, leaves(group)
+    apart = manifest.options.granularity == "Replica" and any(leaf.by for leaf in every)
+    if not apart and not any(template.bridged for leaf in every for template in leaf.templates):
+        return
+    path: tuple[str | int, ...] = ("metadata", "annotations", "krmfn.dev/granularity")
+    if settings.scheduler != "Kubernetes":
+        message = f"{settings.scheduler} has no groups per replica"
+        manifest.note("bridge-not-possible", path, message, "Use granularity Cluster or Group.")
+    elif not settings.release.has("pod-groups"):
+        message = f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to when it is created"
+        manifest.note("bridge-not-possible", path, message, "Use link: Template with granularity Cluster or Group.")
+    elif apart and settings.link == "Template":
+        message = "replicas share one pod template, so a link in it cannot lead to a group for each of them"
+        manifest.note("bridge-not-possible", path, message, "Set link: Auto, and install what krmfn bridge prints.")
 
 
 def find_source(ref: ResourceRef) -> Source:

@@ -1,6 +1,6 @@
 """JobSet (jobset.x-k8s.io/v1alpha2): a composite of its replicated jobs.
 
-All Jobs of a replicated job share one pod template, so a group per Job cannot be written in Git.
+All Jobs of a replicated job share one pod template, so that a group per Job needs the link bridge.
 Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `pkg/webhooks/jobset_webhook.go`, KEP-969.
 """
 
@@ -12,6 +12,7 @@ from krmfn.sources.job import count_job_pods
 from krmfn.sources.manifest import Manifest
 
 _JOBS: Path = ("spec", "replicatedJobs")
+_INDEX = "jobset.sigs.k8s.io/job-index"
 _STARTUP: Path = ("spec", "startupPolicy", "startupPolicyOrder")
 
 
@@ -22,7 +23,8 @@ def read_jobset(manifest: Manifest) -> Group | None:
     leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]
     if not leaves:
         return None
-    manifest.note_link_version(leaves[0].templates[0].path)
+    if manifest.options.granularity != "Replica":
+        manifest.note_link_version(leaves[0].templates[0].path)
     total = sum(leaf.pods for leaf in leaves)
     if not manifest.fits(total, _JOBS):
         return None
@@ -50,7 +52,7 @@ def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
         message = f"replicated job {name} has no pods: it is left out of the gang"
         manifest.note("group-without-pods", (*path, "replicas"), message)
         return None
-    return manifest.leaf(name, template, pods) if template else None
+    return manifest.leaf(name, template, pods)._replace(replicas=replicas, by=_INDEX) if template else None
 
 
 def _is_ordered(manifest: Manifest) -> bool:

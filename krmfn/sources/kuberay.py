@@ -56,6 +56,8 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
     settings = manifest.settings
     if settings.scheduler != "Kubernetes":
         return  # Volcano's link is an annotation, which every version keeps
+    if manifest.bridged:
+        return
     if "customResourceDefinitions" in settings.cluster:
         return  # the checks look into the CRDs themselves
     field = settings.release.link[0]
@@ -63,7 +65,8 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
         version = ".".join(map(str, settings.kuberay.version))
         message = f"the CRDs of KubeRay {version} drop spec.{field} of pod templates: the pods will not be in the gang"
         keepers = "1.6" if field == "workloadRef" else "1.7 or later"
-        hint = f"Install the CRDs of KubeRay {keepers}, and say so with kuberay.version."
+        bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
+        hint = f"Install the CRDs of KubeRay {keepers}, and say so with kuberay.version{bridge}."
         manifest.note("link-pruned", (*template, "spec"), message, hint)
 
 

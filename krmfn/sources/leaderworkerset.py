@@ -1,13 +1,13 @@
 """LeaderWorkerSet (leaderworkerset.x-k8s.io/v1): a composite of leader and workers.
 
-All groups of the set share the templates, so a gang per group cannot be written in Git when there are several.
+All groups of the set share the templates, so that a gang per group needs the link bridge when there are several.
 Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go`, KEP-666.
 """
 
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
-from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
+from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
 from krmfn.sources.manifest import Manifest
 
 _SPEC: Path = ("spec", "leaderWorkerTemplate")
@@ -16,6 +16,8 @@ _WORKER: Path = (*_SPEC, "workerTemplate")
 _REPLICAS: Path = ("spec", "replicas")
 _SIZE: Path = (*_SPEC, "size")
 _STARTUP: Path = ("spec", "startupPolicy")
+#: On leaders since v0.3.0 by the webhook, on workers by the controller.
+_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 
 
 def read_leaderworkerset(manifest: Manifest) -> Group | None:
@@ -29,20 +31,27 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     if replicas == 0:
         manifest.note("group-without-pods", _REPLICAS, "replicas is 0: there are no pods to schedule as a group")
         return None
-    if replicas > 1 and not _is_asked_for(manifest, replicas):
+    apart = manifest.options.granularity == "Replica" and not manifest.counting
+    if replicas > 1 and not apart and not _is_asked_for(manifest, replicas):
         return None
     late = _starts_late(manifest) and not manifest.counting
     group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
-    if group:
+    if group is None:
+        return None
+    if not apart:
         manifest.note_link_version(_WORKER)
-    return group
+        return group
+    every = leaves(group)  # leader and workers of one replica start together
+    return every[0]._replace(name=group.name, templates=tuple(each for leaf in every for each in leaf.templates))
 
 
 def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
     """Leader and workers together. Without a template of its own the leader is made from the workers'."""
     if manifest.get(_LEADER) is None:
         template = manifest.template(_WORKER, replicas * size, _REPLICAS)
-        return manifest.leaf("leaderworkerset", template, template.pods) if template else None
+        if template is None:
+            return None
+        return manifest.leaf("leaderworkerset", template, template.pods)._replace(replicas=replicas, by=_INDEX)
     leaves = [_read_leaf(manifest, "leader", _LEADER, replicas)]
     if size > 1:
         leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1)))
@@ -67,7 +76,9 @@ def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | N
 
 def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int) -> Leaf | None:
     template: PodTemplate | None = manifest.template(path, pods, _REPLICAS)
-    return manifest.leaf(name, template, pods) if template else None
+    if template is None:
+        return None
+    return manifest.leaf(name, template, pods)._replace(replicas=manifest.count(_REPLICAS, 1), by=_INDEX)
 
 
 def _starts_late(manifest: Manifest) -> bool:
@@ -77,8 +88,8 @@ def _starts_late(manifest: Manifest) -> bool:
 def _is_asked_for(manifest: Manifest, replicas: int) -> bool:
     message = f"its {replicas} groups share their pod templates, so they can only be one gang together"
     if manifest.options.requested:
-        hint = "Write one LeaderWorkerSet of replicas: 1 per group for a gang each."
+        hint = "Write one LeaderWorkerSet of replicas: 1 per group for a gang each, or use granularity Replica."
         manifest.note("rollout-shares-gang", _REPLICAS, f"{message}: scaling and rollouts will find it filled", hint)
         return True
-    hint = 'Annotate it krmfn.dev/gang: "true" for that, or write one LeaderWorkerSet of replicas: 1 per group.'
+    hint = 'Annotate it krmfn.dev/gang: "true" for that; with granularity Replica each is a gang of its own.'
     return not manifest.decline("gang-on-request", _REPLICAS, f"{message}: no gang unless asked for", hint)

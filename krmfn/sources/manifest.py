@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.config import GangOptions, Settings
+from krmfn.config.crds import kuberay_keeps
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
@@ -55,6 +56,23 @@ class Manifest:
         message = f"another controller, {owner}, has this {self.ref.kind}: it makes no pods here"
         self.note("managed-elsewhere", path, message)
         return True
+
+    @property
+    def bridged(self) -> bool:
+        """Whether pods get their link when they are created, because the configuration says so, or because it leaves it
+        open and their CRD is known to drop it."""
+        settings = self.settings
+        if settings.scheduler != "Kubernetes" or settings.link == "Template":
+            return False
+        return settings.link == "Bridge" or (settings.release.has("pod-groups") and self.drops_link)
+
+    @property
+    def drops_link(self) -> bool:
+        """Whether the CRD of the kind, as configured, is known to drop the link."""
+        if self.ref.group == "ray.io":
+            return not kuberay_keeps(self.settings.kuberay.version, self.settings.release.link[0])
+        version, project = self.kind.drops
+        return bool(project) and self.ref.api_version.endswith(f"/{version}")
 
     @property
     def refused(self) -> bool:
@@ -177,18 +195,19 @@ class Manifest:
             priority_class=self.text((*path, "spec", "priorityClassName")),
             scheduler=self.text((*path, "spec", "schedulerName")),
             preemption_policy=self.text((*path, "spec", "preemptionPolicy")),
+            bridged=self.bridged,
         )
 
     def note_link_version(self, template: Path) -> None:
         """Say from which version on the CRD of a kind keeps the link, which no setting tells."""
         settings = self.settings
-        if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster:
+        if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster or self.bridged:
             return
         field = settings.release.link[0]
         if field == "schedulingGroup":
             keeper = self.kind.keeper
             message = f"CRDs older than {keeper} drop spec.{field} of pod templates"
-            hint = f"Check that {keeper} or later is installed."
+            hint = f"Check that {keeper} or later is installed, or set link: Bridge."
         else:
             message = f"the CRD of {self.ref.kind} may drop spec.{field} of pod templates"
             hint = f"Check that the pods carry spec.{field} after an apply."

@@ -13,6 +13,8 @@ from krmfn.sources.rayfields import prune
 from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
 
 SPEC: Path = ("spec",)
+#: The number of a replica of several hosts (utils/constant.go, feature gate RayMultiHostIndexing, on since v1.6.0).
+_INDEX = "ray.io/worker-group-replica-index"
 #: The longest name that KubeRay accepts for a RayCluster of its own (utils/validation.go).
 NAME_LIMIT = 53
 
@@ -67,4 +69,7 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
         return None
     if autoscaling:
         return Leaf(group.name, (template,), group.min_pods)
-    return manifest.leaf(group.name, template, group.min_pods)
+    leaf = manifest.leaf(group.name, template, group.min_pods)
+    if group.hosts > 1 and manifest.settings.kuberay.version >= (1, 6):
+        return leaf._replace(replicas=group.pods // group.hosts, by=_INDEX)
+    return leaf

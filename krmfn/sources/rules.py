@@ -34,6 +34,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("field-pruned", "operator", "warning", "The API server drops a field that ray.io/v1alpha1 does not have."),
     Rule("field-unknown", "operator", "warning", "A field of a Ray resource is probably mistyped."),
     Rule(
+        "bridge-not-possible",
+        "operator",
+        "error",
+        "The pods would have to be linked when they are created, which the configuration does not allow.",
+    ),
+    Rule(
         "link-pruned",
         "operator",
         "warning",

@@ -5,10 +5,11 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.tree import Path
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
@@ -25,15 +26,22 @@ PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
 
 class Link(NamedTuple):
-    """What a pod template names as its group. `replica` is 1.35's podGroupReplicaKey; `path` leads to the name."""
+    """What a pod template names as its group. `replica` is 1.35's podGroupReplicaKey; `path` leads to the name.
+
+    With `bridged` an annotation names it, and the link bridge sets the link. With `by` the value of that label of a pod
+    is appended to the name: the template has pods in the groups `<group>-0`, `<group>-1` and so on.
+    """
 
     group: str
     replica: str
     path: Path
+    bridged: bool = False
+    by: str = ""
 
 
 class Template(NamedTuple):
-    """A pod template of an object: `pods` of it exist at once (None: unknown)."""
+    """A pod template of an object: `pods` of it exist at once (None: unknown), in `replicas` sets that the label of its
+    link tells apart (0: unknown)."""
 
     item: Item
     path: Path
@@ -42,6 +50,7 @@ class Template(NamedTuple):
     metadata: Mapping[str, Any]
     spec: Mapping[str, Any]
     link: Link | None
+    replicas: int = 0
 
     @property
     def spec_path(self) -> Path:
@@ -211,9 +220,16 @@ def _template(member: Member) -> Template:
     value = dig(member.item.value, *member.path) if member.path else member.item.value
     spec = as_mapping(dig(value, "spec"))
     metadata = as_mapping(dig(value, "metadata"))
-    return Template(
-        member.item, member.path, member.pods, member.count_path, metadata, spec, _link(spec, (*member.path, "spec"))
-    )
+    link = _read_bridged(metadata, member.path) or _link(spec, (*member.path, "spec"))
+    known = member.replicas if link is not None and link.by == member.by else 0
+    return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known)
+
+
+def _read_bridged(metadata: Mapping[str, Any], path: Path) -> Link | None:
+    """What the annotations ask the link bridge for, which goes before any link in the template."""
+    annotations = as_mapping(metadata.get("annotations"))
+    base, by = (as_text(annotations.get(key)) for key in (POD_GROUP, POD_GROUP_BY))
+    return Link(base, "", (*path, "metadata", "annotations", POD_GROUP), True, by) if base else None
 
 
 def _link(spec: Mapping[str, Any], path: Path) -> Link | None:
@@ -248,6 +264,25 @@ def _previous_names(item: Item) -> list[str]:
     return [name for name in item.annotations.get(PREVIOUS_NAMES, "").split(",") if name]
 
 
+def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Iterator[Template]:
+    """The template as each group has it: with the pods of one replica where a label tells replicas apart. Where their
+    number is not known, every group of such a name is one."""
+    link = template.link
+    if link is None:
+        return
+    if not link.by:
+        yield template
+    elif template.replicas:
+        pods = None if template.pods is None else template.pods // template.replicas
+        for number in range(template.replicas):
+            yield template._replace(pods=pods, link=link._replace(group=f"{link.group}-{number}"))
+    else:
+        stem, space = f"{link.group}-", template.item.space
+        names = [name for at, name in index if at == space and name.startswith(stem)]
+        for name in [name for name in names if name[len(stem) :].isdecimal()] or [f"{stem}0"]:
+            yield template._replace(pods=None, link=link._replace(group=name))
+
+
 def _muster(
     groups: Sequence[Group], index: Mapping[tuple[str, str], Group], templates: Iterable[Template]
 ) -> tuple[tuple[Gang, ...], tuple[Template, ...]]:
@@ -255,14 +290,13 @@ def _muster(
     dangling: list[Template] = []
     places = {(id(group.item), group.path): number for number, group in enumerate(groups)}
     for template in templates:
-        if template.link is None:
-            continue
-        group = index.get((template.item.space, template.link.group))
-        if group is None:
-            dangling.append(template)
-        else:
-            number = places[(id(group.item), group.path)]
-            linked.setdefault(number, {}).setdefault(template.link.replica, []).append(template)
+        for each in _spread(template, index):
+            group = index.get((each.item.space, each.link.group)) if each.link else None
+            if group is None:
+                dangling.append(each)
+            else:
+                number = places[(id(group.item), group.path)]
+                linked.setdefault(number, {}).setdefault(each.link.replica if each.link else "", []).append(each)
     gangs = [
         Gang(group, tuple(found))
         for number, group in enumerate(groups)

@@ -54,6 +54,8 @@ _OTHERS: Final = (
     ("storage.k8s.io", "StorageClass"),
     ("node.k8s.io", "RuntimeClass"),
     ("resource.k8s.io", "ResourceClaim"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "LocalQueue"),
 )

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 def from_tree(items: Sequence[Item], group: Group) -> tuple[Member, ...]:
     """The members of a tree as a source read it; `items[owner]` is the object a pod template came from."""
     return tuple(
-        Member(items[template.owner], template.path, template.pods, template.count_path)
+        Member(
+            items[template.owner],
+            template.path,
+            template.pods,
+            template.count_path,
+            leaf.replicas if leaf.by else 0,
+            leaf.by,
+        )
         for leaf in leaves(group)
         for template in leaf.templates
     )

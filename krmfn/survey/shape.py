@@ -44,6 +44,9 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     all of them. A root that waits for none (policy basic) stays so: its groups cannot start together. A quorum that is
     more than the pods is left to the target, which refuses it.
     """
+    if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
+        return Shaped(_split(group, options))
+    group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
     merged = _merge(group) if options.granularity == "Cluster" and not apart else group
     if isinstance(merged, Leaf):
@@ -107,6 +110,29 @@ def _merge(group: Group) -> Leaf:
     quorums = [leaf.min_count for leaf in every if leaf.min_count is not None]
     templates = tuple(template for leaf in every for template in leaf.templates)
     return Leaf(group.name, templates, max(sum(quorums), 1) if quorums else None)
+
+
+def _split(group: Group, options: GangOptions) -> Group:
+    """Groups side by side, none of which waits for another: for each leaf one, or one per replica of it."""
+    every = tuple(leaf for leaf in leaves(group) if leaf.min_count != 0)
+    made = []
+    for leaf in every:
+        fields: dict[str, Any] = {"disruption_mode": options.disruption_mode}
+        fields["topology_key"] = options.group_topology_keys.get(leaf.name, options.topology_key)
+        if leaf.by:
+            fields["min_count"] = leaf.size
+            fields["templates"] = tuple(template._replace(bridged=True) for template in leaf.templates)
+        if isinstance(options.min_count, int) and len(every) == 1:
+            fields["min_count"] = options.min_count
+        made.append(leaf._replace(**fields))
+    return made[0] if isinstance(group, Leaf) else Composite(group.name, tuple(made), None)
+
+
+def _forget_replicas(group: Group) -> Group:
+    """The tree in which all replicas of a leaf are one group."""
+    if isinstance(group, Leaf):
+        return group._replace(replicas=1, by="")
+    return group._replace(children=tuple(map(_forget_replicas, group.children)))
 
 
 def _refine(group: Group, options: GangOptions) -> Group:

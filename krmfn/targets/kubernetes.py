@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from krmfn.model.findings import Note
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
-from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf
+from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
 from krmfn.releases.gates import list_needed
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import Release, first_release
@@ -48,7 +49,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
     workload = describe(_kind(release, "Workload"), name, gang, {**refer_to_owner(gang), **templates}, revision)
     groups = _write_groups(gang, name, layouts, agreed, settings, revision)
-    objects = (workload, *groups)
+    objects, links = (workload, *groups), _write_links(layouts, name, release)
     found = (
         *notes,
         *agreed.notes,
@@ -56,9 +57,10 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         *check_quorums(gang, *layouts),
         *check_gates(list_needed(release, objects), settings.feature_gates),
         *note_layout(*layouts),
+        *_note_bridge(links),
         *(note for layout in layouts for note in note_order(layout, gang)),
     )
-    return blame(Emission(objects, _write_links(layouts, name, release), drop_foreign(found, release)))
+    return blame(Emission(objects, links, drop_foreign(found, release)))
 
 
 def _write_groups(
@@ -77,23 +79,49 @@ def _write_groups(
         spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
         spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
-        into.append(describe(_kind(release, kind), node.name, gang, spec, revision))
+        into += [describe(_kind(release, kind), name, gang, spec, revision) for name in _list_names(node)]
     if composites:
         groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
     return (*composites, *groups)
 
 
+def _list_names(node: Node) -> list[str]:
+    """The names of the groups of a node: one for each replica where replicas are groups of their own."""
+    if not isinstance(node.group, Leaf) or not node.group.by:
+        return [node.name]
+    return [f"{node.name}-{number}" for number in range(node.group.replicas)]
+
+
 def _write_links(layouts: tuple[Node, ...], workload: str, release: Release) -> tuple[Link, ...]:
-    """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it."""
+    """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it; where
+    pods are linked when they are created, what the bridge reads."""
     field, key = release.link
     links: list[Link] = []
     for node in (node for layout in layouts for node in walk(layout)):
         for template in node.group.templates if isinstance(node.group, Leaf) else ():
+            if template.bridged:
+                links += _ask_bridge(template, node)
+                continue
             path = (*template.path, "spec", field)
             links.append(Link(template.owner, (*path, key), node.name if release.has("pod-groups") else workload))
             if not release.has("pod-groups"):
                 links.append(Link(template.owner, (*path, "podGroup"), node.template))
     return tuple(links)
+
+
+def _ask_bridge(template: PodTemplate, node: Node) -> Iterator[Link]:
+    annotations = (*template.path, "metadata", "annotations")
+    yield Link(template.owner, (*annotations, POD_GROUP), node.name)
+    if isinstance(node.group, Leaf) and node.group.by:
+        yield Link(template.owner, (*annotations, POD_GROUP_BY), node.group.by)
+
+
+def _note_bridge(links: tuple[Link, ...]) -> Iterator[Note]:
+    first = next((link for link in links if link.path[-1] == POD_GROUP), None)
+    if first is not None:
+        message = "the pods are linked to their groups when they are created, by policies of the API server"
+        hint = "Apply what krmfn bridge prints, once for the cluster and before the pods."
+        yield Note("bridge-needed", first.path if first.owner == 0 else (), message, hint=hint)
 
 
 def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[Node, ...], tuple[Note, ...]]:

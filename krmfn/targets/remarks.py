@@ -17,7 +17,7 @@ def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
         if isinstance(group, Leaf):
-            quorum, bound, what = group.min_count, group.pods, f"the {group.pods} pods of group {group.name!r}"
+            quorum, bound, what = group.min_count, group.size, f"the {group.size} pods of group {group.name!r}"
             template = group.templates[0]
             path = template.count_path if template.owner == 0 else ()
         else:

@@ -30,6 +30,13 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule("gate-off", "scheduler", "error", "The gang needs a feature gate that the configuration turns off."),
     Rule("gates-needed", "scheduler", "info", "The generated groups need feature gates that are off by default."),
+    Rule(
+        "bridge-needed",
+        "operator",
+        "info",
+        "The pods are linked to their groups by policies of the API server, which have to be applied once.",
+        needs="pod-groups",
+    ),
     Rule("groups-do-not-fit", "scheduler", "error", "A resource has more groups than one Workload can describe."),
     Rule(
         "groups-nested",

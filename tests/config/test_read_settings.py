@@ -107,7 +107,12 @@ def test_every_key() -> None:
             "Did you mean CompositePodGroup?",
         ),
         (make({"gang": {"granularity": "group"}}), "spec.gang.granularity", 'unknown value "group"', "mean Group?"),
-        (make({"gang": {"granularity": "Node"}}), "spec.gang.granularity", "unknown value", "Cluster or Group"),
+        (
+            make({"gang": {"granularity": "Node"}}),
+            "spec.gang.granularity",
+            "unknown value",
+            "Cluster, Group or Replica",
+        ),
         (make({"gang": {"minCount": "All"}}), "spec.gang.minCount", 'unknown value "All"', "Replicas or MinReplicas"),
         (make({"gang": {"minCount": 0}}), "spec.gang.minCount", "0 is out of range", "1 to 2147483647"),
         (make({"gang": {"minCount": True}}), "spec.gang.minCount", "should not be true", "a whole number"),
@@ -168,5 +173,5 @@ def test_a_mistake_reads_as_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings(make({"gang": {"granularity": "group"}}))
     assert str(caught.value) == (
-        'spec.gang.granularity: unknown value "group". Did you mean Group? Allowed: Cluster or Group.'
+        'spec.gang.granularity: unknown value "group". Did you mean Group? Allowed: Cluster, Group or Replica.'
     )

@@ -147,6 +147,8 @@ def test_known_annotations_cover_the_gang_settings() -> None:
     assert set(known_annotations()) == {
         "krmfn.dev/gang",
         "krmfn.dev/generated-from",
+        "krmfn.dev/pod-group",
+        "krmfn.dev/pod-group-by",
         "krmfn.dev/revision",
         "krmfn.dev/granularity",
         "krmfn.dev/min-count",

@@ -25,7 +25,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item
-        if template.link is None or _keeps_always(item) or (id(item), item.kind) in reported:
+        if template.link is None or template.link.bridged or _keeps_always(item) or (id(item), item.kind) in reported:
             continue
         field = _field(template)
         verdict, reason = _judge(census, settings, template, field)
@@ -46,7 +46,7 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = settings.release.link[0]
     for template in census.templates:
-        if template.link is None or _field(template) == wanted:
+        if template.link is None or template.link.bridged or _field(template) == wanted:
             continue
         field = _field(template)
         message = f"{field} does not exist in Kubernetes {settings.release}: the pods belong to no group"

@@ -77,7 +77,7 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
         on = on or item.annotations.get("ray.io/ft-enabled", "").lower() == "true"
         head = (*base, "headGroupSpec", "template")
         template = next((one for one in census.templates_of(item) if one.path == head), None)
-        if on and template is not None and template.link is not None:
+        if on and template is not None and template.link is not None and not template.link.bridged:
             message = (
                 f"the Redis clean-up pod is made from the head's template and joins the group {template.link.group}: "
                 "alone it never reaches minCount, so the deletion of the cluster waits for its deadline"

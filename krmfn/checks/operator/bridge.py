@@ -1,0 +1,96 @@
+"""Pods that are linked to their group when they are created: whether the policies that do it are there, and act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.bridge.wording import NAME
+from krmfn.capacity.selectors import match_labels
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import join
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.model.findings import Finding
+from krmfn.survey.values import as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
+
+_GROUP: Final = "admissionregistration.k8s.io"
+_POLICY: Final = "MutatingAdmissionPolicy"
+_BINDING: Final = f"{_POLICY}Binding"
+
+
+@rule("bridge-missing", "info", "Pods expect a policy to link them to their group, and it is not among the objects.")
+def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Pods ask for a link, and there is no policy or no binding; an error where the facts list all of them."""
+    first = next(_list_bridged(census), None)
+    if first is None or first.link is None:
+        return
+    path = first.link.path
+    if not settings.release.has("pod-groups"):
+        message = (
+            f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to: the pods are in no gang"
+        )
+        hint = "Link the pods in their templates: set link: Template."
+        yield Finding(first.item, path, message, hint=hint, severity="error")
+        return
+    missing = [kind for kind in (_POLICY, _BINDING) if not any(_named(census, kind))]
+    if missing:
+        known = any(census.facts.lists_all(kind) for kind in missing)
+        where = "in the cluster" if known else "in the files checked"
+        message = f"no {join(missing)} {NAME} {where}: without it the pods of this {first.item.kind} are in no gang"
+        hint = "Apply what krmfn bridge prints, once for the cluster and before the pods."
+        yield Finding(first.item, path, message, hint=hint, severity="error" if known else None)
+
+
+@rule(
+    "bridge-elsewhere", "error", "The policies that link pods to their group do not act in the namespace of the pods."
+)
+def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
+    """The binding's namespaceSelector does not select the namespace of pods that ask."""
+    selectors = [dig(value, "spec", "matchResources", "namespaceSelector") for value in _named(census, _BINDING)]
+    if not selectors:
+        return
+    known = {as_text(dig(value, "metadata", "name")): value for value in census.facts.objects("", "Namespace")}
+    told: set[str] = set()
+    for template in _list_bridged(census):
+        space = template.item.namespace or DEFAULT_NAMESPACE
+        if space in told or template.link is None:
+            continue
+        labels = {**_labels(known.get(space)), "kubernetes.io/metadata.name": space}
+        may_get = (lambda key: False) if space in known else (lambda key: key != "kubernetes.io/metadata.name")
+        if all(selector and match_labels(selector, labels, may_get) is False for selector in selectors):
+            told.add(space)
+            message = f"the binding of {NAME} does not select the namespace {space}: its pods get no link and no gang"
+            hint = "Label the namespace so, or print the policies anew with krmfn bridge --namespace-selector."
+            yield Finding(template.item, template.link.path, message, hint=hint)
+
+
+@rule("bridge-replaces-link", "warning", "A pod template has a link, and an annotation that asks for another one.")
+def find_link_replaced(census: Census, _: Settings) -> Iterator[Finding]:
+    """The policy puts its link over the one in the template."""
+    for template in _list_bridged(census):
+        own = as_text(dig(template.spec, "schedulingGroup", "podGroupName"))
+        if own and template.link is not None and (template.link.by or own != template.link.group):
+            path = (*template.spec_path, "schedulingGroup", "podGroupName")
+            group = template.link.group + ("-…" if template.link.by else "")
+            message = f'the pods are linked to the group "{group}" when they are created, not to "{own}"'
+            hint = "Remove the link, or the annotations krmfn.dev/pod-group and krmfn.dev/pod-group-by."
+            yield Finding(template.item, path, message, own, hint=hint)
+
+
+def _list_bridged(census: Census) -> Iterator[Template]:
+    return (template for template in census.templates if template.link is not None and template.link.bridged)
+
+
+def _named(census: Census, kind: str) -> Iterator[Mapping[str, Any]]:
+    """The policy or binding of the bridge, in the input or among the facts."""
+    field = ("metadata", "name") if kind == _POLICY else ("spec", "policyName")
+    return (value for value in census.facts.objects(_GROUP, kind) if dig(value, *field) == NAME)
+
+
+def _labels(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    found = dig(value, "metadata", "labels")
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,57 @@
+"""MPIJob (kubeflow.org/v2beta1, mpi-operator): launcher and workers, linked when their pods are created.
+
+The CRD drops the link, so without the bridge there is no gang. The operator keeps annotations of the templates.
+Source: kubeflow/mpi-operator v0.6.0 `pkg/apis/kubeflow/v2beta1`, `pkg/controller/mpi_job_controller.go`.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.model.tree import Composite, Group, Leaf
+from krmfn.sources.manifest import Manifest
+
+_ROLES: Path = ("spec", "mpiReplicaSpecs")
+_CREATION: Path = ("spec", "launcherCreationPolicy")
+
+
+def read_mpijob(manifest: Manifest) -> Group | None:
+    """Launcher and workers; the workers alone where the launcher is made when they are ready."""
+    if not manifest.drops_link:
+        _decline(manifest, "the older API kubeflow.org/v1 is not supported", "Use kubeflow.org/v2beta1.")
+        return None
+    if not (manifest.bridged or manifest.counting):
+        hint = "Set link: Auto, and apply what krmfn bridge prints; or use its own gang scheduling."
+        _decline(manifest, "the CRD of mpi-operator drops the link in pod templates", hint)
+        return None
+    if manifest.is_elsewhere() or not manifest.require(_ROLES):
+        return None
+    workers = _read_role(manifest, "Worker", 0)
+    launcher = _read_role(manifest, "Launcher", 1)
+    if manifest.text(_CREATION, "AtStartup") == "WaitForWorkersReady" and not manifest.counting:
+        manifest.note("ordered-start", _CREATION, "the launcher is made when the workers are ready: it is in no gang")
+        return workers
+    leaves = tuple(leaf for leaf in (launcher, workers) if leaf)
+    if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), _ROLES):
+        return None
+    return Composite("mpijob", leaves, len(leaves))
+
+
+def _decline(manifest: Manifest, reason: str, hint: str) -> None:
+    rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
+    manifest.note(rule, ("kind",), f"nothing is generated for a MPIJob: {reason}", hint)
+
+
+def _read_role(manifest: Manifest, role: str, default: int) -> Leaf | None:
+    path = (*_ROLES, role)
+    if manifest.get(path) is None:
+        return None
+    count_path = (*path, "replicas")
+    replicas = manifest.count(count_path, default)
+    if replicas < 0:
+        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
+        return None
+    template = manifest.template((*path, "template"), replicas, count_path)
+    if template and replicas == 0:
+        manifest.note("group-without-pods", count_path, f"role {role} has no pods: it is left out of the gang")
+        return None
+    return manifest.leaf(role.lower(), template, replicas)._replace(head=role == "Launcher") if template else None
