@@ -7,7 +7,41 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 
 from __future__ import annotations
 
-from krmfn.capacity.proof import Obstacle, prove
-from krmfn.capacity.world import Obeyed
+from krmfn.krm.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.capacity.proof import Obstacle
+    from krmfn.survey.census import Census
 
 __all__ = ["Obeyed", "Obstacle", "prove"]
+
+
+class Obeyed(NamedTuple):
+    """What the cluster's scheduler does: whether it knows composite groups and topology constraints, and whether a
+    pod of a gang meets those that the same attempt placed before it in every respect. 1.36 forgets their claims and
+    their anti-affinity."""
+
+    trees: bool
+    keys: bool
+    remembers: bool
+
+
+def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
+    """The obstacles of all gangs, at most one for a root and, where the root can start, one for each group below.
+
+    Without facts about nodes only what the API server refuses is proved.
+    """
+    if not census.gangs or (census.facts.nodes is None and not _may_refuse(census)):
+        return ()
+    from krmfn.capacity.proof import prove_all
+
+    return prove_all(census, obeyed)
+
+
+def _may_refuse(census: Census) -> bool:
+    """Whether the input or the facts hold anything by which pods can be refused."""
+    facts = census.facts
+    return bool(facts.quotas or facts.objects("", "LimitRange") or facts.lists_all("RuntimeClass"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.pods import HOSTNAME
 from krmfn.capacity.selectors import match_node, tolerates
+from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import NodeKind

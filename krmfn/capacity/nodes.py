@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.pods import HOSTNAME
+from krmfn.survey.facts import HOSTNAME
 from krmfn.survey.values import as_list, as_text, dig
 
 if TYPE_CHECKING:

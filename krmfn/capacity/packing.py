@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity.filters import count_on
-from krmfn.capacity.pods import HOSTNAME
 from krmfn.krm.records import NamedTuple
+from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import NodeKind, Room

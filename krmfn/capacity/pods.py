@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Template
     from krmfn.survey.facts import Facts, Resources
 
-HOSTNAME: Final = "kubernetes.io/hostname"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
 _CONTROLLERS: Final = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})

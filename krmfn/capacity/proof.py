@@ -10,10 +10,11 @@ from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, list_conflicts
 from krmfn.capacity.packing import Demand, Quota, can_pack, find_short_resource
 from krmfn.capacity.pods import read_kinds
-from krmfn.capacity.world import Obeyed, World
+from krmfn.capacity.world import World
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
+    from krmfn.capacity import Obeyed
     from krmfn.capacity.nodes import Room
     from krmfn.capacity.pods import PodKind
     from krmfn.survey.census import Census, Gang
@@ -58,32 +59,21 @@ class Obstacle(NamedTuple):
     by: str = ""
 
 
-def prove(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
-    """The obstacles of all gangs, at most one for a root and, where the root can start, one for each group below.
-
-    Without facts about nodes only what the API server refuses is proved.
-    """
-    nodes = census.facts.nodes
-    if not census.gangs or (nodes is None and not _may_refuse(census)):
-        return
+def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
+    """What `capacity.prove` gives, for the gangs of a census."""
     kinds = {id(gang): read_kinds(gang.templates, census.facts) for gang in census.gangs}
     linked = {id(template) for gang in census.gangs for template in gang.templates}
     strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
     roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))
-    world = World(census.facts, nodes or (), every, sorted({key for root in roots for key in _list_keys(root)}), obeyed)
+    keys = sorted({key for root in roots for key in _list_keys(root)})
+    world = World(census.facts, census.facts.nodes or (), every, keys, obeyed)
     for root in roots:
         obstacle = _try(root, world, world.room) or _exceed(root, world)
         if obstacle is not None:
             yield obstacle
         else:
             yield from _below(root, world, world.room)
-
-
-def _may_refuse(census: Census) -> bool:
-    """Whether the input or the facts hold anything by which pods can be refused."""
-    facts = census.facts
-    return bool(facts.quotas or facts.objects("", "LimitRange") or facts.lists_all("RuntimeClass"))
 
 
 def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[Branch]:

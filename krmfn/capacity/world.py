@@ -10,22 +10,12 @@ from krmfn.capacity.bounds import Fitting
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.pods import PodKind, Term, selects
 from krmfn.capacity.selectors import match_labels
-from krmfn.krm.records import NamedTuple
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
+    from krmfn.capacity import Obeyed
     from krmfn.capacity.pods import Spread
     from krmfn.survey.facts import Facts, Node, Resources
-
-
-class Obeyed(NamedTuple):
-    """What the cluster's scheduler does: whether it knows composite groups and topology constraints, and whether a
-    pod of a gang meets those that the same attempt placed before it in every respect. 1.36 forgets their claims and
-    their anti-affinity."""
-
-    trees: bool
-    keys: bool
-    remembers: bool
 
 
 class World:

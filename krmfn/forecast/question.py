@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.capacity.nodes import DEFAULT_SLOTS
-from krmfn.capacity.pods import HOSTNAME
 from krmfn.model.quantity import format_quantity
+from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:
     from krmfn.config import Settings

@@ -28,7 +28,7 @@ COMMANDS: Final = (
     "kubectl get customresourcedefinitions rayclusters.ray.io rayjobs.ray.io rayservices.ray.io -o yaml",
 )
 
-_HOSTNAME: Final = "kubernetes.io/hostname"
+HOSTNAME: Final = "kubernetes.io/hostname"
 
 #: Classes that every cluster has (pkg/apis/scheduling).
 _BUILT_IN: Final[Mapping[str, tuple[int, str, bool]]] = {
@@ -215,7 +215,7 @@ def _node(value: Mapping[str, Any]) -> Node:
     spec = as_mapping(value.get("spec")) or value
     return Node(
         name,
-        {_HOSTNAME: name, **labels},  # kubelets write it; people leave it out
+        {HOSTNAME: name, **labels},  # kubelets write it; people leave it out
         read_resources(dig(value, "status", "allocatable") or value.get("allocatable")),
         tuple(as_mapping(taint) for taint in as_list(spec.get("taints"))),
         spec.get("unschedulable") is True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.requests import count_requests
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count
 from krmfn.model.findings import Finding
@@ -52,6 +51,8 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
 
 def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:
     """The pods of each template that have to be admitted, and what one of them requests."""
+    from krmfn.capacity.requests import count_requests
+
     least = parse_int(item.annotations.get(_PARTIAL, ""))
     for template in census.templates_of(item):
         pods = template.pods

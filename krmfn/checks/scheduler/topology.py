@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.capacity.pods import HOSTNAME, read_kinds, selects_itself
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.survey.facts import HOSTNAME
 from krmfn.survey.values import as_list, dig
 
 if TYPE_CHECKING:
-    from krmfn.capacity.pods import PodKind
+    from krmfn.capacity.pods import PodKind, Term
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang
+    from krmfn.survey.facts import Facts
 
 #: Coarse to fine, where the order is fixed by convention.
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
@@ -53,7 +54,7 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
         keys = _list_keys(census, gang)
         for term in kind.apart if needed > 1 else ():
             key = next((key for key in keys if _is_same_or_coarser(term.key, key)), "")
-            if key and selects_itself(term, kind, census.facts):
+            if key and _selects_itself(term, kind, census.facts):
                 sure = term.key == key
                 message = (
                     f"the gang {gang.group.name} must be in one domain of {key}, and required anti-affinity keeps the "
@@ -74,7 +75,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
         yield finding._replace(severity="error")
     for gang, kind, needed in _list_needed(census):
-        apart = any(term.key == HOSTNAME and selects_itself(term, kind, census.facts) for term in kind.apart)
+        apart = any(term.key == HOSTNAME and _selects_itself(term, kind, census.facts) for term in kind.apart)
         keys = _list_keys(census, gang)
         if needed < 2 or not (apart or kind.ports) or HOSTNAME in keys:
             continue
@@ -185,11 +186,21 @@ def _list_needed(census: Census, known: bool = False) -> Iterator[tuple[Gang, Po
     questions that the facts leave open (`known`): the others are answered by what is proved about the nodes."""
     if census.facts.nodes is not None and not known:
         return
+    if not census.templates:
+        return
+    from krmfn.capacity.pods import read_kinds
+
     for gang in census.gangs:
         kinds = read_kinds(gang.templates, census.facts)
         if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods:
             for kind in kinds:
                 yield gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum)
+
+
+def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
+    from krmfn.capacity.pods import selects_itself
+
+    return selects_itself(term, kind, facts)
 
 
 def _list_keys(census: Census, gang: Gang) -> tuple[str, ...]:
