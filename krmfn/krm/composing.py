@@ -138,7 +138,8 @@ def _resolve_alias(
     if target is None and find_anchor is not None:
         target, origin = find_anchor(name) or (None, None)
     if target is None:
-        raise _refuse(event, text, f"unknown anchor '{name}' referenced")
+        # Without the name: a password that begins with a * and has no quotes is read as an alias.
+        raise _refuse(event, text, "unknown anchor referenced; a text that begins with * needs quotes")
     if any(target is open_node for open_node in stack):
         raise _refuse(event, text, f"anchor '{name}' value contains itself")
     alias = Alias(event.start_mark.index, event.end_mark.index, name, target, origin)

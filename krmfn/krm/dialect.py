@@ -84,7 +84,8 @@ def _resolve_tagged(text: str, tag: str) -> Plain:
     if found == "int" and _parse_int(text.replace("_", "")) is None:
         found = "float"  # Go's kind is that of the spelling
     if found != kind and not (kind == "float" and found == "int" and isinstance(value, int) and value < _INT64):
-        raise Unreadable(f"cannot decode !!{found} `{text}` as a !!{kind}")
+        # Without the text, which may be a password.
+        raise Unreadable(f"cannot decode a !!{found} as a !!{kind}")
     return value
 
 

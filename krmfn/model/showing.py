@@ -16,9 +16,10 @@ HIDDEN = "(hidden)"
 #: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.
 MOST_CHARACTERS = 10_000
 MOST_VALUES = 1_000
-_SECRET_FIELDS = ("data", "stringData")
+#: What a Secret shows of itself; anything else in it may be a value in a place where it does not belong.
+_SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable")
 #: Fields whose text holds a whole object, or an environment.
-_SECRET_TEXTS = ("kubectl.kubernetes.io/last-applied-configuration", "runtimeEnvYAML")
+_SECRET_TEXTS = ("kubectl.kubernetes.io/last-applied-configuration", "runtimeEnvYAML", "redis-password")
 
 
 def show(kind: str, path: Path, value: Any) -> Any:
@@ -65,8 +66,25 @@ def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
 
 def is_secret(kind: str, path: Path) -> bool:
     """Whether a value that is neither a mapping nor a list is to be hidden."""
-    if kind == "Secret" and path[:1] and path[0] in _SECRET_FIELDS:
-        return True
     if path[-1:] and path[-1] in _SECRET_TEXTS:
         return True
-    return len(path) >= 3 and path[-1] == "value" and isinstance(path[-2], int) and path[-3] == "env"
+    if kind == "Secret" and path[:1] and path[0] not in _SHOWN_OF_SECRETS:
+        return path[0] != "metadata"
+    if "redisPassword" in path:
+        return True
+    return "env" in path and _is_of_environment(path)
+
+
+def _is_of_environment(path: Path) -> bool:
+    """Whether something in an environment is to be hidden: all but names and well-formed references.
+
+    `env` may also be the key of a label, whose value is shown. Only that of a container, in a list, is an environment
+    when it is no list or mapping.
+    """
+    place = path.index("env")
+    inside = path[place + 1 :]
+    if not inside:
+        return place > 0 and isinstance(path[place - 1], int)
+    if isinstance(inside[0], int) and len(inside) > 1:
+        return inside[1:] != ("name",) and not (inside[1] == "valueFrom" and len(inside) > 3)
+    return True

@@ -101,6 +101,10 @@ def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
             line = lines[number]
             shown[number] = f"{line[: place.column - 1]}{HIDDEN}\n"
             indent = len(line) - len(line.lstrip(" -"))
+            spelled = item.scalar(secret)
+            last = number + (spelled.source.count("\n") if spelled else 0)
+            for below in range(number + 1, min(last + 1, len(lines))):  # in quotes, with any indentation
+                shown[below] = f"{' ' * (indent + 2)}{HIDDEN}\n"
             for below in range(number + 1, len(lines)):  # the lines of a text over several
                 if lines[below].strip() and len(lines[below]) - len(lines[below].lstrip(" ")) <= indent:
                     break

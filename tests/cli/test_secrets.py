@@ -37,6 +37,10 @@ spec:
             secret6
         - value: secret7
           name: E
+        - name: F
+          value: "secretC
+
+  secretD"
       restartPolicy: Never
 ---
 apiVersion: v1
@@ -81,12 +85,57 @@ def test_a_difference_beside_a_secret_is_shown_without_it(tmp_path: Path, krmfn:
     (tmp_path / "job.yaml").write_text(MANIFESTS)
     out = krmfn("generate", "-q", "--check", "job.yaml").out
     assert "-" not in {line[:1] for line in out.splitlines() if not line.startswith("---")}
-    assert (
-        f"         - value: {HIDDEN}\n           name: E\n       restartPolicy: Never\n+      schedulingGroup:" in out
-    )
+    below = f"             {HIDDEN}\n"
+    assert f"{below}{below}       restartPolicy: Never\n+      schedulingGroup:" in out
 
 
 def test_nothing_endless_is_shown() -> None:
     assert show("Job", ("spec",), {"a": ["x"] * MOST_VALUES}) == f"(more than {MOST_VALUES} values)"
     assert show("Job", ("spec",), "x" * (MOST_CHARACTERS + 1)) == "x" * 100 + f"… ({MOST_CHARACTERS + 1} characters)"
     assert show("Job", ("spec",), {"a": ["x"] * 9}) == {"a": ["x"] * 9}
+
+
+#: Values in places where no server would take them: `{}` is what comes behind `env:` of a container.
+SHAPES = [
+    "[{name: a, value: [secret]}]",
+    "[{name: a, value: {b: secret}}]",
+    "secret",
+    "[secret]",
+    "[[secret]]",
+    "{a: secret}",
+    "{a: {b: secret}}",
+    "[{name: a, values: secret}]",
+    "[{name: a, Value: secret}]",
+    "[{name: a, valueFrom: secret}]",
+    "[{name: a, value: *secret}]",
+    "[{name: a, value: !!int secret}]",
+]
+OBJECTS = [
+    "kind: Secret\nmetadata: {name: s}\nData: {a: secret}\n",
+    "kind: Secret\nmetadata: {name: s}\ndata: secret\n",
+    "kind: Secret\nmetadata: {name: s}\nstringData: {a: {b: [secret]}}\n",
+    "kind: Secret\nmetadata: {name: s}\nstringData: {a: *secret}\n",
+    "kind: RayCluster\nmetadata: {name: s}\nspec: {headGroupSpec: {rayStartParams: {redis-password: secret}}}\n",
+    "kind: RayCluster\nmetadata: {name: s}\nspec: {gcsFaultToleranceOptions: {redisPassword: {value: secret}}}\n",
+]
+JOB = MANIFESTS.partition("---")[0].partition("        env:")[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_values_in_wrong_places_are_secrets_too(command: str, tmp_path: Path, krmfn: Call) -> None:
+    manifests = [f"{JOB}        env: {shape}\n      restartPolicy: Never\n" for shape in SHAPES]
+    manifests += [f"apiVersion: {'ray.io/' if 'Ray' in each else ''}v1\n{each}" for each in OBJECTS]
+    for manifest in manifests:
+        (tmp_path / "old.yaml").write_text(manifest.replace("secret", "hushed"))
+        (tmp_path / "new.yaml").write_text(manifest.replace("parallelism: 8", "parallelism: 7"))
+        done = krmfn(*command.split())
+        assert done.code in (0, 1, 2)
+        told = [line for line in (done.out + done.err).splitlines() if "secret" in line or "hushed" in line]
+        assert not told, manifest
+
+
+def test_a_label_called_env_is_no_secret() -> None:
+    assert show("Job", ("metadata", "labels", "env"), "prod") == "prod"
+    assert show("Job", ("spec", "env", 0, "name"), "A") == "A"
+    assert show("Job", ("spec", "env", 0, "valueFrom", "secretKeyRef", "name"), "A") == "A"
+    assert show("Secret", ("metadata", "name"), "A") == "A"
