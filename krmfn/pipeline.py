@@ -15,6 +15,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding, to_result
+from krmfn.model.placeholders import is_placeholder
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -114,9 +115,10 @@ def find_all(
                 yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     yield from found.findings if is_complete(items) else _write(found, settings)[1]
-    yield from check_stages(
-        stages, items, members, old, settings, [item for asked in found.asked for item in asked.items]
-    )
+    asking = [item for asked in found.asked for item in asked.items]
+    for finding in check_stages(stages, items, members, old, settings, asking):
+        if finding.rule in _OF_PLACEHOLDERS or not is_placeholder(finding.current):
+            yield finding
 
 
 def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = None) -> Outlook:
@@ -209,4 +211,6 @@ def _has_generated(items: Iterable[Item]) -> bool:
     return any(item.ref.group in GENERATED_GROUPS for item in items)
 
 
+#: Rules that speak about values that are filled in later; no other rule can know what they will be.
+_OF_PLACEHOLDERS = ("substitution-in-group",)
 GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")

@@ -17,6 +17,7 @@ Sources know neither targets nor checks.
 from __future__ import annotations
 
 from krmfn.model.kinds import KINDS
+from krmfn.model.placeholders import is_placeholder
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
         message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
+        return Reading(None, tuple(manifest.notes))
+    if is_placeholder(ref.name):
+        manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return Reading(None, tuple(manifest.notes))
     return _read(manifest)
 

@@ -14,6 +14,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, Kind
+from krmfn.model.placeholders import is_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 
 MAX_INT32 = 2**31 - 1
@@ -81,12 +82,14 @@ class Manifest:
             return False
         from krmfn.sources.rules import SEVERITIES  # the rules' texts are only needed where there is something to say
 
-        return any(SEVERITIES[note.rule] == "error" for note in self.notes)
+        return any(SEVERITIES[note.rule] == "error" or note.rule == "value-unknown" for note in self.notes)
 
     def note(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> None:
         """Leave a note at `path`, with the value that stands there when it is a scalar."""
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
+        if isinstance(found, str) and is_placeholder(found):
+            rule, message, hint, proposed = "value-unknown", f"{found} is filled in later: no group until then", "", ABSENT
         self.notes.append(Note(rule, path, message, current, proposed, hint))
 
     def decline(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> bool:

@@ -12,12 +12,17 @@ from krmfn.config.selection import PREFIX, Selection
 from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
-from krmfn.model.findings import Finding
+from krmfn.krm.results import Severity
+from krmfn.model.findings import Finding, Note
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
 from krmfn.survey.owners import list_owned
 from krmfn.survey.strangers import find_strangers
+
+TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
+if TYPE_CHECKING:
+    from krmfn.sources.manifest import Reading
 
 LOCAL = "config.kubernetes.io/local-config"
 
@@ -68,7 +73,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
                 undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings)
-        findings += [note.on(item) for note in reading.notes]
+        findings += [note.on(item, _weigh(note, chosen.options, reading)) for note in reading.notes]
         if reading.group is not None:
             name = chosen.options.gang_group
             wish = _Wish(item, chosen.options, reading.group)
@@ -108,6 +113,15 @@ def _choose(settings: Settings, item: Item) -> Selection:
         if not selected:
             return Selection(None, "not selected")
     return options_for(settings, item)
+
+
+def _weigh(note: Note, options: GangOptions, reading: Reading) -> Severity | None:
+    """The severity of a note on a resource, None for the rule's. What nobody asked for in particular is not missed."""
+    from krmfn.sources.rules import SEVERITIES
+
+    if reading.group is None and not options.requested and SEVERITIES[note.rule] == "warning":
+        return "info"
+    return "warning" if options.requested and note.rule == "value-unknown" else None
 
 
 def _ask(wishes: list[_Wish]) -> Asked:

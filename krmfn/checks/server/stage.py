@@ -3,6 +3,7 @@ notes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from krmfn.checks.server import Facts, as_sent, change, hold, misreads_numbers
 from krmfn.checks.server.requests import create
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
+from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 _GROUP = "scheduling.k8s.io"
+#: What a text with placeholders has somewhere (model.placeholders).
+_MAYBE_UNKNOWN = re.compile(r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]")
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 
@@ -71,6 +75,15 @@ class _Judge:
         verdict = guard(self._answer, kind, item.value, item, before)
         if misreads_numbers(verdict, value):
             verdict = guard(self._answer, kind, as_sent(value), item, before)
+        if verdict.causes and _MAYBE_UNKNOWN.search(item.text):
+            from krmfn.checks.server.unknown import judge_known
+
+            def judge(known: Any) -> Verdict:
+                return guard(self._answer, kind, as_sent(known), item, before)
+
+            verdict, unknown = judge_known(judge, value, verdict)
+            if unknown is not None:
+                yield _tell_unknown(item, value, unknown)
         for cause in verdict.causes:
             yield _note(kind, value, cause).on(item)
         for path, gate in verdict.dropped:
@@ -170,6 +183,13 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
             gangs.add(place)
     return Facts(classes, None, workloads, frozenset(gangs))
+
+
+def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
+    found = _at(value, path)
+    text = found if isinstance(found, str) else "a value in it"
+    message = f"not checked: {text} is filled in later"
+    return Finding(item, path, message, hint="Check the object after that, too.", rule="value-unknown")
 
 
 def _not_served(item: Item, kind: Kind) -> Finding:

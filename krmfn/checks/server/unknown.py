@@ -1,0 +1,59 @@
+"""Answers about objects with placeholders: what is unknown is left out of the object, and out of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from krmfn.checks.server.verdict import Cause, Verdict
+from krmfn.krm.paths import Path
+from krmfn.model.placeholders import has_placeholder, is_placeholder
+
+#: Answers about what is there at all, whatever its value is.
+_STRUCTURE: Final = ("unknown-field", "duplicate-field")
+_MOST: Final = 50
+
+
+def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -> tuple[Verdict, Path | None]:
+    """`verdict`, which `judge` gave about `value`, without what it says about placeholders, and where the first is.
+
+    A placeholder where a number is expected hides the rest of the object: it is left out, and the rest is judged.
+    """
+    gone: set[Path] = set()
+    while len(gone) < _MOST:
+        found = [cause.path for cause in verdict.causes if cause.path and is_placeholder(_find(value, cause.path))]
+        hiding = [path for path in found if verdict.code == 400 and isinstance(_find(value, path[:-1]), dict)]
+        if not hiding:
+            break
+        gone.add(hiding[0])
+        value = _drop(value, hiding[0])
+        verdict = judge(value)
+    known = tuple(cause for cause in verdict.causes if cause.path not in gone and not _is_unknown(cause, value))
+    left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
+    return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
+
+
+def _is_unknown(cause: Cause, value: Any) -> bool:
+    if cause.type == "Required" or cause.rule in _STRUCTURE:
+        return False
+    found = _find(value, cause.path)
+    return is_placeholder(found) if cause.type == "NotSupported" else has_placeholder(found)
+
+
+def _find(value: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (TypeError, KeyError, IndexError):
+            return None
+    return value
+
+
+def _drop(value: Any, path: Sequence[str | int]) -> Any:
+    """The value without what is at `path`, whose parents are there."""
+    first, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        if not rest:
+            return {key: each for key, each in value.items() if key != first}
+        return {key: _drop(each, rest) if key == first else each for key, each in value.items()}
+    return [_drop(each, rest) if index == first else each for index, each in enumerate(value)]

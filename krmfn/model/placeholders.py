@@ -1,0 +1,57 @@
+"""Values that somebody fills in later: envsubst, Flux, Terraform, Helm, sed. What they will be is unknown, so nothing is
+said about them; the rest of an object is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+_MARK: Final = re.compile(
+    r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
+    r"|\$\([A-Za-z_][\w.-]*\)"  # make, Kubernetes itself
+    r"|\$[A-Za-z_]\w*"  # envsubst
+    r"|\{\{.*?\}\}|\[\[.*?\]\]"  # Helm, Jinja, Argo
+    r"|%\{[^{}\n]*\}"  # Terraform
+    r"|<[A-Za-z][^<>\n]{0,80}>"  # for people
+    r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
+    r"|__[A-Za-z][A-Za-z0-9_]*__",
+    re.DOTALL,
+)
+#: A word such as YOUR_NAMESPACE, which is replaced as it stands. No object can have such a name.
+_WORD: Final = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+")
+#: Mappings of labels are small; what is larger is not one value.
+_MOST: Final = 100
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a value is a text with a part that is filled in later.
+
+    >>> is_placeholder("job-${NAME}"), is_placeholder("<your-queue>"), is_placeholder("job")
+    (True, True, False)
+    """
+    return isinstance(value, str) and _MARK.search(value) is not None
+
+
+def is_name_placeholder(value: object) -> bool:
+    """As is_placeholder, and words in capitals, where a name is meant.
+
+    >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("TCP")
+    (True, False)
+    """
+    return is_placeholder(value) or (isinstance(value, str) and _WORD.fullmatch(value) is not None)
+
+
+def has_placeholder(value: Any) -> bool:
+    """Whether there is a placeholder in a small mapping or list, or the value is one."""
+    waiting, seen = [value], 0
+    while waiting and seen < _MOST:
+        each = waiting.pop()
+        seen += 1
+        if isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        elif is_name_placeholder(each):
+            return True
+    return False
