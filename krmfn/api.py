@@ -90,7 +90,7 @@ def validate(
     settings = read_settings(value)
     if kubernetes is not None:
         # Read like a configuration, so that an unknown release is refused in the same words.
-        settings = settings._replace(release=read_settings(_with_version(kubernetes)).release)
+        settings = settings._replace(release=read_settings(_with_version(kubernetes)).release, assumed=False)
     if feature_gates:
         gates = complete(feature_gates, settings.release)
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})

@@ -115,8 +115,8 @@ def find_all(
                 yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     yield from found.findings if is_complete(items) else _write(found, settings)[1]
-    asking = [item for asked in found.asked for item in asked.items]
-    for finding in check_stages(stages, items, members, old, settings, asking):
+    all_asking = [item for asked in found.asked for item in asked.items]
+    for finding in check_stages(stages, items, members, old, settings, all_asking):
         if finding.rule in _OF_PLACEHOLDERS or not is_placeholder(finding.current):
             yield finding
 

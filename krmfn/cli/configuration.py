@@ -33,7 +33,7 @@ def load_settings(options: Mapping[str, Any], world: World, as_cluster: bool = F
     """
     settings = read_settings(_find_configuration(options, world))
     if options.get("kubernetes"):
-        settings = settings._replace(release=find_release(options["kubernetes"]))
+        settings = settings._replace(release=find_release(options["kubernetes"]), assumed=False)
     if options.get("feature_gates"):
         gates = parse_gates(options["feature_gates"])
         check_feature_gates(gates)

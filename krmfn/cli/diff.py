@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, report, report_aside, show
-from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, Argument, Option
+from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, VERBOSE, Argument, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
@@ -34,6 +34,7 @@ OPTIONS = (
     UPDATE,
     NO_RENDER,
     ALLOW_EXEC,
+    VERBOSE,
     *COMMON,
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
-from krmfn.reports import order, render
+from krmfn.reports import order, render, summarize_skipped
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
@@ -33,8 +33,12 @@ def show(text: str, form: str) -> None:
 
 def report_aside(results: Iterable[Result], options: Mapping[str, Any]) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
+    results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
-    streams.tell(render(shown, "text", color=is_colored(options, aside=True)))
+    streams.tell(render(shown, "text", color=is_colored(options, aside=True), folded=not options.get("verbose")))
+    skipped = summarize_skipped(results)
+    if skipped and not options.get("quiet"):
+        streams.say(skipped)
 
 
 def report(
@@ -42,8 +46,9 @@ def report(
     options: Mapping[str, Any],
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
+    scope: str = "",
 ) -> None:
-    """Findings as the output of a command, in the format of --output."""
+    """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much."""
     form = options["output"]
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
@@ -53,9 +58,10 @@ def report(
 
         rules = dict(RULES)
     color = is_colored(options)
-    show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on), form)
+    folded = not options.get("verbose")
+    show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on, folded=folded), form)
     if form == "text" and not options.get("quiet"):
-        streams.say(_summarize(results))
+        streams.say(_summarize(results, scope))
 
 
 def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:
@@ -65,10 +71,13 @@ def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadab
     return 2 if unreadable else int(has_errors(judged, fail_on))
 
 
-def _summarize(results: list[Result]) -> str:
+def _summarize(results: list[Result], scope: str) -> str:
     from krmfn.reports import summarize
 
-    text = summarize(results)
+    text = summarize(result for result in results if "sort" not in result.tags)
+    text = f"{scope}: {text}" if scope else text
+    skipped = summarize_skipped(results)
+    text += f"; {skipped}" if skipped else ""
     errors = [result for result in order(results) if result.severity == "error" and "rule" in result.tags]
     if errors:
         text += f"; krmfn rules {errors[0].tags['rule']} says more"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import check_options, load_settings
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COMMON, PATHS, Option, UsageError
+from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.krm import Item
@@ -31,6 +31,7 @@ OPTIONS = (
     WRITE,
     CHECK,
     Option(("--fail-on-change",), "With --write: exit with 1 when a file was changed, for hooks.", False, flag=True),
+    VERBOSE,
     *COMMON,
 )
 

@@ -61,6 +61,7 @@ CONFIG = Option(
 )
 COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
 QUIET = Option(("-q", "--quiet"), "Errors only: no warnings, notes or progress.", False, flag=True)
+VERBOSE = Option(("-v", "--verbose"), "Every note, and every file that was not read.", False, flag=True)
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
 UPDATE = Option(
     ("--update",),

@@ -72,10 +72,10 @@ def rewrite(
 
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
-    """All manifests as one stream on stdout. Files that steer tools are left out of several files."""
-    gone = {id(item) for item in removed}
+    """The objects of all manifests as one stream on stdout. What steers tools is left out."""
+    gone = {id(item) for item in removed} | {id(item) for item in manifests.items if _steers(item)}
     new = [Item.new(addition.value) for addition in added]
-    shown = [file for file in manifests.files if not file.steers or len(manifests.files) == 1]
+    shown = [file for file in manifests.files if not file.steers]
     for file in shown:
         for item in [item for item in file.stream.items if id(item) in gone]:
             file.stream.remove(item)
@@ -84,10 +84,15 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
         for item in new:
             shown[0].stream.append(item)
         new = []
-    parts = [*(file.stream.render() for file in shown), *(item.text.encode() for item in new)]
+    parts = [*(file.stream.render(objects_only=True) for file in shown), *(item.text.encode() for item in new)]
     streams.write_bytes(join(parts))
 
 
 def count_files(changes: Sequence[Change]) -> str:
     """`1 file is`, `2 files are`."""
     return "1 file is" if len(changes) == 1 else f"{len(changes)} files are"
+
+
+def _steers(item: Item) -> bool:
+    """Whether an object is for a tool, and not for a cluster."""
+    return item.ref.group in ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")

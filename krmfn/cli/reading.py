@@ -18,10 +18,10 @@ def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     return load(track(inputs.files, "reading", options), inputs.left_out)
 
 
-def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str = ".") -> Worlds:
-    """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`."""
+def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str = ".", complete: bool = False) -> Worlds:
+    """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. See find_worlds."""
     check_options(options)
     rendering = Rendering(
         not options["no_render"], tuple(split_list(options["allow_exec"])), bool(options["require_render"])
     )
-    return find_worlds(words, rendering, default, lambda files: track(files, "reading", options))
+    return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)

@@ -80,6 +80,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
     major, minor = spec["kuberay"]["version"].lstrip("v").split(".")[:2]
     return Settings(
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
+        assumed=not spec["kubernetes"]["version"],
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         link=spec["link"],

@@ -57,7 +57,8 @@ class Override(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Everything that the configuration says. `feature_gates` holds only those that were given."""
+    """Everything that the configuration says. `feature_gates` holds only those that were given; `assumed` says that
+    nobody gave the release."""
 
     release: Release
     feature_gates: Mapping[str, bool]
@@ -71,6 +72,7 @@ class Settings(NamedTuple):
     emit_items: Literal["All", "None"]
     fail_on: Literal["error", "warning"]
     cluster: Mapping[str, Any]
+    assumed: bool = False
 
     def has(self, feature: str) -> bool:
         """Whether the cluster has a feature of its release, as far as the feature gates tell."""

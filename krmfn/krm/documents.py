@@ -5,6 +5,8 @@ Knows the wrappers (ResourceList, v1/List), not the objects inside.
 
 from __future__ import annotations
 
+import re
+
 from krmfn.krm.composing import compose
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 
 _IDENTITY = ("apiVersion", "kind")
+#: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
+_MANIFEST = re.compile(rb"""^[\s{,-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
+_KIND = re.compile(rb"""^[\s{,-]*["']?kind["']?\s*:""", re.MULTILINE)
+_TEMPLATE = re.compile(rb"\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@", re.MULTILINE)
 
 
 def read_resource_list(source: Source) -> ResourceList:
@@ -75,21 +81,43 @@ def _spell(node: Node | None) -> str:
     return node.content if isinstance(node, Scalar) else ""
 
 
-def read_stream(source: Source) -> Stream:
-    """Read all documents of a source. Raises Unreadable."""
+def read_stream(source: Source, tolerant: bool = False) -> Stream:
+    """Read all documents of a source. Raises Unreadable, unless it is `tolerant` of documents that cannot be read."""
     parts: list[Part] = []
     skipped: list[Skipped] = []
     start = source.begin
     head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
-    if looks_like_json(head or source.text(start, len(source.data))):
-        json_parts = _read_json_stream(source, start)
-        if json_parts is not None:
-            return Stream(source, json_parts, skipped)
+    try:
+        if looks_like_json(head or source.text(start, len(source.data))):
+            json_parts = _read_json_stream(source, start)
+            if json_parts is not None:
+                return Stream(source, json_parts, skipped)
+    except Unreadable:
+        if not tolerant:
+            raise
     for index, (before, begin, end) in enumerate(split_documents(source.data, start)):
-        part = _read_document(source, before, begin, end, index, skipped)
+        try:
+            part = _read_document(source, before, begin, end, index, skipped)
+        except Unreadable as error:
+            if not tolerant:
+                raise
+            skipped.append(_skip(source, begin, end, index, error))
+            continue
         if part is not None:
             parts.append(part)
     return Stream(source, parts, skipped)
+
+
+def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:
+    """What to say of a document that cannot be read: only a manifest is a mistake, and a template is none."""
+    text = source.data[begin:end]
+    if not _MANIFEST.search(text) or not _KIND.search(text):
+        message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
+    elif _TEMPLATE.search(text):
+        message, sort = f"the document is a template, render it first: {error.message}", "templates"
+    else:
+        message, sort = error.message, ""
+    return Skipped(source.path, index, error.line or source.line(begin), message, sort, error.column or 1)
 
 
 def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
@@ -176,7 +204,13 @@ def _read_document(
         if "{{" not in text:
             source.refuse(error, begin)
         skipped.append(
-            Skipped(source.path, index, source.line(begin), "the document is a template (`{{`): render it first")
+            Skipped(
+                source.path,
+                index,
+                source.line(begin),
+                "the document is a template (`{{`): render it first",
+                "templates",
+            )
         )
         return None
     if not isinstance(root, Mapping):

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 class Skipped:
-    """A document that could not be read as manifests: why, and where it begins (line from 1)."""
+    """A document that could not be read as manifests: why, and where it begins (line from 1).
 
-    __slots__ = ("index", "line", "message", "path")
+    `sort` is "templates", "files that are not manifests", or empty for a manifest with a mistake at `line`, `column`.
+    """
 
-    def __init__(self, path: str, index: int, line: int, message: str) -> None:
+    __slots__ = ("column", "index", "line", "message", "path", "sort")
+
+    def __init__(self, path: str, index: int, line: int, message: str, sort: str = "", column: int = 1) -> None:
         """A plain record."""
+        self.sort = sort
+        self.column = column
         self.path = path
         self.index = index
         self.line = line
@@ -63,11 +68,14 @@ class Stream:
         self.items: list[Item] = [item for part in parts for item in part.items]
 
     @classmethod
-    def parse(cls, data: bytes, path: str = "") -> Stream:
-        """Read a file; `path` is what results call it. Raises Unreadable."""
+    def parse(cls, data: bytes, path: str = "", *, tolerant: bool = False) -> Stream:
+        """Read a file; `path` is what results call it.
+
+        Raises Unreadable; `tolerant` leaves documents that cannot be read among `skipped` instead.
+        """
         from krmfn.krm.documents import read_stream
 
-        return read_stream(Source(data, path))
+        return read_stream(Source(data, path), tolerant)
 
     def append(self, item: Item) -> None:
         """Add an object: to the list when the stream is one list, as a document otherwise."""
@@ -81,14 +89,18 @@ class Stream:
                 return
         raise ValueError("the item is not in the stream")
 
-    def render(self) -> bytes:
-        """The text with all edits."""
+    def render(self, *, objects_only: bool = False) -> bytes:
+        """The text with all edits. With `objects_only` documents that are no Kubernetes objects are left out."""
         kept = {id(item) for item in self.items}
         known = {id(item) for part in self._parts for item in part.items}
         added = [item for item in self.items if id(item) not in known]
         alone = self._parts[0].listing if len(self._parts) == 1 else None
         edits: list[Splice] = []
+        seen = self._source.begin
         for part in self._parts:
+            if objects_only and self._source.data[seen : part.start].strip():
+                edits.append((seen, part.start, b""))
+            seen = part.end
             if part.listing is not None:
                 # Elements that are no objects are not among the items, and stay.
                 gone = {id(item) for item in part.items} - kept
@@ -100,6 +112,8 @@ class Stream:
                         edits.append((part.start, part.end, b""))
                     elif item.touched:
                         edits.append((item.start, item.end, item.text.encode()))
+        if objects_only and self._source.data[seen:].strip():
+            edits.append((seen, len(self._source.data), b""))
         if added and alone is None and self._parts:
             last = self._parts[-1]
             for item in last.listing.items[-1:] if last.listing else last.items:

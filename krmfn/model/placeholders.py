@@ -1,5 +1,6 @@
-"""Values that somebody fills in later: envsubst, Flux, Terraform, Helm, sed. What they will be is unknown, so nothing is
-said about them; the rest of an object is judged.
+"""Values that somebody fills in later: envsubst, Flux, Terraform, Helm, sed.
+
+What they will be is unknown, so nothing is said about them; the rest of an object is judged.
 """
 
 from __future__ import annotations

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
-from krmfn.reports.ordering import count, order, summarize
+from krmfn.reports.ordering import count, order, summarize, summarize_skipped
 from krmfn.reports.report import Report
 
 if TYPE_CHECKING:
     from krmfn.model.findings import Rule
 
-__all__ = ["FORMATS", "Report", "count", "order", "render", "summarize"]
+__all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
@@ -32,17 +32,18 @@ def render(
     rules: Mapping[str, Rule] | None = None,
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
+    folded: bool = False,
 ) -> str:
     """Spell `results` in `format`, sorted and without duplicates; the text ends with a newline unless it is empty.
 
     `rules` gives rule rows for help texts (sarif). `checked` lists every object that was looked at, so that a format
     which reports successes too can name them (junit). `fail_on` is the severity from which a finding counts as a
-    failure (junit). `color` matters to text alone.
+    failure (junit). `color` and `folded` (the same note many times is one) matter to text alone.
 
     Raises ValueError for a format that is not in `FORMATS`.
     """
     write = _load(format)
-    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color))
+    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color, folded))
 
 
 def _load(format: str) -> Callable[[Report], str]:

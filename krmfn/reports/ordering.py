@@ -8,6 +8,8 @@ from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.gotext import parse_int
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+#: So many notes of one rule are shown one by one.
+_NOTES = 3
 _NOWHERE = FileRef("")
 _NOBODY = ResourceRef("", "", "")
 
@@ -40,6 +42,42 @@ def summarize(results: Iterable[Result]) -> str:
     counts = count(results)
     words = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items() if number]
     return ", ".join(words) or "no findings"
+
+
+def summarize_skipped(results: Iterable[Result]) -> str:
+    """What was not checked, counted by its sort (the tag `sort`); empty when all was.
+
+    >>> summarize_skipped([Result("a", "info", tags={"sort": "templates"})])
+    'not checked: templates (1)'
+    """
+    counts: dict[str, int] = {}
+    for result in results:
+        if "sort" in result.tags:
+            counts[result.tags["sort"]] = counts.get(result.tags["sort"], 0) + 1
+    words = [f"{sort} ({number})" for sort, number in sorted(counts.items())]
+    return f"not checked: {', '.join(words)}" if words else ""
+
+
+def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
+    """Results for people, each with how many more like it are left out: what was not read is only counted, and of the
+    notes of one rule some are shown."""
+    results = list(results)
+    notes: dict[str, int] = {}
+    for result in results:
+        if result.severity == "info":
+            rule = result.tags.get("rule", "")
+            notes[rule] = notes.get(rule, 0) + 1
+    shown: list[tuple[Result, int]] = []
+    told: dict[str, int] = {}
+    for result in results:
+        rule = result.tags.get("rule", "")
+        if result.severity != "info":
+            shown.append((result, 0))
+        elif "sort" not in result.tags:
+            told[rule] = told.get(rule, 0) + 1
+            if notes[rule] <= _NOTES or told[rule] == 1:
+                shown.append((result, notes[rule] - 1 if notes[rule] > _NOTES else 0))
+    return shown
 
 
 def _key(result: Result) -> tuple[object, ...]:

@@ -23,6 +23,7 @@ class Report(NamedTuple):
     checked: tuple[tuple[ResourceRef, FileRef | None], ...] = ()
     fail_on: Severity = "error"
     color: bool = False
+    folded: bool = False
 
 
 def rule_id(result: Result) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from krmfn.krm.results import FileRef, Result
 from krmfn.krm.terminal import line
-from krmfn.reports.ordering import order, summarize
+from krmfn.reports.ordering import fold, order, summarize
 from krmfn.reports.report import Report, describe, rule_id
 
 _RESET = "\x1b[0m"
@@ -21,7 +21,9 @@ _RANK = {"error": 0, "warning": 1, "info": 2}
 
 def render(report: Report) -> str:
     """`file:line:column: severity: Kind namespace/name path: message [rule]`, then the hint on a line of its own."""
-    return "".join(_render_result(result, report.color) for result in report.results)
+    if not report.folded:
+        return "".join(_render_result(result, report.color) for result in report.results)
+    return "".join(_render_result(result, report.color, more) for result, more in fold(report.results))
 
 
 def render_short(results: Iterable[Result], *, color: bool = False) -> str:
@@ -36,7 +38,7 @@ def render_short(results: Iterable[Result], *, color: bool = False) -> str:
     return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, color) for result in ordered)
 
 
-def _render_result(result: Result, color: bool) -> str:
+def _render_result(result: Result, color: bool, more: int = 0) -> str:
     place, rule, hint = _place(result.file), rule_id(result), result.tags.get("hint", "")
     severity: str = result.severity
     if color:
@@ -46,6 +48,8 @@ def _render_result(result: Result, color: bool) -> str:
     text += f"{severity}: {line(describe(result))}"
     if rule:
         text += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
+    if more:
+        text += f" and {more} more like it (-v shows them)"
     if hint:
         text += f"\n    {_FAINT}{line(hint)}{_RESET}" if color else f"\n    {line(hint)}"
     return text + "\n"

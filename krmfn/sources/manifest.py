@@ -89,7 +89,12 @@ class Manifest:
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
         if isinstance(found, str) and is_placeholder(found):
-            rule, message, hint, proposed = "value-unknown", f"{found} is filled in later: no group until then", "", ABSENT
+            rule, message, hint, proposed = (
+                "value-unknown",
+                f"{found} is filled in later: no group until then",
+                "",
+                ABSENT,
+            )
         self.notes.append(Note(rule, path, message, current, proposed, hint))
 
     def decline(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> bool:

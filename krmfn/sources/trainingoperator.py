@@ -38,5 +38,9 @@ def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
     if role == "Worker" and manifest.get(("spec", "elasticPolicy")) is not None:
         # An elastic job runs with fewer workers, so only its lower bound can be waited for.
         bound = manifest.count(minimum, replicas)
+        if bound <= 1 < replicas and not manifest.counting:
+            message = "minReplicas is 1, so the gang is complete with one worker, and each pod starts alone"
+            hint = "Set minReplicas to the number of workers without which the job makes no progress."
+            manifest.note("elastic-minimum", minimum, message, hint)
         return Leaf(role.lower(), (template,), max(0, min(bound, replicas)))
     return manifest.leaf(role.lower(), template, replicas)

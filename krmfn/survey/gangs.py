@@ -17,6 +17,7 @@ from krmfn.model.findings import Finding, Note
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
+from krmfn.survey.obstacles import find_obstacle
 from krmfn.survey.owners import list_owned
 from krmfn.survey.strangers import find_strangers
 
@@ -73,6 +74,9 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
                 undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings)
+        obstacle = reading.group and find_obstacle(item, reading.group, settings)
+        if obstacle:
+            reading = reading._replace(group=None, notes=(*reading.notes, obstacle))
         findings += [note.on(item, _weigh(note, chosen.options, reading)) for note in reading.notes]
         if reading.group is not None:
             name = chosen.options.gang_group

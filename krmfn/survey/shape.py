@@ -48,13 +48,14 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         return Shaped(_split(group, options))
     group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
-    merged = _merge(group) if options.granularity == "Cluster" and not apart else group
+    alone = leaves(group)[0].name if len(leaves(group)) == 1 else ""  # a tree of one group is no tree
+    merged = _merge(group) if (options.granularity == "Cluster" or alone) and not apart else group
     if isinstance(merged, Leaf):
         if isinstance(options.min_count, int):
             merged = merged._replace(min_count=options.min_count)
         key, unused = options.topology_key, options.group_topology_keys
-        if isinstance(group, Leaf) and merged.name in unused:
-            key, unused = unused[merged.name], {}
+        if alone in unused:
+            key, unused = unused[alone], {name: each for name, each in unused.items() if name != alone}
         notes = [_note_unused(group, name, key, options) for name, key in unused.items()]
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
     notes = [*_check_number(merged, options), *_note_optional(merged)]

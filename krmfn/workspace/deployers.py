@@ -45,6 +45,7 @@ class Deployment(NamedTuple):
     folder: str
     placing: Placing
     recurses: bool
+    builds: bool = False  # the kustomizations below a folder that has none itself, as Flux does
 
 
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
@@ -91,7 +92,7 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
         spec = _mapping(item.value.get("spec"))
         variables = _read_variables(_mapping(spec.get("postBuild")), items)
         placing = Placing(_text(spec.get("targetNamespace")), True, variables)
-        yield Deployment(str(item.ref), _locate(tree, _text(spec.get("path")) or "."), placing, True)
+        yield Deployment(str(item.ref), _locate(tree, _text(spec.get("path")) or "."), placing, True, True)
     elif group == _ARGO and item.kind == "Application":
         yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":

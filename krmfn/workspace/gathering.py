@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
@@ -58,7 +58,7 @@ class Gathering:
         self._covered: set[str] = set()  # files that are in a world, without links
         self._files = self._read()
         overlays = self._find_overlays()
-        deployments = self._find_deployments()
+        deployments = list(self._expand(self._find_deployments(), overlays))
         used = {place for overlay in overlays.values() for place in list_uses(tree, overlay)}
         used |= {tree.resolve(each.folder) for each in deployments}
         for folder, overlay in overlays.items():
@@ -81,6 +81,11 @@ class Gathering:
         files = tuple(file for file in self._files if tree.resolve(file.path) not in self._covered)
         return Inputs(files, tuple(tree.left_out))
 
+    @property
+    def folders(self) -> set[str]:
+        """Those with a kustomization."""
+        return {posixpath.dirname(path) or "." for path, _ in self._files if _is_kustomization(path)}
+
     def _read(self) -> list[ManifestFile]:
         files = []
         for path in self._tree.walk(self._path):
@@ -94,7 +99,7 @@ class Gathering:
 
     def _find_overlays(self) -> dict[str, Overlay]:
         found = {}
-        for folder in sorted({posixpath.dirname(path) or "." for path, _ in self._files if _is_kustomization(path)}):
+        for folder in sorted(self.folders):
             try:
                 overlay = find_overlay(self._tree, folder)
             except NotRendered as reason:
@@ -108,6 +113,15 @@ class Gathering:
             if overlay is not None:
                 found[folder] = overlay
         return found
+
+    def _expand(self, deployments: Sequence[Deployment], overlays: Mapping[str, Overlay]) -> Iterator[Deployment]:
+        """The deployments, and those of kustomizations in folders that have none themselves, which Flux adds up."""
+        for each in deployments:
+            yield each
+            if each.builds and each.folder not in overlays:
+                for folder in _find_topmost(each.folder, overlays):
+                    if not overlays[folder].is_component:
+                        yield each._replace(folder=folder)
 
     def _find_deployments(self) -> list[Deployment]:
         """Those of folders below the one that was named."""
@@ -150,7 +164,10 @@ class Gathering:
         """The world of a folder without kustomization. What cannot be read in it is told with the rest."""
         start = "" if deployment.folder == "." else deployment.folder + "/"
         files = []
+        built = _find_topmost(deployment.folder, self.folders) if deployment.builds else ()
         for path, _ in self._files:
+            if any(path.startswith(folder + "/") for folder in built):
+                continue
             if path.startswith(start) and (deployment.recurses or "/" not in path[len(start) :]):
                 try:
                     self.sources.read(path)
@@ -210,3 +227,12 @@ class Gathering:
 
 def _is_kustomization(path: str) -> bool:
     return posixpath.basename(path) in NAMES
+
+
+def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:
+    """Those of the folders below one that are in no other of them."""
+    found: list[str] = []
+    for folder in sorted(folders):
+        if (above == "." or folder.startswith(above + "/")) and not any(folder.startswith(one + "/") for one in found):
+            found.append(folder)
+    return found

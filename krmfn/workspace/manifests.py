@@ -6,10 +6,11 @@ Knows files and text; not what the objects mean.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.stream import Skipped
 from krmfn.model.findings import Rule
 from krmfn.workspace.trees import LeftOut, ManifestFile
 
@@ -21,7 +22,8 @@ STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 RULES: tuple[Rule, ...] = (
     Rule("unreadable", "server", "error", "A file is neither YAML nor JSON."),
     Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it was not rendered."),
-    Rule("skipped", "gitops", "info", "A document was not read, because it is a template."),
+    Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
+    Rule("alternatives", "gitops", "info", "Files of one folder define the same object, and are checked one by one."),
 )
 
 
@@ -55,8 +57,12 @@ class Manifests(NamedTuple):
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def load(files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = ()) -> Manifests:
+def load(
+    files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = (), named: Collection[str] | None = None
+) -> Manifests:
     """Read all files; one that cannot be read does not hide the others. What was `left_out` is told among the problems.
+
+    Of files that are not `named` (None: all are), those that are no manifests are passed over.
 
     Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
     """
@@ -64,7 +70,7 @@ def load(files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = ()) -> Man
     problems = [_tell(left) for left in left_out]
     for path, data in files:
         try:
-            stream = Stream.parse(data, path)
+            stream = Stream.parse(data, path, tolerant=True)
             for item in stream.items:
                 item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
         except Unreadable as error:
@@ -72,16 +78,23 @@ def load(files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = ()) -> Man
             problems.append(Result(error.message, "error", file=place, tags={"rule": "unreadable", "stage": "server"}))
             continue
         read.append(Manifest(path, data, stream))
-        for skipped in stream.skipped:
-            place = FileRef(path, skipped.index, skipped.line, 1)
-            problems.append(Result(skipped.message, "info", file=place, tags={"rule": "skipped", "stage": "gitops"}))
+        is_named = named is None or path in named
+        problems += [_tell_skipped(skipped, is_named) for skipped in stream.skipped]
     return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+
+
+def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:
+    place = FileRef(skipped.path, skipped.index, skipped.line, skipped.column)
+    if not skipped.sort or (is_named and skipped.sort != "templates"):
+        return Result(skipped.message, "error", file=place, tags=_tags("unreadable", "server"))
+    return Result(skipped.message, "info", file=place, tags={**_tags("skipped", "gitops"), "sort": skipped.sort})
 
 
 def _tell(left: LeftOut) -> Result:
     if left.severe:
         return Result(f"the file {left.reason}", "error", file=FileRef(left.path), tags=_tags("unreadable", "server"))
-    return Result(f"not read: it {left.reason}", "info", file=FileRef(left.path), tags=_tags("skipped", "gitops"))
+    tags = {**_tags("skipped", "gitops"), "sort": left.sort}
+    return Result(f"not read: it {left.reason}", "info", file=FileRef(left.path), tags=tags)
 
 
 def _tags(rule: str, stage: str) -> dict[str, str]:

@@ -11,10 +11,17 @@ from collections.abc import Iterable
 
 from krmfn.krm.records import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.workspace.ignoring import Pattern
+
 GIT = "git:"
 SUFFIXES = (".yaml", ".yml", ".json")
 #: No manifest is larger; what is, would only exhaust the memory.
 MOST_BYTES = 2**30
+#: What a Helm chart renders from.
+_CHART = ("Chart.yaml", "templates", "charts", "ci")
+_DEEPEST = 64
 
 
 class ManifestFile(NamedTuple):
@@ -33,14 +40,16 @@ class WriteFailed(Exception):
 
 
 class LeftOut(Exception):
-    """A file that is there and is not read. `severe`: somebody has to do something about it."""
+    """A file that is there and is not read. `severe`: somebody has to do something about it. `sort` says what such
+    files are, in the plural, when they are counted."""
 
-    def __init__(self, path: str, reason: str, severe: bool = False) -> None:
+    def __init__(self, path: str, reason: str, severe: bool = False, sort: str = "links and special files") -> None:
         """`reason` follows the path in a message."""
         super().__init__(f"{path} {reason}")
         self.path = path
         self.reason = reason
         self.severe = severe
+        self.sort = sort
 
 
 class Entry(NamedTuple):
@@ -53,6 +62,8 @@ class Entry(NamedTuple):
 class Tree:
     """Files below a boundary. What walking left out is in `left_out`, in the order in which it was met."""
 
+    #: The files with patterns of what is passed over.
+    ignores: tuple[str, ...] = (".krmfnignore",)
     #: How a message says which tree it is, after a path of it.
     where = ""
 
@@ -61,6 +72,9 @@ class Tree:
         self.here = here
         self.top = top
         self.left_out: list[LeftOut] = []
+        #: Patterns of files that are passed over, besides those of the files `ignores`; and those that matched any.
+        self.excluded: tuple[str, ...] = ()
+        self.matched: set[str] = set()
 
     def kind(self, path: str) -> str:
         """What a path leads to: "file", "folder", or "" for nothing that is read. Links within the boundary count."""
@@ -86,21 +100,68 @@ class Tree:
             return None
 
     def walk(self, folder: str) -> list[str]:
-        """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden is passed over; links to
-        files are followed, links to folders are not."""
+        """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden or ignored is passed over;
+        links to files are followed, links to folders are not. Of a Helm chart, what is rendered from is left out."""
         found: list[str] = []
-        waiting = [folder]
+        waiting = [(folder, self._find_patterns(folder))]
         while waiting:
-            here = waiting.pop()
-            for name, kind in self.entries(here):
-                if name.startswith("."):
+            here, patterns = waiting.pop()
+            entries = [(name, kind) for name, kind in self.entries(here) if name != ".git"]
+            patterns = self._add_patterns(here, sorted(name for name, _ in entries), patterns)
+            is_chart = ("templates", "folder") in entries and ("Chart.yaml", "file") in entries
+            if is_chart:
+                reason = "is a Helm chart: helm template shows what it would be"
+                self.left_out.append(LeftOut(_join(here, "Chart.yaml"), reason, sort="Helm charts"))
+            for name, kind in entries:
+                path = _join(here, name)
+                if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
                     continue
-                path = os.path.normpath(os.path.join(here, name)).replace(os.sep, "/")
+                if not (kind == "folder" or name.endswith(SUFFIXES)) or self._is_ignored(patterns, path, kind):
+                    continue
                 if kind == "folder":
-                    waiting.append(path)
-                elif name.endswith(SUFFIXES) and self._is_read(path, kind):
+                    waiting.append((path, patterns))
+                elif self._is_read(path, kind):
                     found.append(path)
         return sorted(found)
+
+    def _find_patterns(self, folder: str) -> list[Pattern]:
+        """The patterns of the folders above one, as far as the top."""
+        from krmfn.workspace.ignoring import read_patterns
+
+        above: list[str] = []
+        try:
+            here, top = folder, self.resolve(os.path.relpath(self.top, self.here) if self.top else folder)
+            while self.resolve(here) != top and len(above) < _DEEPEST:
+                here = _join(here, "..")
+                above.append(here)
+        except (LeftOut, FileNotFoundError, ValueError):
+            pass
+        patterns: list[Pattern] = []
+        for each in reversed(above):
+            patterns = self._add_patterns(each, self.ignores, patterns)
+        # Who names a folder that is ignored wants to see it.
+        patterns = [] if self._is_ignored(patterns, os.path.normpath(folder), "folder") else patterns
+        return patterns + [each for text in self.excluded for each in read_patterns(text, ".")]
+
+    def _add_patterns(self, folder: str, names: Iterable[str], patterns: list[Pattern]) -> list[Pattern]:
+        for name in names:
+            if name in self.ignores:
+                data = self.find(_join(folder, name))
+                if data is not None:
+                    from krmfn.workspace.ignoring import read_patterns
+
+                    patterns = [*patterns, *read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))]
+        return patterns
+
+    def _is_ignored(self, patterns: list[Pattern], path: str, kind: str) -> bool:
+        if not patterns:
+            return False
+        from krmfn.workspace.ignoring import find_match
+
+        found = find_match(patterns, path, kind == "folder")
+        if found is not None:
+            self.matched.add(found.text)
+        return found is not None
 
     def _is_read(self, path: str, kind: str) -> bool:
         if kind == "file":
@@ -117,3 +178,7 @@ class Tree:
         except FileNotFoundError:
             self.left_out.append(LeftOut(path, "is a link to nothing"))
         return False
+
+
+def _join(folder: str, name: str) -> str:
+    return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")

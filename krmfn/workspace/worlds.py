@@ -1,8 +1,8 @@
 """Worlds: what is applied together, and therefore checked together.
 
 A kustomization that no other one uses is a world, as kustomize renders it. What Argo CD or Flux deploy is a world. The
-other files of a folder are one, unless an object is in it twice, in two folders: then each of these is a world of its
-own. Files that are named one by one belong together.
+other files of a folder are one, unless an object is in it twice (see splitting). Files that are named one by one belong
+together.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
-from krmfn.model.identity import Identity, identify
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import Manifest, load
+from krmfn.workspace.fragments import leave_out_fragments
+from krmfn.workspace.manifests import KUSTOMIZATIONS, Manifest, load
+from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 from krmfn.workspace.trees import ManifestFile, Tree
 
 if TYPE_CHECKING:
@@ -99,9 +100,11 @@ def find_worlds(
     rendering: Rendering,
     default: str = ".",
     watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
+    complete: bool = False,
 ) -> Worlds:
     """The worlds that arguments name: files, folders, `-`, `git:REV[:PATH]` (PATH defaults to `default`).
 
+    With `complete` a file is in all worlds that it could be applied with, where files are alternatives (splitting).
     `watch` gets the files of an argument before they are read, and gives them back one by one.
 
     Raises InputMissing.
@@ -112,6 +115,8 @@ def find_worlds(
     rest: list[Manifest] = []
     edited: list[Sources] = []
     starts: list[str] = []
+    is_folder: list[bool] = []
+    kustomized: set[str] = set()
     tree: Tree | None = None
     for argument in arguments:
         if argument == "-":
@@ -119,6 +124,7 @@ def find_worlds(
             continue
         tree, path = open_tree(argument, default)
         folder = tree.kind(path) == "folder"
+        is_folder.append(folder)
         if folder and rendering.wanted:
             from krmfn.workspace.gathering import Gathering
 
@@ -126,16 +132,24 @@ def find_worlds(
             worlds += [_make_gathered(tree, each) for each in found.worlds]
             problems += found.problems
             edited.append(found.sources)
+            kustomized |= found.folders
             inputs = found.rest
         else:
             inputs = read_paths([argument])
-        read = load(watch(inputs.files), inputs.left_out)
+        read = load(watch(inputs.files), inputs.left_out, () if folder else None)
         rest += read.files
         problems += read.problems
         starts.append(path if folder else posixpath.dirname(path))
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
     read_files = list({file.path: file for file in rest}.values())
-    worlds += [_make_world(files, tree, start) for files in _split(read_files)]
+    if not any(is_folder):  # files that are named one by one belong together
+        worlds += [_make_world(read_files, tree, start)] if read_files else []
+    else:
+        read_files, told = leave_out_fragments(read_files, kustomized)
+        for label, files in split_completely(read_files) if complete else split(read_files):
+            world = _make_world(files, tree, start)
+            worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
+        problems += [*told, *tell_alternatives(read_files)]
     return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited))
 
 
@@ -150,30 +164,6 @@ def _make_world(files: Sequence[Manifest], tree: Tree | None, start: str) -> Wor
     return World("", posixpath.relpath(folder, start), items, tree, folder, tuple(files))
 
 
-def _split(files: Sequence[Manifest], depth: int = 0) -> list[list[Manifest]]:
-    """Files in parts that are applied together: when an object is in two folders, each folder is for itself."""
-    folders: dict[str, list[Manifest]] = {}
-    for file in files:
-        parts = file.path.split("/")
-        folders.setdefault(parts[depth] if depth < len(parts) - 1 else "", []).append(file)
-    if "" not in folders and len(folders) == 1:
-        return _split(files, depth + 1)
-    if len(folders) <= 1 or not _has_copies(files):
-        return [list(files)] if files else []
-    return [part for folder, own in folders.items() for part in (_split(own, depth + 1) if folder else [own])]
-
-
-def _has_copies(files: Sequence[Manifest]) -> bool:
-    """Whether an object is in two folders."""
-    seen: dict[Identity, str] = {}
-    for file in files:
-        folder = posixpath.dirname(file.path)
-        for item in file.stream.items:
-            if item.name and seen.setdefault(identify(item.ref), folder) != folder:
-                return True
-    return False
-
-
 def find_written(
     arguments: Sequence[str], watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter
 ) -> Worlds:
@@ -184,12 +174,19 @@ def find_written(
     """
     find_here()
     inputs = read_paths(arguments)
-    read = load(watch(inputs.files), inputs.left_out)
+    read = load(watch(inputs.files), inputs.left_out, {each for each in arguments if not _is_folder(each)})
     owners: dict[str, list[Manifest]] = {}
     rest: list[Manifest] = []
-    trees = [tree for tree, path in map(open_tree, filter(is_path, arguments)) if tree.kind(path) == "folder"]
+    trees = [open_tree(each)[0] for each in filter(is_path, arguments) if _is_folder(each)]
     overlays = _list_overlays(trees[0], read.files) if trees else {}
-    for file in read.files:
+    files = list(read.files)
+    told: list[Result] = []
+    if trees:
+        names = {
+            posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in KUSTOMIZATIONS
+        }
+        files, told = leave_out_fragments(files, names)
+    for file in files:
         folder = _find_owner(file.path, overlays)
         if folder is None:
             rest.append(file)
@@ -199,8 +196,17 @@ def find_written(
         _make_world(files, trees[0], folder)._replace(folder=folder, configurations=overlays[folder])
         for folder, files in owners.items()
     ]
-    worlds += [_make_world(files, trees[0] if trees else None, ".") for files in _split(rest)]
-    return Worlds(tuple(worlds), read.problems, read.files)
+    worlds += [
+        _make_world(files, trees[0] if trees else None, ".") for _, files in (split(rest) if trees else [("", rest)])
+    ]
+    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files))
+
+
+def _is_folder(argument: str) -> bool:
+    if argument == "-":
+        return False
+    tree, path = open_tree(argument)
+    return tree.kind(path) == "folder"
 
 
 def _list_overlays(tree: Tree, files: Sequence[Manifest]) -> dict[str, tuple[Mapping[str, Any], ...]]:

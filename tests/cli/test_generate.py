@@ -96,10 +96,25 @@ def test_error_prints_no_stream(folder: Path, krmfn: Call) -> None:
 
 
 def test_unreadable_file_is_named_and_ends_with_2(folder: Path, krmfn: Call) -> None:
-    (folder / "base/broken.yaml").write_text("a: [\n")
+    (folder / "base/broken.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: [\n")
     done = krmfn("generate", "base")
     assert (done.out, done.code) == ("", 2)
-    assert "base/broken.yaml:2:1: error" in done.err
+    assert "base/broken.yaml:4:1: error" in done.err
+
+
+def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
+    (folder / "base/foreign.yaml").write_text("a: [\n")
+    (folder / "base/values.yaml").write_text("replicas: 3\n")
+    (folder / "base/pod.yaml").write_text(
+        "# ours\nnot: an object\n---\napiVersion: v1\nkind: Pod\nspec: {containers: [{image: a}]}\n---\na: 1\n"
+    )
+    done = krmfn("generate", "base")
+    assert done.code == 0
+    assert "krmfn: not checked: files that are not manifests (1)" in done.err
+    assert "base/foreign.yaml:2:1: info: neither a manifest nor YAML" in krmfn("generate", "-v", "base").err
+    assert all(value["kind"] for value in yaml.safe_load_all(done.out))
+    assert "kind: Pod" in done.out
+    assert krmfn("generate", "base/foreign.yaml").code == 2
 
 
 def test_write_needs_files(krmfn: Call) -> None:

@@ -73,7 +73,7 @@ def test_one_number_is_not_for_several_groups() -> None:
 
 def test_one_number_is_for_the_only_group() -> None:
     shaped = shape_cluster(raycluster(), min_count=1, granularity="Group")
-    assert (quorums_of(shaped.group), shaped.notes) == ({"head": 1}, ())
+    assert (quorums_of(shaped.group), shaped.notes) == ({"cluster": 1}, ())
 
 
 def test_a_job_takes_a_number() -> None:

@@ -81,11 +81,40 @@ def test_copies_in_two_folders_are_two_worlds(folder: Path) -> None:
 
 
 def test_copies_in_one_folder_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(folder, {"a.yaml": JOB, "b.yaml": JOB})
+    write(folder, {"a.yaml": f"{JOB}---\n{JOB}"})
     code, out, _ = run(capsys, "validate", ".")
-    assert "b.yaml:4:9: warning: Job train metadata.name: this object is there twice (a.yaml:1); " in out
+    assert ":9: warning: Job train metadata.name: this object is there twice (a.yaml:1); " in out
     assert "[object-duplicate]" in out
     assert code == 0
+
+
+def test_files_of_one_folder_that_define_one_object_are_alternatives(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n---\n"
+    small = GROUP.replace("{name: train}", "{name: train, labels: {a: b}}")
+    write(folder, {"a.yaml": space + LINKED, "b.yaml": space + GROUP, "c.yaml": space + small})
+    assert names(find_worlds(["."], Rendering())) == {
+        ".": ["Job train", "Namespace ml", "Namespace ml", "PodGroup train"],
+        ". c.yaml": ["Namespace ml", "PodGroup train"],
+    }
+    code, out, _ = run(capsys, "validate", "--stage", "scheduler,gitops", ".")
+    assert "object-duplicate" not in out
+    assert "c.yaml: info: checked for itself: another file" in out
+    assert (code, "min-count" in out, "link" in out) == (0, False, False)
+
+
+def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: driver}\nspec: {containers: [{name: main}]}\n"
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n", "app/job.yaml": JOB, "app/patch.yaml": patch})
+    write(folder, {"templates/driver.yaml": pod})
+    assert "not checked: patches and parts of manifests (2)" in run(capsys, "validate", ".")[2]
+    code, out, _ = run(capsys, "validate", "-v", ".")
+    assert "app/patch.yaml: info: not checked: it is a part of a manifest" in out
+    assert "templates/driver.yaml: info: not checked" in out
+    assert code == 0
+    assert run(capsys, "validate", "templates/driver.yaml")[0] == 1
 
 
 def test_a_kustomization_that_only_lists_files_needs_no_kustomize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
+from krmfn.model.kinds import find_kind
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -23,8 +24,14 @@ def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
         if not item.name:
             continue
         first = seen.setdefault(identify(item.ref), item)
-        if first is not item:
+        if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())
             where = f" ({place.path}:{place.line})" if place.line else ""
             message = f"this object is there twice{where}; the cluster keeps what is applied last"
             yield Finding(item, ("metadata", "name"), message, item.name, hint="Remove one of them, or rename it.")
+
+
+def _is_same(first: Item, item: Item) -> bool:
+    """Whether it makes no difference which one is applied, or that both are: files repeat their namespace, for one."""
+    counts = item.ref.group.startswith("scheduling.") or find_kind(item.ref.group, item.kind) is not None
+    return not counts and first.value == item.value

@@ -9,6 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.survey.obstacles import OTHER_SCHEDULERS
 from krmfn.survey.values import as_int, as_text
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         if name == "default-scheduler" or (known is not None and name in known):
             continue
         path = (*template.spec_path, "schedulerName")
-        if name in _OTHER_SCHEDULERS and known is None:
+        if name in OTHER_SCHEDULERS and known is None:
             message = f"{name} does not read PodGroups of scheduling.k8s.io: the pods are scheduled one by one"
             hint = "Remove schedulerName, or use that scheduler's own gang (configuration: scheduler: Volcano)."
         elif known is not None:
@@ -169,7 +170,6 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
 
 
 #: Schedulers that have groups of their own and ignore those of scheduling.k8s.io.
-_OTHER_SCHEDULERS = frozenset({"volcano", "kai-scheduler", "yunikorn"})
 
 
 def _list_gangs(census: Census, settings: Settings) -> Iterator[Gang]:

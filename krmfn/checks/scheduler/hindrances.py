@@ -218,9 +218,14 @@ def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
 
 
 def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
+    """What no container of a pod asks for. An accelerator limits the nodes more than any number of CPUs does."""
     missing: set[str] = set()
     for container in as_list(spec.get("containers")):
         resources = as_mapping(dig(container, "resources"))
+        if any(
+            "/" in str(name) for name in (*as_mapping(resources.get("requests")), *as_mapping(resources.get("limits")))
+        ):
+            return set()
         for name in ("cpu", "memory"):
             if name not in as_mapping(resources.get("requests")) and name not in as_mapping(resources.get("limits")):
                 missing.add(name)

@@ -38,11 +38,11 @@ def check_items(
         kind = judge.kind(item)
         if kind is None:
             if item.ref.group == _GROUP and item.kind in _GROUP_KINDS:
-                yield _not_known(item, judge.release)
+                yield _weigh(_not_known(item, judge.release), settings)
             continue
         if item.api_version.rpartition("/")[2] not in kind.versions:
             if kind.group == _GROUP:
-                yield _not_served(item, kind)
+                yield _weigh(_not_served(item, kind), settings)
             continue
         yield from judge.findings(kind, item, before.get(identify(item.ref)))
 
@@ -183,6 +183,14 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
             gangs.add(place)
     return Facts(classes, None, workloads, frozenset(gangs))
+
+
+def _weigh(finding: Finding, settings: Settings) -> Finding:
+    """What a release that nobody named does not serve is no error yet."""
+    if not settings.assumed:
+        return finding
+    hint = f"{finding.hint} If the cluster is older, say so: --kubernetes, or spec.kubernetes.version of krmfn.yaml."
+    return finding._replace(severity="warning", hint=hint)
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:

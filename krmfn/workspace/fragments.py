@@ -1,0 +1,73 @@
+"""Files that look like manifests and are not applied as they are: patches that no kustomization lists any more, and pod
+templates for other programs. The API server would refuse each, and nobody sends it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+from krmfn.krm import FileRef, Item, Result
+from krmfn.model.kinds import find_kind
+from krmfn.workspace.manifests import Manifest
+
+SORT: Final = "patches and parts of manifests"
+#: The kinds of this group have to have a selector.
+_APPS: Final = "apps"
+
+
+def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> tuple[list[Manifest], list[Result]]:
+    """The files that are manifests, and what to say of the others. `folders` are those with a kustomization."""
+    kept, told = [], []
+    for file in files:
+        pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
+        beside = _is_below(file.path, folders)
+        if pods and len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods):
+            tags = {"rule": "skipped", "stage": "gitops", "sort": SORT}
+            message = "not checked: it is a part of a manifest, such as a patch, and no kustomization lists it"
+            told.append(Result(message, "info", file=FileRef(file.path), tags=tags))
+        else:
+            kept.append(file)
+    return kept, told
+
+
+def _is_below(path: str, folders: Collection[str]) -> bool:
+    folder = posixpath.dirname(path) or "."
+    while folder not in folders:
+        above = posixpath.dirname(folder) or "."
+        if above == folder:
+            return False
+        folder = above
+    return True
+
+
+def _is_fragment(item: Item, beside: bool) -> bool:
+    """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing."""
+    kind = find_kind(item.ref.group, item.kind)
+    assert kind is not None
+    containers = [each for template in kind.templates for each in _list_containers(item.value, template.path)]
+    images = [isinstance(each, dict) and "image" in each for each in containers]
+    if not beside:
+        return bool(images) and not any(images)
+    spec = item.value.get("spec")
+    lacks_selector = item.ref.group == _APPS and not (isinstance(spec, dict) and "selector" in spec)
+    return not images or not all(images) or lacks_selector
+
+
+def _list_containers(value: Any, path: str) -> Iterator[Any]:
+    """The containers of the pod templates that a row's path stands for."""
+    places = [value]
+    for step in path.split("/") if path else ():
+        found: list[Any] = []
+        for place in places:
+            if step == "*":
+                found += place if isinstance(place, list) else place.values() if isinstance(place, dict) else ()
+            elif isinstance(place, dict):
+                found.append(place.get(step))
+        places = found
+    for place in places:
+        spec = place.get("spec") if isinstance(place, dict) else None
+        containers = spec.get("containers") if isinstance(spec, dict) else None
+        if isinstance(containers, list):
+            yield from containers

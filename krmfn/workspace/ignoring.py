@@ -1,0 +1,84 @@
+"""Which files of a folder nobody wants to have read: patterns as in .gitignore, of .gitignore, .krmfnignore and
+--exclude.
+
+Knows patterns and names, no disk.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+
+from krmfn.krm.records import NamedTuple
+
+GIT, OWN = ".gitignore", ".krmfnignore"
+
+
+class Pattern(NamedTuple):
+    """A line of such a file. `base` is the folder that it counts from; the last pattern that matches decides."""
+
+    base: str
+    expression: re.Pattern[str]
+    keeps: bool
+    folders_only: bool
+    text: str
+
+
+def read_patterns(text: str, base: str) -> list[Pattern]:
+    """The patterns in a file, or in the value of --exclude, one each line. Source: gitignore(5)."""
+    return [pattern for line in text.splitlines() if (pattern := _read_line(line, base)) is not None]
+
+
+def find_match(patterns: Iterable[Pattern], path: str, is_folder: bool) -> Pattern | None:
+    """The pattern that decides that a path is ignored, None when it is not."""
+    found = None
+    for pattern in patterns:
+        inside = posixpath.relpath(path, pattern.base)
+        if not inside.startswith("..") and (is_folder or not pattern.folders_only):
+            found = pattern if pattern.expression.fullmatch(inside) else found
+    return None if found is None or found.keeps else found
+
+
+def _read_line(line: str, base: str) -> Pattern | None:
+    text = line.rstrip()
+    if not text or text.startswith("#"):
+        return None
+    keeps = text.startswith("!")
+    body = text[1:] if keeps or text.startswith(("\\#", "\\!")) else text
+    folders_only = body.endswith("/")
+    body = body.rstrip("/")
+    anchored = "/" in body
+    body = body.lstrip("/")
+    if not body:
+        return None
+    try:
+        expression = re.compile(("" if anchored else "(?:.*/)?") + _translate(body), re.DOTALL)
+    except re.error:
+        return None
+    return Pattern(base, expression, keeps, folders_only, text)
+
+
+def _translate(body: str) -> str:
+    """A pattern as a regular expression."""
+    spelled, place = "", 0
+    while place < len(body):
+        rest = body[place:]
+        if rest.startswith("**/"):
+            spelled, place = spelled + "(?:.*/)?", place + 3
+        elif rest == "**" and spelled:
+            spelled, place = spelled + ".+", place + 2
+        elif rest[0] == "*":
+            spelled, place = spelled + "[^/]*", place + 1
+        elif rest[0] == "?":
+            spelled, place = spelled + "[^/]", place + 1
+        elif rest[0] == "[" and "]" in rest[2:]:
+            end = rest.index("]", 2)
+            inside = rest[1:end].replace("\\", "\\\\").replace("[", "\\[")
+            spelled += "[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
+            place += end + 1
+        elif rest[0] == "\\" and len(rest) > 1:
+            spelled, place = spelled + re.escape(rest[1]), place + 2
+        else:
+            spelled, place = spelled + re.escape(rest[0]), place + 1
+    return spelled

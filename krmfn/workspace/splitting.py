@@ -1,0 +1,121 @@
+"""The files of a folder that nothing renders, in parts that are applied together.
+
+Nobody says which are. An object that is there twice tells that not all of them are: copies in two folders are for two
+clusters or teams, and files in one folder that define an object differently are alternatives, as in a folder of
+examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.records import NamedTuple
+from krmfn.model.identity import Identity, identify
+from krmfn.model.kinds import find_kind
+from krmfn.workspace.manifests import Manifest
+
+#: More alternatives of one file than that are checked without the files beside them.
+_MOST = 100
+
+
+class Part(NamedTuple):
+    """Files that are applied together. `label` tells alternatives of one folder apart, empty for the first."""
+
+    label: str
+    files: list[Manifest]
+
+
+def split(files: Sequence[Manifest]) -> list[Part]:
+    """The files, each in one part."""
+    return [part for folder in _split_folders(files, 0) for part in _list_alternatives(folder)]
+
+
+def split_completely(files: Sequence[Manifest]) -> list[Part]:
+    """The files, each in every part that it could be applied with."""
+    return [part for folder in _split_folders(files, 0) for part in _complete(_list_alternatives(folder))]
+
+
+def tell_alternatives(files: Sequence[Manifest]) -> list[Result]:
+    """What to say about files that are not checked together with the others of their folder."""
+    return [_tell(file) for part in split(files) if part.label for file in part.files]
+
+
+def _complete(parts: Sequence[Part]) -> Sequence[Part]:
+    if len(parts) > _MOST:
+        return parts
+    return [part._replace(files=_add(part.files, parts)) if part.label else part for part in parts]
+
+
+def _tell(file: Manifest) -> Result:
+    message = "checked for itself: another file of the folder defines one of its objects differently"
+    tags = {"rule": "alternatives", "stage": "gitops"}
+    return Result(message, "info", file=FileRef(file.path), tags=tags)
+
+
+def _split_folders(files: Sequence[Manifest], depth: int) -> list[list[Manifest]]:
+    """When an object is in two folders, each folder is for itself."""
+    folders: dict[str, list[Manifest]] = {}
+    for file in files:
+        parts = file.path.split("/")
+        folders.setdefault(parts[depth] if depth < len(parts) - 1 else "", []).append(file)
+    if "" not in folders and len(folders) == 1:
+        return _split_folders(files, depth + 1)
+    if len(folders) <= 1 or not _has_copies(files):
+        return [list(files)] if files else []
+    return [part for folder, own in folders.items() for part in (_split_folders(own, depth + 1) if folder else [own])]
+
+
+def _has_copies(files: Sequence[Manifest]) -> bool:
+    """Whether an object is in two folders."""
+    seen: dict[Identity, str] = {}
+    for file in files:
+        folder = file.path.rpartition("/")[0]
+        for item in file.stream.items:
+            if item.name and seen.setdefault(identify(item.ref), folder) != folder:
+                return True
+    return False
+
+
+def _list_alternatives(files: Iterable[Manifest]) -> list[Part]:
+    """Each file in the first part in which it meets no other version of one of its objects."""
+    parts: list[tuple[dict[Identity, Item], list[Manifest]]] = []
+    for file in files:
+        own = _index(file)
+        for known, part in parts:
+            if not _differ(known, own):
+                known.update(own)
+                part.append(file)
+                break
+        else:
+            parts.append((dict(own), [file]))
+    return [Part(part[0].path if number else "", part) for number, (_, part) in enumerate(parts)]
+
+
+def _add(part: Sequence[Manifest], parts: Sequence[Part]) -> list[Manifest]:
+    known = {identity: item for file in part for identity, item in _index(file).items()}
+    chosen = {id(file) for file in part}
+    for file in (file for other in parts for file in other.files):
+        own = _index(file)
+        if id(file) not in chosen and not _differ(known, own):
+            known.update(own)
+            chosen.add(id(file))
+    return [file for other in parts for file in other.files if id(file) in chosen]
+
+
+def _index(file: Manifest) -> dict[Identity, Item]:
+    return {identify(item.ref): item for item in file.stream.items if item.name}
+
+
+def _differ(known: dict[Identity, Item], own: dict[Identity, Item]) -> bool:
+    """Whether an object is in both and cannot be: it makes pods, or is not the same."""
+    for identity, item in own.items():
+        other = known.get(identity)
+        if other is not None and (_counts(item) or other.value != item.value):
+            return True
+    return False
+
+
+def _counts(item: Item) -> bool:
+    """Whether two equal objects are more than one: pods, and groups of pods."""
+    return item.ref.group.startswith("scheduling.") or find_kind(item.ref.group, item.kind) is not None
