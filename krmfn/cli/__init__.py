@@ -19,4 +19,6 @@ COMMANDS = (
     "bridge",
     "schema",
     "rules",
+    "completion",
+    "version",
 )

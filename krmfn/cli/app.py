@@ -77,6 +77,8 @@ def build(module: ModuleType, name: str) -> click.Command:
     def call(**values: Any) -> int:
         given = values.pop("words", ())  # one text where the command takes exactly one
         words = [given] if isinstance(given, str) else [word for word in given or () if word]
+        if not words and module.ARGUMENTS.default:
+            words = [module.ARGUMENTS.default]
         try:
             code: int = module.run(words, values)
         except KeyboardInterrupt:  # click would print an empty line

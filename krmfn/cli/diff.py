@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, report, report_aside, show
-from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, VERBOSE, Argument, Option
+from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, VERBOSE, Argument, Option, UsageError
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from krmfn.workspace.worlds import World
 
 SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
-ARGUMENTS = Argument("OLD NEW", "Two states, each a path, - for stdin, or git:REV[:PATH].", 2, 2)
+ARGUMENTS = Argument(
+    "OLD [NEW]", "Two states, each a path, - for stdin, or git:REV[:PATH]. Without NEW, OLD is a revision.", 1, 2
+)
 OPTIONS = (
     Option(
         ("-o", "--output"),
@@ -41,6 +44,7 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
+    words = _name_both(words)
     paths = [_path(word) for word in words]
     # What one state lacks because it could not be rendered would look removed, or new.
     options = {**options, "require_render": True}
@@ -81,6 +85,18 @@ def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef]) -> E
         return entry
     renames = tuple(place._replace(file=places.get(place.ref, FileRef(world))) for place in entry.renames)
     return entry._replace(file=places.get(entry.ref, FileRef(world)), renames=renames, world=world)
+
+
+def _name_both(words: Sequence[str]) -> Sequence[str]:
+    """OLD and NEW: a revision alone is compared with the work tree, `main` as `git:main` if nothing is called so."""
+    if len(words) == 2:
+        return words
+    old = words[0]
+    if not old.startswith(GIT):
+        if old == "-" or os.path.lexists(old):
+            raise UsageError(f"diff compares two states: krmfn diff {old} NEW, or krmfn diff REVISION")
+        old = GIT + old
+    return old, _path(old) or "."
 
 
 def _path(word: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import check_options, load_settings
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option, UsageError
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.krm import Item
@@ -31,6 +31,7 @@ OPTIONS = (
     WRITE,
     CHECK,
     Option(("--fail-on-change",), "With --write: exit with 1 when a file was changed, for hooks.", False, flag=True),
+    EXCLUDE,
     VERBOSE,
     *COMMON,
 )
@@ -49,7 +50,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     if in_files:
         words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
     check_options(options)
-    found = find_written(words, lambda files: track(files, "reading", options))
+    found = find_written(words, lambda files: track(files, "reading", options), split_list(options["exclude"]))
     results = list(found.problems)
     added: list[Addition] = []
     removed: list[Item] = []

@@ -36,13 +36,19 @@ class Argument(NamedTuple):
     help: str
     least: int = 1
     most: int | None = None
+    default: str = ""  # what no word means
 
 
 class UsageError(Exception):
     """A command line that cannot be carried out. The message says which part, and what would be accepted."""
 
 
-PATHS = Argument("PATH...", "Files, folders (walked for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH].")
+PATHS = Argument(
+    "[PATH]...",
+    "Files, folders (walked for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH]. [default: .]",
+    0,
+    default=".",
+)
 
 KUBERNETES = Option(
     ("--kubernetes",),
@@ -82,6 +88,24 @@ ALLOW_EXEC = Option(
     ("--allow-exec",),
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
     metavar="PROGRAM,...",
+)
+SELECT = Option(("--select",), "Only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE,...")
+IGNORE = Option(
+    ("--ignore",),
+    "Not these rules, everywhere or in files that match a pattern: min-count-one:examples.",
+    metavar="RULE[:PATH],...",
+)
+EXCLUDE = Option(
+    ("--exclude",),
+    "Files and folders to pass over, by patterns as in .gitignore; those of .gitignore and .krmfnignore are, too.",
+    metavar="PATTERN,...",
+)
+BASELINE = Option(("--baseline",), "Report only what is not in this file of known findings.", metavar="FILE")
+WRITE_BASELINE = Option(
+    ("--write-baseline",),
+    "Write the findings into the file of --baseline instead of reporting them.",
+    False,
+    flag=True,
 )
 FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
 CLUSTER = Option(

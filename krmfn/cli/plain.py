@@ -38,7 +38,7 @@ def parse(
         values[option.key] = (*values[option.key], value) if option.several else value
     if len(paths) < arguments.least or (arguments.most is not None and len(paths) > arguments.most):
         return None
-    return paths, values
+    return paths or [arguments.default] * bool(arguments.default), values
 
 
 def _is_choice(option: Option, value: str) -> bool:

@@ -22,6 +22,9 @@ def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str =
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. See find_worlds."""
     check_options(options)
     rendering = Rendering(
-        not options["no_render"], tuple(split_list(options["allow_exec"])), bool(options["require_render"])
+        not options["no_render"],
+        tuple(split_list(options["allow_exec"])),
+        bool(options["require_render"]),
+        tuple(split_list(options.get("exclude"))),
     )
     return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)

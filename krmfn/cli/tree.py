@@ -7,7 +7,7 @@ from typing import Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, report_aside, show
-from krmfn.cli.options import COMMON, PATHS, RENDERING, VERBOSE, Option
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import complete
@@ -21,6 +21,7 @@ OPTIONS = (
     Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
     Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
     *RENDERING,
+    EXCLUDE,
     VERBOSE,
     *COMMON,
 )

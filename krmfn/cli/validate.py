@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings, read_facts
 from krmfn.cli.findings import exit_status, report
+from krmfn.cli.judging import judge
 from krmfn.cli.options import (
+    BASELINE,
     CLUSTER,
     COMMON,
+    EXCLUDE,
     FAIL_ON,
+    IGNORE,
     OUTPUT,
     PATHS,
     RENDERING,
+    SELECT,
     STAGES,
     UPDATE,
     VERBOSE,
+    WRITE_BASELINE,
     Option,
     UsageError,
 )
@@ -36,6 +42,11 @@ OPTIONS = (
     Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
     UPDATE,
     Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
+    SELECT,
+    IGNORE,
+    EXCLUDE,
+    BASELINE,
+    WRITE_BASELINE,
     FAIL_ON,
     Option(("--fix",), "Make the edits that findings propose.", False, flag=True),
     Option(("--diff",), "Show the edits of --fix; without --fix, make none.", False, flag=True),
@@ -76,6 +87,13 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
         findings = fix(words, new, findings, options)
     results = [*new.problems, *(old.problems if old else ()), *_spell(findings, options)]
+    results = judge(results, options, new.files, new.items)
+    if options["baseline"]:
+        from krmfn.cli.baseline import handle_baseline
+
+        results = handle_baseline(results, options)
+    elif options["write_baseline"]:
+        raise UsageError("--write-baseline writes the file of --baseline FILE, which is not given")
     report(
         results,
         options,

@@ -19,6 +19,8 @@ from krmfn.model.gotext import parse_int
 
 PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"
+#: Says which findings do not count, and nothing about a gang.
+IGNORE = "krmfn.dev/ignore"
 
 #: The label that KubeRay's own batch schedulers read; KubernetesWAS compares it without regard to case.
 KUBERAY_LABEL = "ray.io/gang-scheduling-enabled"
@@ -44,7 +46,7 @@ def options_for(settings: Settings, item: Head) -> Selection:
     the resource and is told by its source.
     """
     annotations = item.annotations
-    ours = [key for key in annotations if key.startswith(PREFIX)]
+    ours = [key for key in annotations if key.startswith(PREFIX) and key != IGNORE]
     notes: list[Note] = []
     changes: dict[str, Any] = {}
     if ours:

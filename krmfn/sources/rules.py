@@ -16,7 +16,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("field-missing", "operator", "error", "A field without which there are no pods is missing."),
     Rule("generated-name", "operator", "warning", "A resource with generateName cannot have a gang of its own."),
     Rule("elastic-minimum", "operator", "warning", "An elastic job runs with one worker, so its gang waits for none."),
-    Rule("hook-without-group", "operator", "warning", "A hook runs before its group would be applied."),
     Rule("scheduler-elsewhere", "operator", "warning", "The pods go to a scheduler that does not read these groups."),
     Rule("value-unknown", "operator", "info", "A value is filled in later, so what depends on it is not checked."),
     Rule("group-without-pods", "operator", "info", "A group without pods is left out of the gang."),

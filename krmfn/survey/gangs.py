@@ -74,7 +74,9 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
                 undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings)
-        obstacle = reading.group and find_obstacle(item, reading.group, settings)
+        obstacle = None
+        if reading.group is not None and not chosen.options.gang_group:  # members are compared with each other
+            obstacle = find_obstacle(reading.group, settings)
         if obstacle:
             reading = reading._replace(group=None, notes=(*reading.notes, obstacle))
         findings += [note.on(item, _weigh(note, chosen.options, reading)) for note in reading.notes]

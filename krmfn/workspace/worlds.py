@@ -93,6 +93,7 @@ class Rendering(NamedTuple):
     wanted: bool = True
     allowed: tuple[str, ...] = ()
     required: bool = False
+    excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
 
 
 def find_worlds(
@@ -123,6 +124,7 @@ def find_worlds(
             rest += load(read_paths([argument]).files).files
             continue
         tree, path = open_tree(argument, default)
+        tree.excluded = rendering.excluded
         folder = tree.kind(path) == "folder"
         is_folder.append(folder)
         if folder and rendering.wanted:
@@ -135,7 +137,7 @@ def find_worlds(
             kustomized |= found.folders
             inputs = found.rest
         else:
-            inputs = read_paths([argument])
+            inputs = read_paths([argument], rendering.excluded)
         read = load(watch(inputs.files), inputs.left_out, () if folder else None)
         rest += read.files
         problems += read.problems
@@ -165,7 +167,9 @@ def _make_world(files: Sequence[Manifest], tree: Tree | None, start: str) -> Wor
 
 
 def find_written(
-    arguments: Sequence[str], watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter
+    arguments: Sequence[str],
+    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
+    excluded: Sequence[str] = (),
 ) -> Worlds:
     """The worlds of files as they are written, nothing rendered: the files of a kustomization's folder are one.
 
@@ -173,7 +177,7 @@ def find_written(
     there are any, the function does the work. Raises InputMissing.
     """
     find_here()
-    inputs = read_paths(arguments)
+    inputs = read_paths(arguments, excluded)
     read = load(watch(inputs.files), inputs.left_out, {each for each in arguments if not _is_folder(each)})
     owners: dict[str, list[Manifest]] = {}
     rest: list[Manifest] = []

@@ -18,6 +18,7 @@ OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v
     ("words", "paths", "given"),
     [
         (["a", "b"], ["a", "b"], {}),
+        ([], ["."], {}),
         (["-o", "json", "a"], ["a"], {"output": "json"}),
         (["--output=json", "-"], ["-"], {"output": "json"}),
         (["a", "-v", "--kubernetes", "1.36"], ["a"], {"v": True, "kubernetes": "1.36"}),
@@ -33,7 +34,6 @@ def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: d
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["--help"],
         ["a", "-o"],
         ["a", "-o", "xml"],

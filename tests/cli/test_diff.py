@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Call
 from tests.e2e.tools import require
+from tests.workspace.repositories import commit
 
 
 @pytest.fixture
@@ -113,3 +114,19 @@ def test_a_side_that_is_missing(words: list[str], message: str, repository: Path
     done = krmfn("diff", "--no-render", *words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err
+
+
+def test_a_revision_alone_is_compared_with_the_work_tree(folder: Path, krmfn: Call) -> None:
+    commit(folder)
+    path = folder / "base/job.yaml"
+    path.write_text(path.read_text().replace("parallelism: 8", "parallelism: 6"))
+    whole = krmfn("diff", "git:HEAD", ".")
+    assert "Job train" in whole.out
+    for words in (["HEAD"], ["git:HEAD"]):
+        done = krmfn("diff", *words)
+        assert (done.out, done.code) == (whole.out, whole.code)
+    done = krmfn("diff", "base")
+    assert (done.code, done.err) == (
+        2,
+        "krmfn: diff compares two states: krmfn diff base NEW, or krmfn diff REVISION\n",
+    )

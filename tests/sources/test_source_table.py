@@ -61,7 +61,7 @@ def _noted_rules() -> set[str]:
                 rule = node.args[0]
                 if isinstance(rule, ast.Constant):
                     found.add(str(rule.value))
-    decided_elsewhere = {"kind-not-supported", "kind-passed-over", "hook-without-group", "scheduler-elsewhere"}
+    decided_elsewhere = {"kind-not-supported", "kind-passed-over", "scheduler-elsewhere"}
     return found | decided_elsewhere  # at run time, and in krmfn.survey.obstacles
 
 

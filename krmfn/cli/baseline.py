@@ -1,0 +1,71 @@
+"""Findings that were known before: a file of them, so that only new ones fail.
+
+A line is one finding, without its line number and its message: `path: rule: Kind namespace/name field`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from krmfn.cli import streams
+from krmfn.cli.options import UsageError
+from krmfn.krm.results import Result
+from krmfn.reports import order
+from krmfn.workspace.disk import Disk
+from krmfn.workspace.replacing import Change, replace
+from krmfn.workspace.trees import LeftOut
+
+_HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
+
+
+def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> list[Result]:
+    """The findings that are new; with --write-baseline none, since they are written down. Raises UsageError."""
+    path: str = options["baseline"]
+    known = order(results)
+    if options["write_baseline"]:
+        unreadable = [result for result in known if result.tags.get("rule") == "unreadable"]
+        text = spell_baseline(result for result in known if result not in unreadable)
+        disk = Disk(path)
+        replace([Change(path, disk.find(path), text.encode())])
+        if not options["quiet"]:
+            number = text.count("\n") - 1
+            streams.say(f"wrote {path}: {number} known finding{'' if number == 1 else 's'}")
+        return unreadable
+    kept, left_out, gone = leave_out_known(known, path)
+    if not options["quiet"] and (left_out or gone):
+        more = f", {gone} of it are gone (--write-baseline forgets them)" if gone else ""
+        streams.say(f"{left_out} known finding{'' if left_out == 1 else 's'} of {path} left out{more}")
+    return kept
+
+
+def spell_baseline(results: Iterable[Result]) -> str:
+    """The text of a file with these findings; notes are not among them."""
+    return _HEAD + "".join(sorted(f"{_spell(result)}\n" for result in results if result.severity != "info"))
+
+
+def leave_out_known(results: Sequence[Result], path: str) -> tuple[list[Result], int, int]:
+    """The findings that are not in a file, how many are, and how many of the file are gone. Raises UsageError."""
+    try:
+        lines = Disk(path).read(path).decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        raise UsageError(f"--baseline {path}: no such file; --write-baseline writes it") from None
+    except LeftOut as left:
+        raise UsageError(f"--baseline {left}") from None
+    known = Counter(line for line in lines if line.strip() and not line.startswith("#"))
+    kept, left_out = [], 0
+    for result in results:
+        line = _spell(result)
+        if known[line] > 0:
+            known[line] -= 1
+            left_out += 1
+        else:
+            kept.append(result)
+    return kept, left_out, sum(count for count in known.values() if count > 0)
+
+
+def _spell(result: Result) -> str:
+    path = result.file.path if result.file else ""
+    subject = " ".join(part for part in (str(result.ref) if result.ref else "", result.path) if part)
+    return ascii(f"{path}: {result.tags.get('rule', '')}: {subject}")[1:-1]
