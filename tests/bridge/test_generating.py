@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from conformance.bridge.pods import INDEX
+from conformance.bridge.operators import list_pods
+from conformance.bridge.pods import INDEX, label_leader
 from krmfn.bridge.predicting import predict
 from tests.cli.conftest import Call, krmfn
 from tests.front_door import ROOT, call
@@ -21,36 +21,11 @@ FIXTURES = ROOT / "fixtures" / "accept" / "kinds"
 Value = dict[str, Any]
 
 
-def list_pods(value: Value) -> Iterator[Value]:
-    """The metadata of the pods that the controller of a kind makes, with the labels that it gives them."""
-    spec = value["spec"]
-    match value["kind"]:
-        case "LeaderWorkerSet":
-            whole = spec["leaderWorkerTemplate"]
-            for index in range(spec["replicas"]):
-                for number in range(whole["size"]):
-                    template = whole["leaderTemplate" if number == 0 else "workerTemplate"]
-                    yield label(template, {INDEX["lws"]: str(index)})
-        case "JobSet":
-            for job in spec["replicatedJobs"]:
-                for index in range(job.get("replicas", 1)):
-                    for _ in range(job["template"]["spec"].get("parallelism", 1)):
-                        yield label(job["template"]["spec"]["template"], {INDEX["jobset"]: str(index)})
-        case "MPIJob":
-            for role, each in spec["mpiReplicaSpecs"].items():
-                for _ in range(each.get("replicas", 1 if role == "Launcher" else 0)):
-                    yield label(each["template"], {})
-        case "RayCluster":
-            yield label(spec["headGroupSpec"]["template"], {"ray.io/node-type": "head"})
-            for group in spec["workerGroupSpecs"]:
-                for number in range(group["replicas"] * group["numOfHosts"]):
-                    replica = str(number // group["numOfHosts"])
-                    yield label(group["template"], {"ray.io/node-type": "worker", INDEX["ray"]: replica})
-
-
-def label(template: Value, labels: dict[str, str]) -> Value:
-    metadata: Value = template.get("metadata", {})
-    return {**metadata, "labels": {**metadata.get("labels", {}), **labels}}
+def find_link(pod: Value) -> str:
+    """What the policies link a pod to, after the webhook that labels leaders."""
+    index = label_leader(pod["metadata"])
+    labels = pod["metadata"]["labels"] | ({INDEX["lws"]: index} if index else {})
+    return predict({**pod["metadata"], "labels": labels}).link
 
 
 @pytest.mark.parametrize("name", ["bridge-replicas", "bridge-dropped"])
@@ -61,7 +36,7 @@ def test_every_group_gets_as_many_pods_as_it_waits_for(name: str) -> None:
         for item in items
         if item["kind"] == "PodGroup"
     }
-    links = Counter(predict(pod).link for item in items for pod in list_pods(item))
+    links = Counter(find_link(pod) for item in items for pod in list_pods(item))
     outside = links.pop("", 0)
     assert links == quorums
     assert outside == (name == "bridge-dropped")  # the launcher that is made when the workers are ready

@@ -1,0 +1,56 @@
+"""The pods that operators make of a resource: the template's metadata and spec, with a name and the labels they give.
+
+Must not know groups. Sources: mpi-operator v0.6.0, lws v0.8.0, jobset v0.11.1, kuberay v1.6.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.bridge.pods import INDEX, LWS
+
+Value = dict[str, Any]
+
+
+def list_pods(value: Value) -> Iterator[Value]:
+    """The pods of a LeaderWorkerSet, JobSet, MPIJob or RayCluster, as their operators create them."""
+    name, spec = value["metadata"]["name"], value["spec"]
+    match value["kind"]:
+        case "LeaderWorkerSet":
+            whole = spec["leaderWorkerTemplate"]
+            worker = whole["workerTemplate"]
+            for index in range(spec["replicas"]):
+                # the webhook gives the leader its index, the controller the workers
+                labels = {f"{LWS}/name": name, f"{LWS}/worker-index": "0"}
+                yield _make(value, f"{name}-{index}", whole.get("leaderTemplate", worker), labels)
+                for number in range(1, whole["size"]):
+                    labels = {f"{LWS}/name": name, INDEX["lws"]: str(index)}
+                    yield _make(value, f"{name}-{index}-{number}", worker, labels)
+        case "JobSet":
+            for job in spec["replicatedJobs"]:
+                for index in range(job.get("replicas", 1)):
+                    for number in range(job["template"]["spec"].get("parallelism", 1)):
+                        labels = {"jobset.sigs.k8s.io/jobset-name": name, INDEX["jobset"]: str(index)}
+                        template = job["template"]["spec"]["template"]
+                        yield _make(value, f"{name}-{job['name']}-{index}-{number}", template, labels)
+        case "MPIJob":
+            for role, each in spec["mpiReplicaSpecs"].items():
+                for number in range(each.get("replicas", 1 if role == "Launcher" else 0)):
+                    labels = {"training.kubeflow.org/job-name": name}
+                    yield _make(value, f"{name}-{role.lower()}-{number}", each["template"], labels)
+        case "RayCluster":
+            ray = {"ray.io/cluster": name, "ray.io/group": "headgroup"}
+            yield _make(value, f"{name}-head", spec["headGroupSpec"]["template"], ray | {"ray.io/node-type": "head"})
+            for group in spec["workerGroupSpecs"]:
+                hosts = group.get("numOfHosts", 1)
+                for number in range(group["replicas"] * hosts):
+                    labels = ray | {"ray.io/node-type": "worker", INDEX["ray"]: str(number // hosts)}
+                    yield _make(value, f"{name}-{group['groupName']}-{number}", group["template"], labels)
+
+
+def _make(owner: Value, name: str, template: Value, labels: dict[str, str]) -> Value:
+    metadata: Value = dict(template.get("metadata") or {})
+    metadata |= {"name": name, "namespace": owner["metadata"]["namespace"]}
+    metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
