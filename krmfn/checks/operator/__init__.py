@@ -4,4 +4,16 @@ What an operator refuses when it reads one resource is noted by that resource's 
 when resources, groups and links are looked at together.
 """
 
-TOPICS = ("crds", "bridge", "kuberay", "ray", "jobs", "delegation", "ordering", "kueue", "volcano", "queues")
+TOPICS = (
+    "crds",
+    "bridge",
+    "kuberay",
+    "ray",
+    "jobs",
+    "delegation",
+    "ordering",
+    "kueue",
+    "volcano",
+    "queues",
+    "handwritten",
+)

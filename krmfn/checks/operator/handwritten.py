@@ -1,0 +1,133 @@
+"""Groups that people write by hand for scheduler-plugins and Kueue, and names of schedulers that are mistyped.
+
+Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, Permit), Kueue KEP-976.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import count, join, suggest, sum_up
+from krmfn.model.findings import Finding
+from krmfn.model.gotext import parse_int
+from krmfn.survey.values import as_int, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
+
+_PLUGINS: Final = "scheduling.x-k8s.io"
+_PLUGINS_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+_KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+_KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+#: The names under which schedulers are installed by default.
+_SCHEDULERS: Final = ("default-scheduler", "volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler")
+
+
+@rule("scheduler-mistyped", "warning", "schedulerName is nearly the name of a scheduler.")
+def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
+    """A name that differs from that of a well-known scheduler by two letters at most."""
+    listed = census.facts.schedulers or ()
+    for template in census.templates:
+        name = template.scheduler
+        meant = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
+        if meant and name not in listed:
+            message = f"no scheduler is known as {name}: pods of an unknown scheduler stay Pending, without an event"
+            hint = f"Did you mean {meant}? If there is a scheduler {name}, list it under cluster.schedulers."
+            yield Finding(template.item, (*template.spec_path, "schedulerName"), message, name, hint=hint)
+
+
+@rule("plugins-members-above-pods", "error", "minMember of a PodGroup of scheduler-plugins is more than its pods.")
+def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """Fewer pods carry the group's label than must exist before the first is scheduled."""
+    groups = _group_by_label(census, _PLUGINS_LABEL)
+    for item in census.kind(_PLUGINS, "PodGroup"):
+        templates = groups.get((item.space, item.name), [])
+        wanted, exist = as_int(dig(item.value, "spec", "minMember")), _add_up(templates)
+        if templates and wanted is not None and exist is not None and wanted > exist:
+            message = (
+                f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of them "
+                "is ever scheduled"
+            )
+            hint = f"Set minMember to {exist}, or raise the number of pods."
+            yield Finding(item, ("spec", "minMember"), message, wanted, hint=hint)
+
+
+@rule("plugins-group-missing", "warning", "Pods are labelled with a PodGroup of scheduler-plugins that is not there.")
+def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """No PodGroup of the label's name in the namespace of the pods; an error where groups are in the input."""
+    groups = census.kind(_PLUGINS, "PodGroup")
+    names = {(item.space, item.name) for item in groups}
+    for (space, name), templates in _group_by_label(census, _PLUGINS_LABEL).items():
+        if not name or (space, name) in names:
+            continue
+        template = templates[0]
+        elsewhere = sorted(item.namespace or "no namespace" for item in groups if item.name == name)
+        if elsewhere:
+            why = f'the PodGroup "{name}" is in another namespace ({join(elsewhere)})'
+        else:
+            near = suggest(name, [item.name for item in groups if item.space == space])
+            why = f'no PodGroup "{name}" of {_PLUGINS} in the files checked{near}'
+        path = (*template.path, "metadata", "labels", _PLUGINS_LABEL)
+        hint = "Correct the label, or add the PodGroup in the namespace of the pods."
+        message = f"{why}: these pods are never scheduled"
+        yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
+
+
+@rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
+def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
+    """The total count is missing, differs among the pods, or is more than the pods of the group."""
+    for (_space, name), templates in _group_by_label(census, _KUEUE_GROUP).items():
+        totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
+        exist, wanted = _add_up(templates), parse_int(as_text(totals[0]))
+        if wanted is None:
+            message = f"the pod group {name} has no {_KUEUE_TOTAL}: Kueue refuses its pods"
+        elif len(set(map(str, totals))) > 1:
+            message = (
+                f"the pods of the pod group {name} disagree about its total count: {join(sorted(map(str, totals)))}"
+            )
+        elif exist is not None and wanted > exist:
+            message = (
+                f"the total count of the pod group {name} is {wanted}, but only {count(exist, 'pod')} can exist "
+                f"({sum_up(templates)}): Kueue never admits the group"
+            )
+        else:
+            continue
+        item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
+        hint = (
+            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".' if exist else "Write the number of its pods."
+        )
+        yield Finding(item, path, message, hint=hint)
+
+
+def _group_by_label(census: Census, key: str) -> dict[tuple[str, str], list[Template]]:
+    """The templates that carry a label, by namespace and its value."""
+    found: dict[tuple[str, str], list[Template]] = {}
+    for template in census.templates:
+        name = as_text(as_mapping(template.metadata.get("labels")).get(key))
+        if name and template.pods != 0:
+            found.setdefault((template.item.space, name), []).append(template)
+    return found
+
+
+def _add_up(templates: list[Template]) -> int | None:
+    pods = [template.pods for template in templates]
+    return None if None in pods else sum(number or 0 for number in pods)
+
+
+def _is_nearly(name: str, known: str) -> bool:
+    """Whether `name` begins as `known` does, and becomes it by one or two changes of a letter.
+
+    >>> _is_nearly("vocalno", "volcano"), _is_nearly("volcano", "volcano"), _is_nearly("my-scheduler", "kai-scheduler")
+    (True, False, False)
+    """
+    if name == known or name[:1].lower() != known[:1] or abs(len(name) - len(known)) > 2:
+        return False
+    row = list(range(len(known) + 1))
+    for number, letter in enumerate(name, 1):
+        before, row = row, [number]
+        for place, other in enumerate(known):
+            row.append(min(before[place + 1] + 1, row[place] + 1, before[place] + (letter != other)))
+    return row[-1] <= 2
