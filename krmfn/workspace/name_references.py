@@ -17,6 +17,7 @@ from krmfn.releases.release import newest_release
 _SCHEDULING: Final = "scheduling.k8s.io"
 _VOLCANO: Final = "scheduling.volcano.sh"
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
+_BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
 
 
@@ -80,7 +81,8 @@ def list_references() -> Iterator[Reference]:
     )
     parents = tuple(Field(_SCHEDULING, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
     yield Reference(_SCHEDULING, "CompositePodGroup", parents)
-    yield Reference(_SCHEDULING, "PodGroup", tuple(_in_pods(templates, "spec/schedulingGroup/podGroupName")))
+    links = (*_in_pods(templates, "spec/schedulingGroup/podGroupName"), *_in_pods(templates, _BRIDGED))
+    yield Reference(_SCHEDULING, "PodGroup", links)
     yield Reference(
         _VOLCANO, "PodGroup", tuple(_in_pods(templates, r"metadata/annotations/scheduling.k8s.io\/group-name"))
     )
