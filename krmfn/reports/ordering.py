@@ -59,25 +59,27 @@ def summarize_skipped(results: Iterable[Result]) -> str:
 
 
 def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
-    """Results for people, each with how many more like it are left out: what was not read is only counted, and of the
-    notes of one rule some are shown."""
-    results = list(results)
-    notes: dict[str, int] = {}
+    """Results for people, each with how many more like it are left out: what was not read is only counted, and of many
+    notes of one rule, or warnings with one text, the first is shown. Errors are all shown."""
+    results = [result for result in results if "sort" not in result.tags]
+    numbers: dict[tuple[str, str], int] = {}
     for result in results:
-        if result.severity == "info":
-            rule = result.tags.get("rule", "")
-            notes[rule] = notes.get(rule, 0) + 1
+        alike = _spell_alike(result)
+        numbers[alike] = numbers.get(alike, 0) + 1
     shown: list[tuple[Result, int]] = []
-    told: dict[str, int] = {}
+    told: set[tuple[str, str]] = set()
     for result in results:
-        rule = result.tags.get("rule", "")
-        if result.severity != "info":
+        alike = _spell_alike(result)
+        if result.severity == "error" or numbers[alike] <= _NOTES:
             shown.append((result, 0))
-        elif "sort" not in result.tags:
-            told[rule] = told.get(rule, 0) + 1
-            if notes[rule] <= _NOTES or told[rule] == 1:
-                shown.append((result, notes[rule] - 1 if notes[rule] > _NOTES else 0))
+        elif alike not in told:
+            told.add(alike)
+            shown.append((result, numbers[alike] - 1))
     return shown
+
+
+def _spell_alike(result: Result) -> tuple[str, str]:
+    return result.tags.get("rule", ""), "" if result.severity == "info" else result.severity + result.message
 
 
 def _key(result: Result) -> tuple[object, ...]:

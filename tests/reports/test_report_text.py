@@ -82,3 +82,18 @@ def test_text_imports_no_other_format() -> None:
     loaded = set(done.stdout.split())
     assert "krmfn.reports.text" in loaded
     assert not {module for module in loaded if not module.startswith("krmfn.")}
+
+
+def test_many_notes_and_equal_warnings_are_folded() -> None:
+    """Of errors every one is shown, and with one text another place is another warning only when there are few."""
+    notes = [Result(f"note {number}", "info", tags={"rule": "a"}) for number in range(5)]
+    equal = [Result("not run", "warning", file=FileRef(f"{number}.yaml"), tags={"rule": "b"}) for number in range(4)]
+    apart = [Result(f"warning {number}", "warning", tags={"rule": "b"}) for number in range(4)]
+    errors = [Result("refused", file=FileRef(f"{number}.yaml"), tags={"rule": "c"}) for number in range(4)]
+    skipped = [Result("a chart", "info", tags={"rule": "skipped", "sort": "Helm charts"})]
+    text = render([*notes, *equal, *apart, *errors, *skipped], "text", folded=True)
+    assert "info: note 0 [a] and 4 more like it (-v shows them)\n" in text
+    assert "0.yaml: warning: not run [b] and 3 more like it (-v shows them)\n" in text
+    assert [text.count(word) for word in ("note", "not run", "warning: warning", "error", "chart")] == [1, 1, 4, 4, 0]
+    whole = render([*notes, *equal, *apart, *errors, *skipped], "text")
+    assert len(whole.splitlines()) == 18
