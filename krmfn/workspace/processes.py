@@ -23,16 +23,24 @@ class Failed(Exception):
 
 
 def run(
-    words: Sequence[str], environment: Mapping[str, str], folder: str | None = None, stdin: bytes = b""
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    folder: str | None = None,
+    stdin: bytes = b"",
+    seconds: float | None = None,
 ) -> tuple[bytes, list[str]]:
     """Run a program to its end, with `stdin` on its standard input: its output, and the lines of its stderr.
 
-    Raises Failed, and InputMissing when there is no such program.
+    Raises Failed, also for a program that is still at work after `seconds`, and InputMissing when there is none.
     """
     import subprocess
 
     try:
-        done = subprocess.run(words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False)
+        done = subprocess.run(
+            words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
     except FileNotFoundError:
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:

@@ -7,13 +7,18 @@ that runs is this program itself, unless others were allowed by name.
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.processes import Failed, find_program, run
@@ -23,6 +28,11 @@ from krmfn.workspace.trees import Tree
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
+#: Nothing that people build takes as long, and a CI job should end with a word about the reason.
+_MOST_SECONDS = 300.0
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+#: Where kustomize begins to quote what it could not read.
+_QUOTES = re.compile("loading KV pairs:?|with config:?")
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 
 
@@ -46,9 +56,32 @@ def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
     if not kustomize:
         raise NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
-    with tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
+    with _ending_together(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         return _render(tree, folder, kustomize, programs, root, top=True)
+
+
+@contextmanager
+def _ending_together() -> Iterator[None]:
+    """A signal that ends this program ends kustomize, too, and takes the copy along."""
+    caught: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        caught.append(number)
+        raise KeyboardInterrupt
+
+    kept = []
+    if threading.current_thread() is threading.main_thread():  # the one that signals come to
+        kept = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in kept:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in kept:
+            signal.signal(number, signal.SIG_DFL)
+        if caught:
+            signal.raise_signal(caught[0])
 
 
 def _render(
@@ -69,9 +102,12 @@ def _render(
             raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
         flags = _PLUGINS if stage.runs else ()
         environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
-        data, _ = run([kustomize, "build", *flags, built], environment, place)
+        data, _ = run([kustomize, "build", *flags, built], environment, place, seconds=_MOST_SECONDS)
     except Failed as failure:
-        raise NotRendered(f"cannot be built by kustomize: {_tell(failure, place)}") from None
+        said = _tell(failure, place)
+        if stage.makes_secrets and (found := _QUOTES.search(said)):
+            said = f"{said[: found.end()]} {HIDDEN}"
+        raise NotRendered(f"cannot be built by kustomize: {said}") from None
     except OSError as error:
         raise NotRendered(f"cannot be copied: {error.strerror}") from None
     return Rendered(data, frozenset(stage.copied | copied), tuple(stage.configurations))

@@ -44,7 +44,8 @@ _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 class Stage:
-    """The copy below `root`, an empty folder. After `add`, `configurations` are ours, by the name of their copy."""
+    """The copy below `root`, an empty folder. After `add`, `configurations` are ours, and `makes_secrets` says
+    whether kustomize makes Secrets, which it quotes when it fails."""
 
     def __init__(
         self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], render: Callable[[str], bytes]
@@ -55,6 +56,7 @@ class Stage:
         self.tree = tree
         self.runs = False
         self.runs_others = False
+        self.makes_secrets = False
         self.copied: set[str] = set()
         self.configurations: list[dict[str, Any]] = []
         self._root = root
@@ -103,6 +105,7 @@ class Stage:
         if needs_helm(overlay.value):
             raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
         value = dict(overlay.value)
+        self.makes_secrets |= "secretGenerator" in value
         _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
@@ -174,6 +177,7 @@ class Stage:
         self._copy_named(value, overlay)
         if function is None:
             _refuse_fetching(value)
+            self.makes_secrets |= value.get("kind") == "SecretGenerator"
             return value
         self.runs = True
         if function.ours:
