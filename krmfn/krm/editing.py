@@ -64,7 +64,7 @@ class Editor:
             self.edits += replace_child(self.text, holder, place, self._read(alias), self.style)
             return
         if holder is not None:
-            new = write_scalar(read_key(alias), self.style.json)
+            new = write_scalar(read_key(alias), self.style.json or holder.flow)  # its colon may stand before a quote
         else:
             new = write_block(self._read(alias), self.style, column(self.text, alias.start))
         self.edits.append((alias.start, alias.end - alias.start, new))

@@ -113,7 +113,7 @@ def visible_end(text: str, node: Node) -> int:
         end = lines_end(text, leaf)
         return line_end(text, line_start(text, end - 1)) if begins_line(text, end) else end
     end = max(leaf.end, leaf.start)
-    return _retreat(text, end) if leaf.start == leaf.end else end
+    return max(_retreat(text, end), _last_key_end(node)) if leaf.start == leaf.end else end
 
 
 def lines_end(text: str, node: Node) -> int:
@@ -123,7 +123,7 @@ def lines_end(text: str, node: Node) -> int:
     """
     leaf = last_leaf(node)
     if not is_block_scalar(leaf):
-        return next_line(text, visible_end(text, leaf))
+        return next_line(text, visible_end(text, node))
     end = leaf.end
     if "+" not in block_header(text, leaf):
         first = next_line(text, content_start(text, leaf))
@@ -132,6 +132,18 @@ def lines_end(text: str, node: Node) -> int:
             if line_end(text, start) != start:
                 break
             end = start
+    return end
+
+
+def _last_key_end(node: Node) -> int:
+    """Where the last key of what ends a node ends: a quoted one may have lines that look like comments."""
+    end = 0
+    while not isinstance(node, Scalar) and last_leaf(node) is not node:
+        if isinstance(node, Mapping):
+            key, node = node.pairs[-1]
+            end = key.end
+        elif isinstance(node, Sequence):
+            node = node.items[-1]
     return end
 
 

@@ -5,6 +5,7 @@ Knows style, not paths; who else uses an anchor is somebody else's concern.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from krmfn.krm.errors import EditRefused
@@ -31,6 +32,8 @@ from krmfn.krm.style import Style
 from krmfn.krm.styling import flow_style, is_multiline
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
 
+#: A tag without a value, which would go on with the bracket behind it.
+_TAG_AT_END = re.compile(r"(?:^|[\s\[{,])![^\s,]*\Z", re.MULTILINE)
 #: What to put where: an offset, how many characters go, the text that comes.
 Edits = list[tuple[int, int, str]]
 
@@ -112,9 +115,9 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     start = entry_start(text, last_key)
     indent = column(text, start)
     entry = write_entry(key, value, style, indent)
-    if not begins_line(text, lines_end(text, last)) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
+    if not begins_line(text, lines_end(text, holder)) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
         return [(start, 0, entry + style.newline + " " * indent)]  # a line break would become part of the scalar
-    return insert_lines(text, last, " " * indent + entry, style.newline)
+    return insert_lines(text, holder, " " * indent + entry, style.newline)
 
 
 def insert_element(text: str, holder: Sequence, value: Any, style: Style) -> Edits:
@@ -182,6 +185,8 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
         return _remove_from_flow(text, holder, nodes, place)
     start = entry_start(text, holder.pairs[place][0]) if isinstance(holder, Mapping) else dash_of(text, holder, place)
     end = lines_end(text, nodes[place])
+    if isinstance(holder, Mapping):
+        end = max(end, next_line(text, holder.pairs[place][0].end))
     line = line_start(text, start)
     if text[line:start].strip() or (not line and start):  # behind a dash, where what follows takes its place
         while text[end : end + 1].isspace():
@@ -204,7 +209,9 @@ def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: list[Node], 
         starts, ends = [node.start for node in nodes], [node.end for node in nodes]
     if place + 1 < len(starts):
         return [(starts[place], starts[place + 1] - starts[place], "")]
-    return [(ends[place - 1], ends[place] - ends[place - 1], "")]
+    before = ends[place - 1]
+    blank = " " if _TAG_AT_END.search(text, line_start(text, before), before) else ""
+    return [(before, ends[place] - before, blank)]
 
 
 def _part_from(text: str, scalar: Node, offset: int, indent: int) -> Edits:

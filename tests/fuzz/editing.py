@@ -247,18 +247,21 @@ def check_rest(before: str, after: str, path: Path, new: Any, is_json: bool) -> 
     start, end = find_region(before, root, path, new)
     touched = range(count_lines(before, start), count_lines(before, end) + 1)
     shared = not is_json and any(sign in before for sign in "*&")
-    unfinished = before[-1] not in "\n\r\x85\u2028\u2029"  # the last block scalar may get another header
+    # The last block scalar may get another header; a new key comes before the others then, perhaps behind a dash.
+    unfinished = before[-1] not in "\n\r\x85\u2028\u2029"
     stay = [
         line
         for number, line in enumerate(re.split(r"\r\n?|[\n\x85\u2028\u2029]", before))
         if number not in touched
         and line.strip()
         and not (shared and ("*" in line or "<<" in line))
+        and not ("<<" in before and "}" in line)  # what was merged is written at the end of its flow
         and not (unfinished and re.search(r"[|>][+1-9]*(\s|$)", line))
     ]
     lines = iter(re.split(r"\r\n?|[\n\x85\u2028\u2029]", after))
     for line in stay:
-        assert any(line == other or is_comment_of(line, other) for other in lines), (
+        dashes = line.strip(" -\t") if unfinished else line
+        assert any(line == other or is_comment_of(line, other) or dashes == other.strip(" \t") for other in lines), (
             "a line is not as it was",
             line,
             before,
