@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import load_settings, read_facts
 from krmfn.cli.findings import is_colored, report, report_aside, show
-from krmfn.cli.options import ALLOW_EXEC, COMMON, FORMATS, NO_RENDER, UPDATE, VERBOSE, Argument, Option, UsageError
+from krmfn.cli.options import (
+    ALLOW_EXEC,
+    CLUSTER,
+    COMMON,
+    FORMATS,
+    NO_RENDER,
+    SIMULATOR,
+    UPDATE,
+    VERBOSE,
+    Argument,
+    Option,
+    UsageError,
+)
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
-from krmfn.plan.records import Entry, Plan
+from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.plan.results import to_results
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.files import GIT
 
 if TYPE_CHECKING:
+    from krmfn.forecast import Standing
     from krmfn.krm.results import ResourceRef
     from krmfn.workspace.worlds import World
 
@@ -35,6 +48,8 @@ OPTIONS = (
         (*PLAN_FORMATS, *(form for form in FORMATS if form not in PLAN_FORMATS)),
     ),
     UPDATE,
+    CLUSTER,
+    SIMULATOR,
     NO_RENDER,
     ALLOW_EXEC,
     VERBOSE,
@@ -47,26 +62,54 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     words = _name_both(words)
     paths = [_path(word) for word in words]
     # What one state lacks because it could not be rendered would look removed, or new.
-    options = {**options, "require_render": True}
+    options = {**read_facts(options), "require_render": True}
     old, new = (read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True))
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     report_aside(problems, options)
     if old.unreadable or new.unreadable:
         return 2
     entries: list[Entry] = []
+    shifts: list[Shift] | None = [] if options["cluster"] else None
     gone = list(old.worlds)
     for world in new.worlds:
         before = old.match(world, new)
         gone = [each for each in gone if each is not before]
         entries += _plan(before, world, options)
+        if shifts is not None:
+            shifts += _foresee(before, world, options)
     for world in gone:
         entries += _plan(world, world._replace(items=()), options)
-    plan = Plan(tuple(entries))
+    plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
     if options["output"] in PLAN_FORMATS:
         show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
     else:
         report(to_results(plan), options)
-    return int(plan.is_refused)
+    return int(plan.is_refused or plan.is_harmful)
+
+
+def _foresee(old: World | None, new: World, options: Mapping[str, Any]) -> Iterator[Shift]:
+    """The gangs of a world whose outlook in the cluster changes."""
+    from krmfn.cli.fit import find_asker
+    from krmfn.pipeline import foresee
+    from krmfn.reports.outlooks import MEANINGS
+
+    states: list[dict[str, Standing]] = []
+    for world in (old, new):
+        standings: dict[str, Standing] = {}
+        if world is not None:
+            settings = load_settings(options, world, as_cluster=True)
+            outlook = foresee(complete(world.items, settings)[0], settings, find_asker(settings, options))
+            standings = {standing.name: standing for standing in outlook.standings}
+        states.append(standings)
+    before, after = states
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if was and now and was.verdict == now.verdict:
+            continue
+        harmful = now is not None and now.verdict == "never"
+        why, way_out = (now.why, now.way_out) if now and now.verdict != "runs" else ("", "")
+        past, present = (MEANINGS[each.verdict] if each else "" for each in (was, now))
+        yield Shift(name, past, present, why, way_out, harmful)
 
 
 def _plan(old: World | None, new: World, options: Mapping[str, Any]) -> Sequence[Entry]:

@@ -58,10 +58,24 @@ class Entry(NamedTuple):
     world: str = ""
 
 
+class Shift(NamedTuple):
+    """A gang whose outlook in the cluster changes, from `before` to `after`: what would become of it in either state,
+    empty where it is not there. `why` says what keeps it from running then, `harmful` whether that is new."""
+
+    gang: str
+    before: str
+    after: str
+    why: str
+    way_out: str
+    harmful: bool
+
+
 class Plan(NamedTuple):
-    """Every object of both states, in the order of the new one; removed objects at the end."""
+    """Every object of both states, in the order of the new one; removed objects at the end. `shifts` is None where no
+    cluster was given."""
 
     entries: tuple[Entry, ...]
+    shifts: tuple[Shift, ...] | None = None
 
     @property
     def counts(self) -> Mapping[Action, int]:
@@ -72,3 +86,8 @@ class Plan(NamedTuple):
     def is_refused(self) -> bool:
         """Whether the API server would refuse a part of it: an object, or a change that needs a replacement."""
         return any(entry.action in ("refuse", "replace") for entry in self.entries)
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether a gang that could run does not after it."""
+        return any(shift.harmful for shift in self.shifts or ())

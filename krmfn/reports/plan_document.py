@@ -6,7 +6,7 @@ from typing import Any
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef, ResourceRef
-from krmfn.plan.records import Change, Entry, Plan
+from krmfn.plan.records import Change, Entry, Plan, Shift
 from krmfn.reports import channels
 
 
@@ -17,11 +17,25 @@ def render(plan: Plan) -> str:
 
 def to_document(plan: Plan) -> dict[str, Any]:
     """The plan as plain values; keys without a value are left out."""
-    return {
+    document: dict[str, Any] = {
         "entries": [_spell_entry(entry) for entry in plan.entries],
         "summary": dict(plan.counts),
         "refused": plan.is_refused,
     }
+    if plan.shifts is not None:
+        document["cluster"] = [_spell_shift(shift) for shift in plan.shifts]
+    return document
+
+
+def _spell_shift(shift: Shift) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "gang": shift.gang,
+        "before": shift.before or None,
+        "after": shift.after or None,
+        "harmful": shift.harmful,
+    }
+    document |= {"why": shift.why} if shift.why else {}
+    return document | ({"change": shift.way_out} if shift.way_out else {})
 
 
 def _spell_entry(entry: Entry) -> dict[str, Any]:

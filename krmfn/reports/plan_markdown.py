@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from krmfn.krm.paths import format_path
 from krmfn.plan.records import ACTIONS, Entry, Plan
 from krmfn.reports import channels
-from krmfn.reports.plan_text import MANY, TITLES, spell_change, spell_place, summarize
+from krmfn.reports.plan_text import MANY, TITLES, spell_change, spell_place, spell_shift, summarize
 
 
 def render(plan: Plan) -> str:
@@ -20,6 +20,16 @@ def render(plan: Plan) -> str:
             f"| {channels.code(str(entry.ref))} | {TITLES[entry.action]} | {_reason(entry)} |" for entry in changed
         ]
         lines.append("")
+    if plan.shifts:
+        lines += ["### In the cluster", "", "| gang | outlook | why |", "|---|---|---|"]
+        for shift in plan.shifts:
+            sign = "🔴 " if shift.harmful else ""
+            why = " ".join(text for text in (shift.why, shift.way_out) if text)
+            outlook = f"{sign}{channels.markdown(spell_shift(shift))}"
+            lines.append(f"| {channels.code(shift.gang)} | {outlook} | {channels.markdown(why)} |")
+        lines.append("")
+    elif plan.shifts is not None:
+        lines += ["In the cluster, the same gangs run as before.", ""]
     for entry in changed:
         if entry.reasons or entry.consequences:
             lines += [f"### {channels.code(str(entry.ref))}", "", *_details(entry), ""]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef
 from krmfn.model.showing import HIDDEN
-from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan
+from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
 
 #: Changes shown per object; the JSON has all of them.
@@ -47,6 +47,14 @@ def render(plan: Plan, *, color: bool = False) -> str:
             lines.append(channels.line(f"  {entry.ref}{f'  ({place})' if place else ''}"))
             lines += [channels.line(f"      {line}") for line in _describe(entry)]
         lines.append("")
+    if plan.shifts:
+        lines.append("In the cluster")
+        for shift in plan.shifts:
+            lines.append(channels.line(f"  {shift.gang}: {spell_shift(shift)}"))
+            lines += [channels.line(f"      {text}") for text in (shift.why, shift.way_out) if text]
+        lines.append("")
+    elif plan.shifts is not None:
+        lines += ["In the cluster: the same gangs run as before.", ""]
     lines.append(summarize(plan))
     return "\n".join(lines) + "\n"
 
@@ -55,6 +63,12 @@ def summarize(plan: Plan) -> str:
     """`1 refused, 0 to be replaced, 2 removed, 0 new, 3 updated in place, 7 unchanged`."""
     words = {"refuse": "refused", "replace": "to be replaced", "remove": "removed", "update": "updated in place"}
     return ", ".join(f"{number} {words.get(action, action)}" for action, number in plan.counts.items())
+
+
+def spell_shift(shift: Shift) -> str:
+    """`starts before, never starts now`."""
+    parts = [f"{shift.before} before"] if shift.before else ["new"]
+    return ", ".join([*parts, f"{shift.after} now" if shift.after else "gone now"])
 
 
 def spell_place(file: FileRef | None) -> str:

@@ -241,3 +241,22 @@ def test_pods_of_a_resource_of_the_input_are_its_pods(cluster: Path, krmfn: Call
         del pod["metadata"]["ownerReferences"]
     (cluster / "dump.yaml").write_text(yaml.safe_dump_all([*generated, *pods]))
     assert "[min-count-below-pods]" in krmfn("validate", "dump.yaml", "--stage", "scheduler").out
+
+
+def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -> None:
+    """`krmfn diff --cluster`: what could run before, and never does now; exit status 1."""
+    (cluster / "new.yaml").write_text(yaml.safe_dump(make_job("fits", 2, 5)))
+    done = krmfn("diff", "one.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
+    assert done.code == 1
+    assert "ml/job-fits: starts before, never starts now" in done.out
+    assert "2 Insufficient nvidia.com/gpu" in done.out
+    markdown = krmfn(
+        "diff", "one.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "markdown"
+    ).out
+    assert "| `ml/job-fits` | 🔴 starts before, never starts now |" in markdown
+    document = json.loads(krmfn("diff", "new.yaml", "one.yaml", "--cluster", "cluster.yaml", "-o", "json").out)
+    assert document["cluster"][0]["harmful"] is False
+    assert document["cluster"][0]["after"] == "nothing forbids it"
+    same = krmfn("diff", "one.yaml", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
+    assert "the same gangs run as before" in same.out
+    assert "cluster" not in json.loads(krmfn("diff", "one.yaml", "new.yaml", "-o", "json").out)
