@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 )
@@ -65,6 +66,8 @@ func main() {
 	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(known(asked.Gates)))
 	objects, err := read(asked.Objects)
 	must(err)
+	// A fake watch panics when its buffer is full: there is room for several events of every object.
+	watch.DefaultChanSize = int32(1000 + 8*len(asked.Objects))
 	limit := time.Duration(asked.Seconds * float64(time.Second))
 	if limit == 0 {
 		limit = 30 * time.Second

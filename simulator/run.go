@@ -160,18 +160,19 @@ func follow(sched *scheduler.Scheduler) *progress {
 	return noted
 }
 
-// wait returns true when nothing new can come: every pod is bound, waits for the rest of its gang, is held back before
-// the queue, or was refused after the last pod was bound.
+// wait returns true when nothing new can come: the queue is at rest, and every pod is bound, waits for the rest of its
+// gang, is held back before the queue, or was refused after the last pod was bound. It looks several times, further apart
+// than the scheduler's threads are stopped on a busy machine.
 func wait(ctx context.Context, sched *scheduler.Scheduler, client *fake.Clientset, noted *progress) bool {
 	quiet := 0
 	for ctx.Err() == nil {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 		if isQuiet(sched, client, noted) {
 			quiet++
 		} else {
 			quiet = 0
 		}
-		if quiet == 3 {
+		if quiet == 5 {
 			return true
 		}
 	}
@@ -179,16 +180,25 @@ func wait(ctx context.Context, sched *scheduler.Scheduler, client *fake.Clientse
 }
 
 func isQuiet(sched *scheduler.Scheduler, client *fake.Clientset, noted *progress) bool {
+	queue := sched.SchedulingQueue
+	noted.Lock()
+	defer noted.Unlock()
+	tried := func(pod *v1.Pod) bool {
+		refused, ok := noted.refused[pod.Namespace+"/"+pod.Name]
+		return ok && refused.After(noted.bound)
+	}
+	moving, held := map[types.UID]bool{}, map[types.UID]bool{}
+	for _, pods := range [][]*v1.Pod{queue.InFlightPods(), queue.PodsInActiveQ(), queue.PodsInBackoffQ()} {
+		for _, pod := range pods {
+			moving[pod.UID] = true
+			if !tried(pod) {
+				return false
+			}
+		}
+	}
 	list, err := client.Tracker().List(podResource, v1.SchemeGroupVersion.WithKind("Pod"), "")
 	if err != nil {
 		return false
-	}
-	queue := sched.SchedulingQueue
-	moving, held := map[types.UID]bool{}, map[types.UID]bool{}
-	for _, pods := range [][]*v1.Pod{queue.PodsInActiveQ(), queue.PodsInBackoffQ(), queue.InFlightPods()} {
-		for _, pod := range pods {
-			moving[pod.UID] = true
-		}
 	}
 	pending, _ := queue.PendingPods()
 	for _, pod := range pending {
@@ -197,13 +207,11 @@ func isQuiet(sched *scheduler.Scheduler, client *fake.Clientset, noted *progress
 	for _, each := range sched.Profiles {
 		each.IterateOverWaitingPods(func(pod fwk.WaitingPod) { held[pod.GetPod().UID] = true })
 	}
-	noted.Lock()
-	defer noted.Unlock()
 	for _, pod := range list.(*v1.PodList).Items {
 		if pod.Spec.NodeName != "" || pod.Spec.SchedulerName != v1.DefaultSchedulerName || held[pod.UID] {
 			continue
 		}
-		if refused, ok := noted.refused[pod.Namespace+"/"+pod.Name]; !ok || !refused.After(noted.bound) {
+		if !tried(&pod) {
 			return false
 		}
 	}
