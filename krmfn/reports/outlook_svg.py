@@ -30,6 +30,7 @@ WIDTH: Final = 1000
 _EDGE: Final = 20
 _CARD: Final = 180  # the width of a node
 _GAP: Final = 10
+_NAME: Final = 19  # as many letters of the widest usual font fit into a card
 _POD: Final = 16
 _STEP: Final = _POD + 3
 _IN_ROW: Final = 8
@@ -134,8 +135,8 @@ def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], in
     parts = [
         *_draw_pod(_EDGE, top, mark, standing.name),
         _text(_EDGE + 24, top + 13, _cut(standing.name, 44), "b"),
-        _text(_EDGE + 350, top + 13, pods, "d"),
-        _text(_EDGE + 450, top + 13, verdict, f"b {standing.verdict}"),
+        _text(_EDGE + 420, top + 13, pods, "d"),
+        _text(_EDGE + 525, top + 13, verdict, f"b {standing.verdict}"),
     ]
     top += 22
     reasons = [standing.why, f"Change: {standing.way_out}" if standing.way_out else ""]
@@ -187,8 +188,8 @@ def _draw_node(
     told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
     yield f"<g><title>{_xml(f'{load.name}: {told}')}</title>"
     yield f'<rect class="{style}" x="{left}" y="{top}" width="{_CARD}" height="{height}" rx="5"/>'
-    name = f"{_cut(load.name, 15)} + {number - 1} alike" if number > 1 else _cut(load.name, 25)
-    yield _text(left + 8, top + 18, name + (" (cordoned)" if load.unschedulable and number == 1 else ""), "b")
+    more = f" + {number - 1} alike" if number > 1 else " (cordoned)" if load.unschedulable else ""
+    yield _text(left + 8, top + 18, _shorten(load.name, _NAME - len(more)) + more, "b")
     pods = [marks[gang] for gang, count in load.gangs.items() for _ in range(count) if gang in marks]
     drawn = [*pods, *([None] * load.others)]
     for place, mark in enumerate(drawn[:_MOST_PODS]):
@@ -232,6 +233,12 @@ def _text(x: int, y: int, text: str, style: str) -> str:
 
 def _xml(text: str) -> str:
     return channels.xml(channels.line(text))
+
+
+def _shorten(name: str, most: int) -> str:
+    """A node's name without its domain, when it would not fit."""
+    first = name if len(name) <= most else name.partition(".")[0]
+    return first if len(first) <= most else f"{first[: max(1, most - 6)]}…{first[-5:]}"
 
 
 def _cut(text: str, most: int) -> str:

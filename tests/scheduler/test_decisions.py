@@ -6,19 +6,26 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
-from conformance.scheduler.compare import MISSED
+from conformance.scheduler.compare import DISAGREE, MISSED, ask
 from conformance.scheduler.made.scenario import PROFILES, make_scenario
 from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import Verdict, explain, predict, replay_one, started_groups
 from conformance.scheduler.storage import DATA, read
+from krmfn.workspace.simulator import find_simulator
 
 #: At least so many scenarios of each release are recorded.
 RECORDED = {"1.37": 1500, "1.36": 400, "1.35": 200}
 #: So many of the gangs that never started are told by conditions alone.
 TOLD = {"1.37": 0.94, "1.36": 0.92, "1.35": 0.87}
+
+#: Every so many-th scenario was given to the simulator when the lists were made.
+SIMULATED = {"1.37": 4, "1.36": 8, "1.35": 8}
+#: Every so many-th scenario is asked again where a simulator is installed.
+SAMPLE = 128
 
 
 @pytest.fixture(scope="module", params=RECORDED)
@@ -53,6 +60,18 @@ def test_what_never_ran_is_told_or_listed_with_its_reason(release: str, verdicts
     assert 1 - len(missed) / len(never) >= TOLD[release]
 
 
+def test_the_simulator_agrees_but_for_a_list(release: str, verdicts: list[tuple[Verdict, str]]) -> None:
+    """Some of the scenarios were given to the simulator, too; on which gangs it disagrees is listed."""
+    wrong = json.loads((MISSED / f"{release}.simulated.json").read_text())
+    asked = [scenario["id"] for number, scenario in enumerate(read(DATA, release)) if number % SIMULATED[release] == 0]
+    found = [verdict for verdict, _ in verdicts if verdict.scenario in asked]
+    never = [verdict for verdict in found if verdict.decided == "never"]
+    assert {name.split()[0] for name in wrong} <= set(asked)
+    lost = [name for name, said in wrong.items() if said.startswith("never")]
+    assert 1 - len(lost) / len(never) >= 0.97
+    assert len(wrong) <= 0.02 * len(found)
+
+
 def test_the_words_are_the_schedulers(release: str) -> None:
     """Where it is told that no node takes a pod, the scheduler gave the pod the same message."""
     told = Counter[bool]()
@@ -74,6 +93,27 @@ def test_the_words_are_the_schedulers(release: str) -> None:
                 told[f"{found[1]} nodes are available: {found[2]}" in said] += 1
     assert told.total() > 80
     assert told[True] / told.total() > 0.85
+
+
+def list_installed() -> Iterator[str]:
+    """The releases with a simulator on the PATH; "none" so that the test is there without any."""
+    yield from [release for release in RECORDED if find_simulator(release)] or ["none"]
+
+
+@pytest.mark.parametrize("installed", list_installed())
+def test_an_installed_simulator_answers_as_recorded(installed: str) -> None:
+    if installed == "none":
+        return  # ./dev simulator builds them; what they answered is recorded above
+    wrong = json.loads((MISSED / f"{installed}.simulated.json").read_text())
+    for number, scenario in enumerate(read(DATA, installed)):
+        if number % SAMPLE == 0:
+            # What depends on the order may come out once this way and once that way.
+            tries = [{f"{v.scenario} {v.root}" for v, said in ask(scenario, "") if (v.decided, said) in DISAGREE}]
+            if tries[0] - set(wrong):
+                tries.append(
+                    {f"{v.scenario} {v.root}" for v, said in ask(scenario, "") if (v.decided, said) in DISAGREE}
+                )
+            assert not set.intersection(*tries) - set(wrong)
 
 
 def test_a_seed_gives_one_scenario() -> None:
