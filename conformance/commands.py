@@ -24,7 +24,8 @@ from conformance.record import Recorder, applicable
 from conformance.server import TOKEN, serve
 from conformance.storage import Record, read_records, write_records
 from conformance.threeway import run_threeway
-from conformance.versions import HERE, Profile, read_profiles, read_releases
+from conformance.versions import HERE, Profile, list_profiles, make_release, read_profiles, read_releases
+from krmfn.releases.release import find_release, list_releases
 
 DATA = HERE / "data"
 #: Sets of records: which kinds are asked about, and how many cases there are unless the profile says so.
@@ -82,6 +83,17 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
+    following = command("next", rehearse_version, "build, ask and compare a version that is not in the list")
+    following.add_argument("version", help="an exact version, such as 1.37.1")
+    following.add_argument("--seed", type=int, default=SEED + 1)
+    following.add_argument("--count", type=int, help="cases per profile (default: as recorded)")
+    following.add_argument("--set", choices=list(SETS), action="append", help="which records (default: recorded)")
+    following.add_argument("--examples", type=int, default=3, help="per group of disagreements")
+    following.add_argument("--out", type=Path, help="keep the records in this folder")
+    upgrade = command(
+        "upgrade", rehearse_upgrades, "rehearse what krmfn upgrade prints, over one etcd (default: every step)"
+    )
+    upgrade.add_argument("release", nargs="?", choices=releases[1:], help="the release after the upgrade")
     return parser
 
 
@@ -204,6 +216,52 @@ def compare_numbers(arguments: argparse.Namespace) -> int:
             print(f"{case}\n  Go:    {go}\n  krmfn: {ours}")
     print(f"{len(cases)} texts, {wrong} read otherwise", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def rehearse_version(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when krmfn predicts something else than the version answers, 2 without a version or its schemas."""
+    from conformance.compare import compare_records, write_report
+
+    try:
+        release = make_release(arguments.version)
+    except ValueError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if release.name not in list_releases():
+        print(
+            f"there is no schemas/kubernetes/{release.name} to predict from: see conformance/schemas", file=sys.stderr
+        )
+        return 2
+    known = find_release(release.name)
+    told = "preview of " if known.preview else ""
+    print(f"Kubernetes {release.version}, predicted by the {told}schemas of {known.version}", flush=True)
+    for program in build_programs(release):
+        print(program, flush=True)
+    records: list[Record] = []
+    profiles = {profile.name: profile for profile in list_profiles(release)}
+    for profile in profiles.values():
+        for folder in arguments.set or ["recorded"]:
+            kinds, count = SETS[folder]
+            wanted = arguments.count or count or COUNTS.get(profile.name, 2000)
+            summary, found = record_profile(profile, arguments.seed, wanted, kinds)
+            print(summary, flush=True)
+            if arguments.out:
+                write_records(arguments.out / folder / f"{profile.name}.jsonl.gz", found)
+            records += found
+    differing, count, _ = compare_records(records, profiles)
+    for line in write_report(differing, arguments.examples):
+        print(line)
+    print(f"{count} answers of {release.version}, {len(differing)} predicted otherwise")
+    return 1 if differing else 0
+
+
+def rehearse_upgrades(arguments: argparse.Namespace) -> int:
+    from conformance.upgrade import write_rehearsal
+
+    for old, new in itertools.pairwise(read_releases()):
+        if arguments.release in (None, new):
+            print(write_rehearsal(old, new))
+    return 0
 
 
 def repeat_files(arguments: argparse.Namespace) -> int:

@@ -67,12 +67,16 @@ class Running:
             tails.append(f"== {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-4:]))
         return "\n".join(tails)
 
-    def stop(self) -> None:
-        """Kills: a graceful stop of an API server takes 10 to 15 seconds, and the data is thrown away."""
+    def kill(self) -> None:
+        """Ends the processes; a graceful stop of an API server takes 10 to 15 seconds."""
         for process in reversed(self.processes):
             process.send_signal(signal.SIGKILL)
         for process in self.processes:
             process.wait()
+
+    def stop(self) -> None:
+        """Kills, and throws the data away."""
+        self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

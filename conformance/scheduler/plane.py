@@ -53,25 +53,59 @@ def find_program(release: Release, name: str) -> Path:
     return place if place.is_file() else compile_program(release, name, f"k8s.io/kubernetes/cmd/{name}")
 
 
+class Store:
+    """An etcd, and the folder that every control plane over it works in."""
+
+    def __init__(self, running: Running, port: int) -> None:
+        self.running, self.port, self.folder = running, port, running.folder
+
+
+@contextlib.contextmanager
+def open_store() -> Iterator[Store]:
+    """An empty etcd for the length of the block. Raises StartFailed."""
+    etcd = shutil.which("etcd")
+    if etcd is None:
+        raise StartFailed("etcd is not installed (Debian: apt install etcd-server)")
+    port, peer = free_ports(2)
+    running = Running(Path(tempfile.mkdtemp(prefix="plane-")), port)
+    try:
+        write_keys(running.folder)
+        running.spawn("etcd", etcd_command(etcd, running.folder, port, peer))
+        yield Store(running, port)
+    finally:
+        running.stop()
+
+
 @contextlib.contextmanager
 def control(
     release_name: str, gates: Mapping[str, bool], scheduler_gates: Mapping[str, bool] | None = None
 ) -> Iterator[Plane]:
     """A ready control plane for the length of the block. `gates` are those of all programs; `scheduler_gates` are the
     scheduler's where they differ. Raises StartFailed or BuildFailed."""
+    with open_store() as store, attach(store, release_name, gates, scheduler_gates) as plane:
+        yield plane
+
+
+@contextlib.contextmanager
+def attach(
+    store: Store,
+    release_name: str,
+    gates: Mapping[str, bool],
+    scheduler_gates: Mapping[str, bool] | None = None,
+    patient: bool = True,
+) -> Iterator[Plane]:
+    """A control plane over what is stored already; a `patient` one is ready. Raises StartFailed or BuildFailed."""
     release = read_releases()[release_name]
     programs = {name: find_program(release, name) for name in PROGRAMS}
-    etcd = shutil.which("etcd")
-    if etcd is None:
-        raise StartFailed("etcd is not installed (Debian: apt install etcd-server)")
-    api, store, peer, scheduler_port, manager_port = free_ports(5)
-    plane = Plane(Path(tempfile.mkdtemp(prefix=f"plane-{release.name}-")), api, scheduler_port, release)
+    api, scheduler_port, manager_port = free_ports(3)
+    plane = Plane(store.folder, api, scheduler_port, release)
     try:
-        write_keys(plane.folder)
         (plane.folder / "kubeconfig").write_text(plane.kubeconfig())
-        plane.spawn("etcd", etcd_command(etcd, plane.folder, store, peer))
-        plane.spawn("apiserver", _server(programs["kube-apiserver"], release, gates, plane.folder, api, store))
-        _wait(plane, plane.client, "/readyz")
+        plane.spawn("apiserver", _server(programs["kube-apiserver"], release, gates, plane.folder, api, store.port))
+        if patient:
+            _wait(plane, plane.client, "/readyz")
+        else:
+            _wait(plane, plane.client, "/livez")
         plane.spawn(
             "scheduler",
             _scheduler(programs["kube-scheduler"], scheduler_gates or gates, plane.folder, scheduler_port),
@@ -80,11 +114,12 @@ def control(
         plane.spawn(
             "manager", _manager(programs["kube-controller-manager"], release, gates, plane.folder, manager_port)
         )
-        _wait(plane, plane.scheduler, "/healthz")
-        _wait(plane, manager, "/healthz")
+        if patient:
+            _wait(plane, plane.scheduler, "/healthz")
+            _wait(plane, manager, "/healthz")
         yield plane
     finally:
-        plane.stop()
+        plane.kill()
 
 
 def _wait(plane: Plane, client: Client, path: str) -> None:
@@ -170,4 +205,4 @@ def _manager(program: Path, release: Release, gates: Mapping[str, bool], folder:
     ]
 
 
-__all__ = ["BuildFailed", "Plane", "StartFailed", "control"]
+__all__ = ["BuildFailed", "Plane", "StartFailed", "attach", "control", "open_store"]

@@ -15,6 +15,7 @@ COMMANDS = (
     "facts",
     "why",
     "convert",
+    "upgrade",
     "init",
     "bridge",
     "schema",

@@ -33,6 +33,7 @@ from krmfn.workspace.files import GIT
 
 if TYPE_CHECKING:
     from krmfn.forecast import Standing
+    from krmfn.krm.item import Item
     from krmfn.krm.results import ResourceRef
     from krmfn.workspace.worlds import World
 
@@ -47,6 +48,11 @@ OPTIONS = (
         "text",
         (*PLAN_FORMATS, *(form for form in FORMATS if form not in PLAN_FORMATS)),
     ),
+    Option(
+        ("--to-kubernetes",),
+        "The version that the cluster runs in NEW, after its upgrade. NEW defaults to OLD, converted.",
+        metavar="VERSION",
+    ),
     UPDATE,
     CLUSTER,
     SIMULATOR,
@@ -59,7 +65,7 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
-    words = _name_both(words)
+    words = _name_one(words) if options["to_kubernetes"] else _name_both(words)
     paths = [_path(word) for word in words]
     # What one state lacks because it could not be rendered would look removed, or new.
     options = {**read_facts(options), "require_render": True}
@@ -74,7 +80,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     for world in new.worlds:
         before = old.match(world, new)
         gone = [each for each in gone if each is not before]
-        entries += _plan(before, world, options)
+        entries += _plan(before, world, options, convert=options["to_kubernetes"] if words[0] == words[1] else "")
         if shifts is not None:
             shifts += _foresee(before, world, options)
     for world in gone:
@@ -112,14 +118,26 @@ def _foresee(old: World | None, new: World, options: Mapping[str, Any]) -> Itera
         yield Shift(name, past, present, why, way_out, harmful)
 
 
-def _plan(old: World | None, new: World, options: Mapping[str, Any]) -> Sequence[Entry]:
-    """What becomes of the objects of a world, each state generated with its own configuration."""
-    settings = load_settings(options, new, as_cluster=True)
+def _plan(old: World | None, new: World, options: Mapping[str, Any], convert: str = "") -> Sequence[Entry]:
+    """What becomes of the objects of a world, each state generated with its own configuration; the new one is converted
+    to another release where it is the old one otherwise."""
+    after_upgrade = {**options, "kubernetes": options["to_kubernetes"] or options["kubernetes"]}
+    settings = load_settings(after_upgrade, new, as_cluster=True)
     before = complete(old.items, load_settings(options, old))[0] if old else []
-    after = complete(new.items, load_settings(options, new))[0]
+    after = complete(_convert(new.items, convert), load_settings(after_upgrade, new))[0]
     entries = make_plan(before, after, settings, options["update"]).entries
     places = {item.ref: world.place(item) for world in (old, new) if world and world.origins for item in world.items}
     return [_place(entry, new.name, places) for entry in entries]
+
+
+def _convert(items: Sequence[Item], release: str) -> Sequence[Item]:
+    if not release:
+        return items
+    from krmfn.convert import convert
+
+    done = convert(items, release)
+    kept = [item for item in items if item not in done.removed]
+    return [*kept, *(items[0].new(addition.value) for addition in done.added)]
 
 
 def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef]) -> Entry:
@@ -140,6 +158,15 @@ def _name_both(words: Sequence[str]) -> Sequence[str]:
             raise UsageError(f"diff compares two states: krmfn diff {old} NEW, or krmfn diff REVISION")
         old = GIT + old
     return old, _path(old) or "."
+
+
+def _name_one(words: Sequence[str]) -> Sequence[str]:
+    """The states before and after an upgrade: OLD is both where there is no NEW. Raises UsageError."""
+    if len(words) == 2:
+        return words
+    if words[0] == "-":
+        raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read once: name a file")
+    return words[0], words[0]
 
 
 def _path(word: str) -> str:

@@ -16,6 +16,7 @@ from krmfn.plan.consequences import explain_removal, explain_replacement, explai
 from krmfn.plan.immutable import find_immutable
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.gates import assume_gates
+from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import take_census
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class _Judge:
         changes = tuple(list_changes(before, after))
         if not changes:
             return Entry("unchanged", new.ref, file)
+        stopping = _find_stopping(old, self.settings)
+        if stopping:
+            return Entry("replace", new.ref, file, changes, (stopping,), _explain_order(self.release))
         # An update is judged as one: a live object may keep what a new one could not have.
         refused = self._refuse_create(new)
         reasons = refused if self._refuse_create(old) else self._refuse_update(old, new, before, after)
@@ -95,6 +99,10 @@ class _Judge:
 
     def judge_removed(self, item: Item) -> Entry:
         """An object that is not there any more."""
+        stopping = _find_stopping(item, self.settings)
+        if stopping:
+            order = (f"It has to be gone: {stopping.message}.", *_explain_order(self.release))
+            return Entry("remove", item.ref, item.locate(()), consequences=order)
         return Entry("remove", item.ref, item.locate(()), consequences=tuple(explain_removal(item, self.census)))
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
@@ -111,6 +119,23 @@ class _Judge:
         paths = {reason.path for reason in told}
         known = find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
+
+
+def _find_stopping(old: Item, settings: Settings) -> Reason | None:
+    """Why an object must not be there any more when the cluster is upgraded to the release of the new state."""
+    writer = find_writer(old.value, settings.release)
+    if writer is None:
+        return None
+    damage = tell_damage(old.kind, settings.release)
+    message = f"Kubernetes {settings.release} cannot read what {writer} stored: if it is still there, {damage}"
+    return Reason(("apiVersion",), "stored-version-unreadable", "Invalid", message)
+
+
+def _explain_order(release: str) -> tuple[str, ...]:
+    return (
+        "Delete it before the upgrade of the cluster and make it anew after it; pods can go on running. "
+        f"krmfn upgrade --to {release} prints the commands.",
+    )
 
 
 def _is_covered(path: tuple[str | int, ...], paths: set[tuple[str | int, ...]]) -> bool:

@@ -16,6 +16,8 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.releases.gates import assume_gates
+from krmfn.releases.release import find_release
+from krmfn.releases.stored import find_writer
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -205,6 +207,8 @@ def _not_served(item: Item, kind: Kind) -> Finding:
     if kind.versions:
         served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
         hint = f"Kubernetes {kind.release} serves this kind as {served}."
+        if find_writer(item.value, find_release(kind.release)):
+            hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade tells how to upgrade a cluster."
     else:
         hint = "A feature gate that this kind needs is off."
     return Finding(

@@ -1,0 +1,35 @@
+"""What a cluster has to be rid of before it is upgraded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from krmfn.checks.rule import rule
+from krmfn.model.findings import Finding
+from krmfn.releases.stored import find_writer, tell_damage
+
+if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.survey.census import Census
+
+#: What only an API server writes: an object with one of them was read from a cluster.
+_STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
+
+
+@rule("stored-version-unreadable", "error", "A stored object is of a version that the release cannot read.")
+def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
+    release = settings.release
+    for item in census.objects:
+        metadata = item.value.get("metadata")
+        if not isinstance(metadata, dict) or not any(metadata.get(key) for key in _STORED):
+            continue
+        writer = find_writer(item.value, release)
+        if writer:
+            message = (
+                f"Kubernetes {writer} stored this, and {release} cannot read it: when it is still there after the "
+                f"upgrade, {tell_damage(item.kind, release)}"
+            )
+            hint = f"Delete it before the upgrade; krmfn upgrade --to {release} prints the commands in the right order."
+            yield Finding(item, ("apiVersion",), message, item.api_version, hint=hint)

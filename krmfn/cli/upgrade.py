@@ -1,0 +1,59 @@
+"""`krmfn upgrade`: what has to be deleted before a cluster is upgraded, and the commands in the order that works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from krmfn.cli import streams
+from krmfn.cli.configuration import load_settings
+from krmfn.cli.findings import report_aside
+from krmfn.cli.options import COMMON, PATHS, RENDERING, Option, UsageError
+from krmfn.cli.reading import read_worlds
+from krmfn.pipeline import complete
+from krmfn.plan.upgrade import PHASES, plan_upgrade
+from krmfn.releases.release import find_release, newest_release
+from krmfn.workspace.files import is_path
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+    from krmfn.workspace.worlds import Worlds
+
+SUMMARY = "Prints the commands around the upgrade of a cluster: which groups would stop it, and what comes after."
+ARGUMENTS = PATHS
+OPTIONS = (
+    Option(
+        ("--to",),
+        "The Kubernetes version after the upgrade; --kubernetes, or the configuration, says which one runs now.",
+        metavar="VERSION",
+    ),
+    Option(("--only",), "One part of the script. [default: all]", None, PHASES),
+    *RENDERING,
+    *COMMON,
+)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Reads manifests, or what kubectl get printed; 1 when something has to be deleted first. Raises UsageError."""
+    if not options["to"]:
+        raise UsageError(f"--to is missing: krmfn upgrade --to {newest_release()} {' '.join(words)}")
+    release = find_release(options["to"])
+    found = read_worlds(words, options)
+    report_aside(found.problems, options)
+    if found.unreadable:
+        return 2
+    items: list[Item] = []
+    for world in found.worlds:
+        items += complete(world.items, load_settings(options, world))[0]
+    done = plan_upgrade(items, release, _name_files(words, found, items))
+    streams.write(done.spell([options["only"]] if options["only"] else PHASES))
+    return int(bool(done.blockers))
+
+
+def _name_files(words: Sequence[str], found: Worlds, items: Sequence[Item]) -> Sequence[str]:
+    """The arguments, where they hold all that is applied: no dump, nothing rendered, nothing generated in memory."""
+    dumped = any("uid" in item.value.get("metadata", {}) for item in items)
+    whole = all(not world.origins for world in found.worlds) and len(items) == sum(
+        len(world.items) for world in found.worlds
+    )
+    return [*words] if whole and not dumped and all(is_path(word) for word in words) else []

@@ -1,0 +1,140 @@
+"""The upgrade of a cluster: what has to be deleted before it, by which commands, and what comes after.
+
+The order is that of a rehearsal on real programs (`python -m conformance upgrade`): pods may go on running, groups are
+deleted under the old release and made anew under the new one. Reads no file, runs nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from krmfn.krm.records import NamedTuple
+from krmfn.releases.release import GROUP, Release
+from krmfn.releases.stored import find_writer, tell_damage
+
+if TYPE_CHECKING:
+    from krmfn.krm.item import Item
+
+PHASES: Final = ("before", "after", "repair")
+_GATE: Final = "AllowUnsafeMalformedObjectDeletion"
+_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
+_PROTECTED: Final = "PodGroup"  # has a finalizer as long as pods name it
+
+
+class Step(NamedTuple):
+    """A line of the script: a command, or a comment without its `#`."""
+
+    text: str
+    command: bool = True
+
+
+class Upgrade(NamedTuple):
+    """What an upgrade to `release` means for the objects that it cannot read: a script per phase."""
+
+    release: Release
+    blockers: tuple[Item, ...]
+    before: tuple[Step, ...]
+    after: tuple[Step, ...]
+    repair: tuple[Step, ...]
+
+    def spell(self, phases: Sequence[str] = PHASES) -> str:
+        """The phases as a shell script."""
+        from textwrap import wrap
+
+        lines = []
+        for phase in phases:
+            steps: tuple[Step, ...] = getattr(self, phase)
+            for step in steps:
+                lines += [step.text] if step.command else [f"# {line}" for line in wrap(step.text, 110)]
+            lines += [""] if steps and phase != phases[-1] else []
+        return "\n".join([*lines, ""])
+
+
+def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] = ()) -> Upgrade:
+    """The upgrade to `release` of the cluster in which `items` are stored, as manifests or as its dump say; `files` are
+    those that the manifests can be converted in."""
+    found = [(item, writer) for item in items if (writer := find_writer(item.value, release))]
+    blockers = tuple(sorted((item for item, _ in found), key=_order))
+    if not blockers:
+        return Upgrade(release, (), (_say(f"Nothing in the input keeps a cluster from Kubernetes {release}."),), (), ())
+    writer = found[0][1]
+    before = tuple(_list_before(blockers, writer, release))
+    after = tuple(_list_after(items, writer, release, files))
+    return Upgrade(release, blockers, before, after, tuple(_list_repair(blockers, writer, release)))
+
+
+def _list_before(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
+    kinds = sorted({item.kind for item in blockers})
+    yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
+    for kind in kinds:
+        yield _say(f"With one {kind} left, {tell_damage(kind, release)}.")
+    yield _say(
+        "Stop first what applies manifests by itself (Argo CD, Flux, CI). Pods that run go on running; new members of "
+        "a gang wait for their group."
+    )
+    for item in blockers:
+        wait = " --wait=false" if item.kind == _PROTECTED else ""
+        yield Step(f"kubectl delete {_spell(item)} --ignore-not-found{wait}")
+        if wait:
+            patch = shlex.quote('{"metadata":{"finalizers":null}}')
+            gone = "|| true  # gone already where no pods are"
+            yield Step(f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}")
+    yield _say("Nothing may be left, of other people neither: this has to find no resources.")
+    everything = ",".join(f"{kind.lower()}s.{GROUP}" for kind in sorted(writer.kinds))
+    yield Step(f"kubectl get {everything} --all-namespaces")
+
+
+def _list_after(items: Sequence[Item], writer: Release, release: Release, files: Sequence[str]) -> Iterator[Step]:
+    yield _say(
+        f"After the upgrade, when every API server is {release}: {writer} cannot read what {release} stores, so with "
+        "the first of these commands there is no way back to it."
+    )
+    if files:
+        names = shlex.join(files)
+        yield Step(f"krmfn convert --to {release} --write {names}")
+    else:
+        yield _say(
+            f'Where groups are generated, set spec.kubernetes.version to "{release}" and build again; convert others '
+            f"with krmfn convert --to {release}. Then apply them as before."
+        )
+    if writer.link != release.link:
+        yield _say(
+            "Pods that run lost their link and go on without a gang. They get their group when they are made anew; the "
+            "template of a Job cannot change, so it is deleted."
+        )
+        for item in items:
+            if (item.ref.group, item.kind) == ("batch", "Job"):
+                yield Step(f"kubectl delete {_spell(item)} --ignore-not-found")
+    for name in files:
+        yield Step(f"kubectl apply --recursive --filename={shlex.quote(name)}")
+
+
+def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
+    yield _say(
+        f"Only if the upgrade was made with groups left. As long as {release} stored no group, kube-apiserver {writer} "
+        "can be started again to delete them as above. Or:"
+    )
+    if not release.has("delete-unreadable"):
+        yield _say(f"kube-apiserver needs --feature-gates={_GATE}=true for this.")
+    for item in blockers:
+        version = release.kinds[item.kind][0]
+        space = item.space or "default"
+        path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"
+        yield Step(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
+
+
+def _order(item: Item) -> tuple[int, str, str]:
+    """Groups before the Workload that they name."""
+    return (0 if item.kind == _PROTECTED else 1, item.space, item.name)
+
+
+def _spell(item: Item) -> str:
+    kind = item.kind.lower() + (f".{item.ref.group}" if item.ref.group else "")
+    space = f" --namespace={shlex.quote(item.namespace)}" if item.namespace else ""
+    return f"{kind} {shlex.quote(item.name)}{space}"
+
+
+def _say(text: str) -> Step:
+    return Step(text, command=False)

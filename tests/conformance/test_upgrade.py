@@ -1,0 +1,78 @@
+"""What was rehearsed on real programs (`python -m conformance upgrade`) is what krmfn says and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance.upgrade import DATA, JOB
+from krmfn.krm.item import Item
+from krmfn.plan.upgrade import PHASES, plan_upgrade
+from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.stored import find_writer, tell_damage
+from tests.front_door import call
+
+RECORDS = [json.loads(path.read_text()) for path in sorted(DATA.glob("*.json"))]
+each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["to"])
+
+
+def test_every_upgrade_is_rehearsed() -> None:
+    rehearsed = {(record["from"], record["to"]) for record in RECORDS}
+    for old, new in pairwise(map(find_release, list_releases())):
+        stored = [{"apiVersion": f"scheduling.k8s.io/{served[0]}", "kind": kind} for kind, served in old.kinds.items()]
+        if any(find_writer(value, new) for value in stored):
+            assert new.preview or (old.name, new.name) in rehearsed
+
+
+@each
+def test_what_is_told_is_what_happened(record: dict[str, Any]) -> None:
+    """The sentence about each kind against the answers of the new programs."""
+    for kind, seen in record["left"].items():
+        told = " ".join(tell_damage(one, find_release(record["to"])) for one in ([kind] if kind else record["left"]))
+        assert seen["API server ready"] != ("kube-apiserver never becomes ready" in told)
+        assert seen["plain pod bound"] != ("no pod of the whole cluster" in told)
+        if kind:
+            assert seen["lists"][kind] == 500
+        assert seen["back"], "the old API server can be started again"
+
+
+@each
+def test_the_printed_commands_work(record: dict[str, Any], tmp_path: Path) -> None:
+    """They are those that were rehearsed, and everything runs after them."""
+    told = record["told"]
+    assert (told["before"], told["after"]) == ("", "")
+    for seen in (told, told["again"], *(left["repaired"] for left in record["left"].values())):
+        assert seen["API server ready"]
+        assert seen["plain pod bound"]
+        assert set(seen["lists"].values()) == {200}
+    assert all(left["repair"] == "" for left in record["left"].values())
+    assert told["pods kept"], "pods run on through the upgrade"
+    assert told["gang"], "the gang is whole under the new release"
+    assert not told["back"], "the old release cannot read what the new one stored"
+    data = yaml.safe_dump(JOB).encode()
+    generated = call(data, ["generate", "-q", "--kubernetes", record["from"], "-"], tmp_path)
+    (tmp_path / "train.yaml").write_bytes(generated.out)
+    for phase in PHASES:
+        words = ["upgrade", "--kubernetes", record["from"], "--to", record["to"], "--only", phase, "train.yaml"]
+        lines = call(words=words, folder=tmp_path).out.decode().splitlines()
+        assert [line for line in lines if line[:1] not in ("", "#")] == told["commands"][phase]
+
+
+def test_commands_survive_hostile_names(tmp_path: Path) -> None:
+    """Names out of files get into a shell: they stay one word each."""
+    name = "x; touch gone; $(touch gone)'`touch gone`"
+    value = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": name},
+    }
+    script = plan_upgrade([Item.new(value)], find_release("1.37"), [f"{name}.yaml"]).spell()
+    (tmp_path / "script").write_text(f"kubectl() {{ :; }}; krmfn() {{ :; }}\n{script}")
+    assert os.system(f"cd {tmp_path} && sh -e script > /dev/null") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["script"]
