@@ -11,7 +11,7 @@ import re
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from conformance.offline import Unanswered, answer, answer_apply, answer_living
@@ -46,9 +46,11 @@ class Disagreement(NamedTuple):
     theirs: Any
 
 
-def compare_records(records: Iterable[Record]) -> tuple[list[Disagreement], int, float]:
-    """(disagreements, answers compared, seconds in the checker)."""
-    profiles: dict[str, Profile] = read_profiles()
+def compare_records(
+    records: Iterable[Record], profiles: Mapping[str, Profile] | None = None
+) -> tuple[list[Disagreement], int, float]:
+    """(disagreements, answers compared, seconds in the checker). `profiles` are those of the list unless given."""
+    profiles = profiles or read_profiles()
     found: list[Disagreement] = []
     count, spent = 0, 0.0
     for record in records:

@@ -6,8 +6,11 @@ Reads `versions.json`; must not know how a server is built or asked.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
+
+from krmfn.releases.release import find_release
 
 HERE = Path(__file__).resolve().parent
 
@@ -57,8 +60,27 @@ def read_releases() -> dict[str, Release]:
 
 def read_profiles() -> dict[str, Profile]:
     """All profiles by name."""
-    return {
-        name: Profile(name, release, tuple(gates))
-        for release in read_releases().values()
-        for name, gates in release.profiles.items()
-    }
+    return {profile.name: profile for release in read_releases().values() for profile in list_profiles(release)}
+
+
+def list_profiles(release: Release) -> list[Profile]:
+    """The profiles of one release."""
+    return [Profile(name, release, tuple(gates)) for name, gates in release.profiles.items()]
+
+
+def make_release(version: str) -> Release:
+    """What is recorded of a version that is not in the list, such as 1.37.1 or 1.39.0-beta.0: as its release, else as
+    the newest one. Raises ValueError for what is no version."""
+    numbers = re.fullmatch(r"v?((\d+\.\d+)\.\d+(-(?:alpha|beta|rc)\.\d+)?)", version)
+    if numbers is None:
+        raise ValueError(f"{version!r} is not an exact version such as 1.37.1")
+    listed = read_releases()
+    name = numbers[2]
+    last = listed.get(name) or list(listed.values())[-1]
+    profiles = {key.replace(last.name, name): gates for key, gates in last.profiles.items()}
+    return Release(name, numbers[1], last.served, profiles)
+
+
+def has_trees(release: str) -> bool:
+    """Whether a release has composites, and the shapes of groups that came with them."""
+    return find_release(release).has("composite-groups")

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.generate.metadata import METADATA
 from conformance.generate.shapes import Choice, Fixed, Flag, Many, Number, Struct, Text
+from conformance.versions import has_trees
 
 EMPTY = Struct({})
 CLASSES = ("high", "normal", "low")
@@ -51,11 +52,11 @@ def leaf(release: str) -> Struct:
         "schedulingPolicy": policy("minCount"),
         "schedulingConstraints": TOPOLOGY,
         "resourceClaims": CLAIMS,
-        "disruptionMode": MODE if release == "1.37" else OLD_MODE,
+        "disruptionMode": MODE if has_trees(release) else OLD_MODE,
         "priorityClassName": Text("long", CLASSES),
         "priority": Number(-5, 2000),
     }
-    if release == "1.37":
+    if has_trees(release):
         fields["preemptionPolicy"] = PREEMPTION
     return Struct(fields, ("name", "schedulingPolicy"), odds=0.2)
 
@@ -162,9 +163,9 @@ def job_spec(release: str) -> Struct:
         "completionMode": Choice(("Indexed", "NonIndexed")),
         "suspend": Flag(),
     }
-    if release == "1.37":
+    if has_trees(release):
         fields["scheduling"] = job_scheduling()
-    return Struct(fields, ("template", *(("scheduling",) if release == "1.37" else ())), odds=0.6)
+    return Struct(fields, ("template", *(("scheduling",) if has_trees(release) else ())), odds=0.6)
 
 
 CONDITION = Struct(

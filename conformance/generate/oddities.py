@@ -14,7 +14,7 @@ from conformance.address import BUILT_IN, GROUP
 from conformance.generate.oddvalues import COUNTS, FIELDS, GONE, LISTS, OWNERS, POLICIES, SHORT_NAMES, WHOLES
 from conformance.generate.shapes import Where
 from conformance.record import Case
-from conformance.versions import Profile
+from conformance.versions import Profile, has_trees
 
 Body = dict[str, Any]
 
@@ -57,7 +57,7 @@ def minimal(kind: str, release: str, version: str) -> Body:
 def minimal_spec(kind: str, release: str) -> Body:
     template = {"spec": {"containers": [{"name": "c", "image": "busybox:1"}], "restartPolicy": "Never"}}
     job: Body = {"parallelism": 3, "template": template}
-    if release == "1.37":
+    if has_trees(release):
         job["scheduling"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     match kind:
         case "Workload" if release == "1.35":
@@ -127,14 +127,14 @@ def homes(kind: str, release: str) -> list[Where]:
         case "Job":
             return (
                 [("spec", "scheduling"), ("spec", "template", "spec")]
-                if release == "1.37"
+                if has_trees(release)
                 else [("spec", "template", "spec")]
             )
         case "CronJob":
             job = ("spec", "jobTemplate", "spec")
             return (
                 [(*job, "scheduling"), (*job, "template", "spec")]
-                if release == "1.37"
+                if has_trees(release)
                 else [(*job, "template", "spec")]
             )
         case _:
@@ -192,7 +192,7 @@ def odd_workloads(release: str, version: str) -> Iterator[tuple[str, Body]]:
         yield "list", body({name: value})
     for key in OWNERS:
         yield "owner", body({name: [leaf("a")], "controllerRef": key})
-    if release != "1.37":
+    if not has_trees(release):
         return
 
     def node(text: str, *children: Body, **more: Any) -> Body:

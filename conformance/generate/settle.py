@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from conformance.versions import has_trees
+
 VALUES = {"high": 1000, "normal": 100, "low": -10, "": 0}
 LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
 
@@ -28,7 +30,7 @@ def settle(kind: str, release: str, body: Any, rng: Random) -> None:
             }
         if (
             kind == "PodGroup"
-            and release == "1.37"
+            and has_trees(release)
             and "parentCompositePodGroupName" in spec
             and "workloadRef" not in spec
         ):
@@ -49,7 +51,7 @@ def templates(spec: Any) -> Iterator[dict[str, Any]]:
 
 def settle_templates(release: str, spec: Any, rng: Random) -> None:
     seen: set[str] = set()
-    uniform = release == "1.37"
+    uniform = has_trees(release)
     shared: dict[str, Any] = {}
     if rng.random() < 0.4:
         shared["priorityClassName"] = rng.choice(("high", "normal", "gold"))
@@ -72,7 +74,7 @@ def settle_priority(release: str, spec: Any, rng: Random) -> None:
     name = spec.get("priorityClassName", "")
     if "priority" in spec:
         spec["priority"] = VALUES[name]
-    if release == "1.37" and name == "low":
+    if has_trees(release) and name == "low":
         spec["preemptionPolicy"] = "Never"
     elif "preemptionPolicy" in spec:
         spec["preemptionPolicy"] = "PreemptLowerPriority"
