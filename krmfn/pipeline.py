@@ -50,7 +50,8 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     asking = {id(item) for asked in found.asked for item in asked.items} | {id(item) for item in found.undecided}
     released = [item for item in found.present if id(item) not in asking]
     done = reconcile(items, wanted, released, settings.kuberay.manages)
-    return Outcome(done.added, done.removed, to_results([*findings, *done.findings]))
+    preview = _tell_preview([item for asked in found.asked for item in asked.items], settings)
+    return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
 
 
 def complete(items: Sequence[Item], settings: Settings) -> tuple[list[Item], tuple[Result, ...]]:
@@ -90,6 +91,7 @@ def find_all(
     update: str,
 ) -> Iterator[Finding]:
     """The findings of validate(), stage by stage."""
+    yield from _tell_preview(items, settings)
     told = set()
     if "server" in stages:
         from krmfn.checks import server
@@ -162,6 +164,14 @@ def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simu
     errors = [finding for finding in found if (finding.severity or RULES[finding.rule].severity) == "error"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees)
+
+
+def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding]:
+    """Once, that what is said of the release was read from a version before it."""
+    release = settings.release
+    if release.preview and items:
+        message = f"Kubernetes {release} is not out yet: this is what its types say (preview: {release.version})"
+        yield Finding(items[0], (), message, rule="release-preview")
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:

@@ -17,8 +17,6 @@ from krmfn.model.tree import Gang, leaves
 from krmfn.releases.release import Release
 
 _LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
-#: Feature -> the field that can change in a release that has it.
-_MUTABLE: Final = {"mutable-min-count": "minCount", "mutable-min-group-count": "minGroupCount"}
 
 
 def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
@@ -29,7 +27,10 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
     """
     if gang.naming != "Revisioned":
         return ""
-    mutable = {field for feature, field in _MUTABLE.items() if release.has(feature)}
+    mutable = {
+        *(("minCount",) if release.has("mutable-min-count") else ()),
+        *(("minGroupCount",) if release.has("mutable-min-group-count") else ()),
+    }
     pods = [
         _without(_at(gang.values[template.owner], (*template.path, "spec")), _LINKS)
         for leaf in leaves(gang.root)

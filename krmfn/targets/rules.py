@@ -45,6 +45,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "Groups are nested because a list of a Workload is full.",
         needs="composite-groups",
     ),
+    Rule("release-preview", "server", "info", "The release is not out yet."),
     Rule(
         "groups-out-of-order",
         "scheduler",

@@ -56,7 +56,7 @@ def test_every_command_has_help(command: str, krmfn: Call) -> None:
 
 
 def test_version_names_the_releases(krmfn: Call) -> None:
-    assert krmfn("--version").out.endswith("(Kubernetes 1.35, 1.36, 1.37)\n")
+    assert krmfn("--version").out.endswith("(Kubernetes 1.35, 1.36, 1.37, 1.38)\n")
 
 
 @pytest.mark.parametrize(

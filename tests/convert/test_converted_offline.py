@@ -21,6 +21,7 @@ GATES = {
     "1.35": ("GenericWorkload", "GangScheduling"),
     "1.36": ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),
     "1.37": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"),
+    "1.38": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"),
 }
 
 
