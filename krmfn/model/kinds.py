@@ -44,7 +44,7 @@ class Kind(NamedTuple):
     `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own controller.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
     pods beside the old ones. `rival` is the path of a field that switches on another gang scheduler, which
-    `rival_name` calls by name.
+    `rival_name` calls by name. `owns` is the path of the field by which the kind's own controller makes the groups.
     """
 
     group: str
@@ -60,6 +60,7 @@ class Kind(NamedTuple):
     renewed: bool = False
     rival: str = ""
     rival_name: str = ""
+    owns: str = ""
     reason: str = ""
     hint: str = ""
 
@@ -74,7 +75,7 @@ def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> Kind
         Template(f"{base}/workerGroupSpecs/*/template", f"{base}/workerGroupSpecs/*/replicas", alone=False),
         *(Template(path, aside=True) for path in aside),
     )
-    return Kind("ray.io", name, templates, source, **more)  # type: ignore[arg-type]  # fields of Kind
+    return Kind("ray.io", name, templates, source, owns=f"{base}/scheduling", **more)  # type: ignore[arg-type]  # fields of Kind
 
 
 def _training(name: str, field: str, *roles: str) -> Kind:
@@ -161,6 +162,7 @@ _KINDS: Final = (
         immutable=("replicatedJobs", "managedBy"),
         managed_by="spec/managedBy",
         manager="jobset.sigs.k8s.io/jobset-controller",
+        owns="spec/scheduling",
         staged=True,
     ),
     Kind(
@@ -172,6 +174,7 @@ _KINDS: Final = (
         ),
         "leaderworkerset.read_leaderworkerset",
         keeper="LeaderWorkerSet v0.9.0",
+        owns="spec/scheduling",
         staged=True,
     ),
     _training("JAXJob", "jaxReplicaSpecs", "Worker"),

@@ -56,6 +56,12 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     if is_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return Reading(None, tuple(manifest.notes))
+    owns = tuple(KINDS[(ref.group, ref.kind)].owns.split("/"))
+    if manifest.get(owns) is not None:
+        message = f"the controller of this {ref.kind} makes its groups itself: nothing is generated"
+        hint = f"Remove {'.'.join(owns)} to have krmfn write them instead."
+        manifest.note("own-scheduling", owns, message, hint)
+        return Reading(None, tuple(manifest.notes))
     return _read(manifest)
 
 

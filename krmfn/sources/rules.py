@@ -65,6 +65,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("ray-service-refused", "operator", "error", "KubeRay refuses a RayService."),
     Rule("ray-cluster-refused", "operator", "error", "KubeRay refuses the cluster of a RayJob or a RayService."),
     Rule("existing-cluster", "operator", "info", "A RayJob that uses an existing cluster has no gang of its own."),
+    Rule("own-scheduling", "operator", "info", "The controller of a resource makes its groups itself."),
     Rule(
         "job-own-scheduling",
         "operator",

@@ -1,4 +1,5 @@
-"""Groups that the Job controller makes from a parent's Workload (annotation scheduling.k8s.io/group-template-name)."""
+"""Groups that controllers make: of the Job controller from a parent's Workload (annotation
+scheduling.k8s.io/group-template-name), and of others for their own kinds."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import KINDS
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -97,3 +99,19 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
     wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
     found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
     return next(found, None)
+
+
+@rule("own-scheduling-and-link", "warning", "A resource whose controller makes its groups has a link to another group.")
+def find_own_scheduling_and_link(census: Census, _: Settings) -> Iterator[Finding]:
+    """Both the field by which the controller makes the groups, and a link in a pod template."""
+    for row in KINDS.values():
+        path = tuple(row.owns.split("/"))
+        for owner in census.kind(row.group, row.name) if row.owns else ():
+            links = [template.link for template in census.templates_of(owner) if template.link]
+            if links and dig(owner.value, *path) is not None:
+                message = (
+                    f"{path[-1]} makes the controller put the pods into a group of its own, and they link to "
+                    f"{links[0].group}: a pod is in one group, and the other one waits for it for ever"
+                )
+                hint = f"Remove {'.'.join(path)}, or the link and the group {links[0].group}."
+                yield Finding(owner, path, message, hint=hint)
