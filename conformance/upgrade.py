@@ -23,6 +23,7 @@ from conformance.accept import widest_profile
 from conformance.client import NoAnswer
 from conformance.scheduler.plane import Plane, attach, open_store
 from conformance.versions import HERE
+from krmfn.releases.release import find_release
 
 DATA = HERE / "data" / "upgrade"
 GATE = "AllowUnsafeMalformedObjectDeletion"
@@ -41,8 +42,9 @@ JOB = {
 
 def rehearse(old: str, new: str) -> dict[str, Any]:
     """What was observed: with everything left, with each kind left alone, and with the printed commands."""
+    told = follow(old, new)
     left = {kind: leave(old, new, kind) for kind in ("", *widest_profile(old).served)}
-    return {"from": old, "to": new, "left": left, "told": follow(old, new)}
+    return {"from": old, "to": new, "left": left, "told": told}
 
 
 def leave(old: str, new: str, kind: str) -> dict[str, Any]:
@@ -53,17 +55,16 @@ def leave(old: str, new: str, kind: str) -> dict[str, Any]:
             scripts = print_scripts(folder, old, new)
             for other in widest_profile(old).served:
                 if kind and other != kind:
-                    run(folder, "\n".join(line for line in scripts["before"] if f" {other.lower()}." in line))
+                    run(plane, folder, "\n".join(line for line in scripts["before"] if f" {other.lower()}." in line))
         with attach(store, new, gates_of(new), patient=False) as plane:
             seen = observe(plane, new)
-            back = False
         with attach(store, old, gates_of(old), patient=False) as plane:
-            back = is_ready(plane, READY_SECONDS)
+            back = is_whole(plane, old)
         more = {GATE: True} if any(GATE in line for line in scripts["repair"]) else {}
         with attach(store, new, {**gates_of(new), **more}, patient=False) as plane:
             wait_api(plane)
             chosen = [line for line in scripts["repair"] if not kind or f"/{kind.lower()}s/" in line]
-            repaired = run(folder, "\n".join(chosen))
+            repaired = run(plane, folder, "\n".join(chosen))
             after = observe(plane, new, "after")
         return {**seen, "back": back, "repair": repaired, "repaired": after}
 
@@ -74,16 +75,17 @@ def follow(old: str, new: str) -> dict[str, Any]:
         with attach(store, old, gates_of(old)) as plane:
             start_job(plane, folder, old)
             scripts = print_scripts(folder, old, new)
-            before = run(folder, "\n".join(scripts["before"]))
-            ran = pods_of(plane)
+            before = run(plane, folder, "\n".join(scripts["before"]))
+            ran = members_of(plane)
         with attach(store, new, gates_of(new), patient=False) as plane:
             seen = observe(plane, new)
-            kept = pods_of(plane) == ran
-            after = run(folder, "\n".join(scripts["after"]))
-            gang = wait_until(lambda: is_gang_bound(plane, new), 30)
+            kept = members_of(plane) == ran
+            plane.client.post("/api/v1/namespaces/default/pods", create_pod("train-more", find_release(new).link))
+            after = run(plane, folder, "\n".join(scripts["after"]))
+            gang = wait_until(lambda: is_gang_bound(plane, new), 60)
             end = {"gang": gang, "again": observe(plane, new, "again")}
         with attach(store, old, gates_of(old), patient=False) as plane:
-            back = is_ready(plane, 30)
+            back = is_whole(plane, old)
         commands = {phase: [line for line in lines if line[:1] not in ("#", "")] for phase, lines in scripts.items()}
         return {
             **{"commands": commands, "before": before, **seen, "pods kept": kept, "after": after, **end},
@@ -104,11 +106,10 @@ def gates_of(name: str) -> Mapping[str, bool]:
 
 def start_job(plane: Plane, folder: Path, release: str) -> None:
     """A Job with its generated groups, applied, until its pods are bound; and the kubeconfig."""
-    (folder / "kubeconfig").write_text(plane.kubeconfig())
     (folder / "job.yaml").write_text(yaml.safe_dump(JOB))
     create_node(plane)
-    problem = run(folder, f"krmfn generate -q --kubernetes {release} job.yaml > train.yaml && rm job.yaml")
-    problem = problem or run(folder, "kubectl apply --filename=train.yaml")
+    problem = run(plane, folder, f"krmfn generate -q --kubernetes {release} job.yaml > train.yaml && rm job.yaml")
+    problem = problem or run(plane, folder, "kubectl apply --filename=train.yaml")
     if problem or not wait_until(lambda: sum(bool(node) for _, node in pods_of(plane).values()) == 3, 30):
         raise RuntimeError(f"the Job does not run: {problem or pods_of(plane)}")
 
@@ -122,8 +123,9 @@ def print_scripts(folder: Path, old: str, new: str) -> dict[str, list[str]]:
     return scripts
 
 
-def run(folder: Path, script: str) -> str:
+def run(plane: Plane, folder: Path, script: str) -> str:
     """ "" when every command of a script went well, else what it said on stderr."""
+    (folder / "kubeconfig").write_text(plane.kubeconfig())
     search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": search, "KUBECONFIG": str(folder / "kubeconfig")}
     done = subprocess.run(
@@ -135,7 +137,6 @@ def run(folder: Path, script: str) -> str:
 def observe(plane: Plane, release: str, name: str = "late") -> dict[str, Any]:
     """What answers: readiness, lists and deletions of groups, and whether a new pod without a group is bound."""
     served = widest_profile(release).served
-    (plane.folder / "kubeconfig").write_text(plane.kubeconfig())
     api = is_ready(plane, READY_SECONDS)
     root = f"/apis/scheduling.k8s.io/{max(served['Workload'])}"
     lists = {kind: plane.client.get(f"{root}/{kind.lower()}s").status for kind in ("Workload", "PodGroup")}
@@ -151,8 +152,10 @@ def create_node(plane: Plane) -> None:
     plane.client.post("/api/v1/nodes", value)
 
 
-def create_pod(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": REQUEST}
+def create_pod(name: str, link: tuple[str, str] | None = None) -> dict[str, Any]:
+    """A pod, with `link` a member of the group of the Job."""
+    spec = {**REQUEST, link[0]: {link[1]: "job-train"}} if link else REQUEST
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
 def pods_of(plane: Plane) -> dict[str, tuple[str, str]]:
@@ -161,17 +164,28 @@ def pods_of(plane: Plane) -> dict[str, tuple[str, str]]:
     return {pod["metadata"]["name"]: (pod["metadata"]["uid"], pod["spec"].get("nodeName", "")) for pod in items}
 
 
+def members_of(plane: Plane) -> dict[str, tuple[str, str]]:
+    """The pods of the Job."""
+    return {name: found for name, found in pods_of(plane).items() if name.startswith("train-")}
+
+
 def is_gang_bound(plane: Plane, release: str) -> bool:
-    """Whether the scheduler says that the gang of the Job is placed, and three pods of the Job are bound."""
+    """Whether the new group is placed, by its condition, and the pod that waited for it is bound."""
     version = max(widest_profile(release).served["PodGroup"])
-    group = plane.client.get(f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups/job-train").body
-    conditions = group.get("status", {}).get("conditions", [])
+    answer = plane.client.get(f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups/job-train")
+    conditions = answer.body.get("status", {}).get("conditions", []) if answer.status == 200 else []
     placed = any(each["type"].endswith("Scheduled") and each["status"] == "True" for each in conditions)
-    return placed and sum(bool(node) for name, (_, node) in pods_of(plane).items() if name.startswith("train-")) == 3
+    return placed and bool(members_of(plane)["train-more"][1])
+
+
+def is_whole(plane: Plane, release: str) -> bool:
+    """Whether an API server is ready and can list the groups that it serves."""
+    served = widest_profile(release).served
+    root = f"/apis/scheduling.k8s.io/{max(served['Workload'])}"
+    return is_ready(plane, 45) and all(plane.client.get(f"{root}/{kind.lower()}s").status == 200 for kind in served)
 
 
 def wait_api(plane: Plane) -> None:
-    (plane.folder / "kubeconfig").write_text(plane.kubeconfig())
     wait_until(lambda: plane.client.get("/api/v1/namespaces/default").status == 200, 60)
 
 

@@ -7,8 +7,8 @@ deleted under the old release and made anew under the new one. Reads no file, ru
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.releases.release import GROUP, Release
@@ -91,24 +91,23 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
         f"After the upgrade, when every API server is {release}: {writer} cannot read what {release} stores, so with "
         "the first of these commands there is no way back to it."
     )
-    if files:
-        names = shlex.join(files)
-        yield Step(f"krmfn convert --to {release} --write {names}")
-    else:
-        yield _say(
-            f'Where groups are generated, set spec.kubernetes.version to "{release}" and build again; convert others '
-            f"with krmfn convert --to {release}. Then apply them as before."
-        )
     if writer.link != release.link:
         yield _say(
             "Pods that run lost their link and go on without a gang. They get their group when they are made anew; the "
             "template of a Job cannot change, so it is deleted."
         )
         for item in items:
-            if (item.ref.group, item.kind) == ("batch", "Job"):
+            if (item.ref.group, item.kind) == ("batch", "Job") and _is_linked(item, writer):
                 yield Step(f"kubectl delete {_spell(item)} --ignore-not-found")
-    for name in files:
-        yield Step(f"kubectl apply --recursive --filename={shlex.quote(name)}")
+    if files:
+        words = shlex.join(files)
+        yield Step(f"krmfn convert --to {release} {words} | kubectl apply --filename=-")
+        yield _say(f"The same in the files: krmfn convert --to {release} --write {words}")
+    else:
+        yield _say(
+            f'Where groups are generated, set spec.kubernetes.version to "{release}" and build again; convert others '
+            f"with krmfn convert --to {release}. Then apply them as before."
+        )
 
 
 def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
@@ -123,6 +122,13 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
         space = item.space or "default"
         path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"
         yield Step(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
+
+
+def _is_linked(job: Item, writer: Release) -> bool:
+    value: Any = job.value
+    for key in ("spec", "template", "spec"):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return isinstance(value, Mapping) and bool(value.get(writer.link[0]))
 
 
 def _order(item: Item) -> tuple[int, str, str]:

@@ -76,3 +76,13 @@ def test_commands_survive_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "script").write_text(f"kubectl() {{ :; }}; krmfn() {{ :; }}\n{script}")
     assert os.system(f"cd {tmp_path} && sh -e script > /dev/null") == 0
     assert [path.name for path in tmp_path.iterdir()] == ["script"]
+
+
+def test_only_jobs_that_lose_their_link_are_deleted(tmp_path: Path) -> None:
+    plain = {**JOB, "metadata": {"name": "plain", "namespace": "default"}}
+    generated = call(yaml.safe_dump(JOB).encode(), ["generate", "-q", "--kubernetes", "1.35", "-"], tmp_path)
+    (tmp_path / "all.yaml").write_bytes(generated.out + b"---\n" + yaml.safe_dump(plain).encode())
+    words = ["upgrade", "--kubernetes", "1.35", "--to", "1.36", "all.yaml"]
+    lines = call(words=words, folder=tmp_path).out.decode().splitlines()
+    deleted = [line.split()[3] for line in lines if line.startswith("kubectl delete job.batch")]
+    assert deleted == ["train"]
