@@ -125,7 +125,7 @@ def record_profiles(arguments: argparse.Namespace) -> int:
             if folder == "pods" and profile != widest_profile(profile.release.name):
                 continue  # gates of groups change nothing in what pods hold
             summary, records = record_profile(profile, arguments.seed, arguments.count or count or COUNTS[name], kinds)
-            write_records(arguments.out / folder / f"{name}.jsonl.gz", records)
+            write_records(arguments.out / folder / f"{name}.jsonl.xz", records)
             print(summary, file=sys.stderr)
     return 0
 
@@ -158,7 +158,7 @@ def compare_files(arguments: argparse.Namespace) -> int:
     """Exit status 1 when there is a disagreement."""
     from conformance.compare import compare_records, write_report
 
-    files = arguments.files or sorted(DATA.glob("*/*.jsonl.gz"))
+    files = arguments.files or sorted(DATA.glob("*/*.jsonl.xz"))
     found, count, spent = compare_records(record for path in files for record in read_records(path))
     for line in write_report(found, arguments.examples):
         print(line)

@@ -1,13 +1,13 @@
 """How Go and Kubernetes read small texts (quantities, numbers, times, labels, schedules), and whether krmfn agrees.
 
-Cases come from a seed; the Go program in `go/numbers` answers them; `data/numbers.jsonl.gz` keeps recorded answers,
+Cases come from a seed; the Go program in `go/numbers` answers them; `data/numbers.jsonl.xz` keeps recorded answers,
 which the tests replay without Go.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import random
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.model import gotext, schedules
 from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
 
-RECORDED = Path(__file__).resolve().parent / "data" / "numbers.jsonl.gz"
+RECORDED = Path(__file__).resolve().parent / "data" / "numbers.jsonl.xz"
 
 
 class Case(NamedTuple):
@@ -70,13 +70,12 @@ def differ(case: Case, go: Answer, ours: Answer) -> bool:
 def record(cases: Iterable[Case], answers: Iterable[Answer], path: Path = RECORDED) -> None:
     """Writes the answers of Go."""
     rows = [json.dumps([*case, *answer]) for case, answer in zip(cases, answers, strict=True)]
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-        file.write("\n".join(rows).encode() + b"\n")
+    path.write_bytes(lzma.compress(("\n".join(rows) + "\n").encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def read_recorded(path: Path = RECORDED) -> Iterator[tuple[Case, Answer]]:
     """The recorded cases with Go's answers."""
-    with gzip.open(path, "rt") as file:
+    with lzma.open(path, "rt") as file:
         for line in file:
             reader, text, other, ok, value, error = json.loads(line)
             yield Case(reader, text, other), Answer(ok, value, error)

@@ -11,14 +11,14 @@ from conformance.storage import Record, read_records
 from conformance.versions import HERE, read_profiles
 
 DATA = HERE / "data"
-SETS = tuple(sorted(folder.name for folder in DATA.iterdir() if any(folder.glob("*.jsonl.gz"))))
+SETS = tuple(sorted(folder.name for folder in DATA.iterdir() if any(folder.glob("*.jsonl.xz"))))
 PROFILES = {profile.name: " ".join(profile.gates) for profile in read_profiles().values()}
 
 
 @cache
 def read(which: str, profile: str) -> tuple[Record, ...]:
     """All records of a file; none where there is no such file."""
-    path = DATA / which / f"{profile}.jsonl.gz"
+    path = DATA / which / f"{profile}.jsonl.xz"
     return tuple(read_records(path)) if path.exists() else ()
 
 

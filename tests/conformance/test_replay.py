@@ -13,7 +13,7 @@ FILES = [
     pytest.param(which, profile, id=f"{which}-{profile}")
     for which in SETS
     for profile in PROFILES
-    if (DATA / which / f"{profile}.jsonl.gz").exists()
+    if (DATA / which / f"{profile}.jsonl.xz").exists()
 ]
 
 
