@@ -19,6 +19,7 @@ from conformance.generate.settle import settle
 from conformance.generate.shapes import Struct, make
 from conformance.generate.sweep import storable, sweep
 from conformance.generate.tables import tables_in_turn, tables_together
+from conformance.generate.walks import walk
 from conformance.record import Case
 from conformance.versions import Profile
 
@@ -38,6 +39,7 @@ TABLES = {
 }
 CREATE, UPDATE = 0.4, 0.96
 BY_HAND = 0.5
+WALKS = 0.5
 STATUS_ALONE = Struct({"status": STATUS}, ("status",))
 
 
@@ -58,7 +60,10 @@ def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> It
             continue
         kind = rng.choices(kinds, weights)[0]
         if wanted is TABLES:
-            yield tables_together(kind, f"p{seed}-{number}", rng)
+            if rng.random() < WALKS:
+                yield walk(profile.release.name, kind, f"w{seed}-{number}", rng)
+            else:
+                yield tables_together(kind, f"p{seed}-{number}", rng)
             continue
         chance = rng.random()
         if chance < CREATE:

@@ -116,7 +116,7 @@ func (w *Writer) structure(declared *Type, name, home string) Object {
 	var order []string
 	out := Object{"type": "object", "additionalProperties": false, "x-kubernetes-go-type": inner.goType(declared, name)}
 	var required, union []string
-	inner.fields(declared, fields, properties, &order, &required, &union)
+	inner.fields(declared, fields, "", properties, &order, &required, &union)
 	properties["\x00order"] = order
 	out["properties"] = properties
 	for _, tag := range declared.Tags {
@@ -133,7 +133,8 @@ func (w *Writer) structure(declared *Type, name, home string) Object {
 	return out
 }
 
-func (w *Writer) fields(declared *Type, fields *ast.StructType, properties Object, order, required, union *[]string) {
+// fields adds the fields of a struct; inside is the name by which the struct is embedded in another, if it is.
+func (w *Writer) fields(declared *Type, fields *ast.StructType, inside string, properties Object, order, required, union *[]string) {
 	for _, field := range fields.Fields.List {
 		tag := ""
 		if field.Tag != nil {
@@ -145,7 +146,7 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, properties Objec
 		}
 		if len(field.Names) == 0 && json == "" {
 			embedded := w.resolve(declared, field.Type)
-			w.fields(embedded, embedded.Spec.Type.(*ast.StructType), properties, order, required, union)
+			w.fields(embedded, embedded.Spec.Type.(*ast.StructType), embedded.Spec.Name.Name, properties, order, required, union)
 			continue
 		}
 		goName := json
@@ -160,6 +161,9 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, properties Objec
 		schema := w.expression(declared, field.Type)
 		if goName != strings.ToUpper(json[:1])+json[1:] {
 			schema["x-kubernetes-go-name"] = goName
+		}
+		if inside != "" {
+			schema["x-kubernetes-embedded"] = inside
 		}
 		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 			schema["x-kubernetes-always-written"] = true

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from krmfn.checks.server.formats import check_path_segment
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
@@ -152,6 +153,10 @@ def resolve_runtime(
     name = spec.get("runtimeClassName")
     if name == "":
         return Cause("InternalError", ("spec", "runtimeClassName"), "resource name may not be empty", "runtime-class")
+    wrong = check_path_segment(name) if name else ()
+    if wrong:
+        detail = f"invalid resource name {quote(name)}: [{' '.join(wrong)}]"
+        return Cause("InternalError", ("spec", "runtimeClassName"), detail, "runtime-class")
     if name and facts.runtime_classes is not None and name not in facts.runtime_classes:
         return deny(
             "runtime-class", f"pod rejected: RuntimeClass {quote(name)} not found", ("spec", "runtimeClassName")
@@ -164,7 +169,8 @@ def check_overhead(
 ) -> Cause | None:
     """RuntimeClass: without a class there is no overhead."""
     spec = new.get("spec", {})
-    if "overhead" not in spec or "runtimeClassName" in spec:
+    written = getattr(new, "written", {}).get("spec") or {}
+    if ("overhead" not in spec and written.get("overhead") is None) or "runtimeClassName" in spec:
         return None
     detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
     return deny("runtime-class", detail, ("spec", "overhead"))

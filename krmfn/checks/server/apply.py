@@ -416,9 +416,8 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
         if keys is None:
             yield from _check(item, None, entry, where, f"{label}[{index}]")
             continue
-        if not keys.keys and entry is None:
-            text = "associative list without keys has an element that's an explicit null"
-            yield _misfit(where, label, f"element {index}: {text}")
+        if not keys.keys and (entry is None or isinstance(entry, (dict, list))):
+            yield _misfit(where, label, f"element {index}: {_name_wrong_member(entry)}")
             continue
         if keys.keys and not isinstance(entry, dict):
             what = "a null element" if entry is None else "non-map elements"
@@ -429,6 +428,14 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
             yield _misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}", "unique-key")
         seen.add(name)
         yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
+
+
+def _name_wrong_member(entry: Any) -> str:
+    """Why something cannot be in a set."""
+    if isinstance(entry, list):
+        return "not supported: associative list with lists as elements"
+    what = "a map type" if isinstance(entry, dict) else "an explicit null"
+    return f"associative list without keys has an element that's {what}"
 
 
 def _spell_item(keys: _Keys, entry: Any) -> str:

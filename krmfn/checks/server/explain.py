@@ -138,7 +138,8 @@ class _Explainer:
             seen.add(key)
             if item is None:
                 continue
-            read = self.read(field.type, item, where, name, (*stack, key))
+            names = (field.embedded, key) if field.embedded else (key,)
+            read = self.read(field.type, item, where, name, (*stack, *names))
             if read or (field.pointer and read is not None):
                 out[key] = read
         return out

@@ -41,6 +41,7 @@ class Field:
         "always_written",
         "default",
         "drop_by",
+        "embedded",
         "forbidden",
         "format",
         "gate",
@@ -78,6 +79,8 @@ class Field:
         self.pointer: bool = get("x-kubernetes-pointer", False)
         self.always_written: bool = get("x-kubernetes-always-written", False)
         self.go_name: str = get("x-kubernetes-go-name") or name[:1].upper() + name[1:]
+        #: The struct that Go embeds in the field's own, as its decoder names it.
+        self.embedded: str = get("x-kubernetes-embedded", "")
         self.format: str | None = get("format") if of.kind == "string" else None
         self.minimum: int | None = get("minimum")
         self.maximum: int | None = get("maximum")
@@ -165,12 +168,12 @@ class Schemas:
         form = schema.get("type", "")
         if form == "array":
             item = self._at(file, schema["items"])
-            return Type("list", "[]" + item.go, item)
+            return Type("list", go or "[]" + item.go, item)
         if form == "object":
             values = schema.get("additionalProperties")
             if values:
                 item = self._at(file, values)
-                return Type("map", "map[string]" + item.go, item)
+                return Type("map", go or "map[string]" + item.go, item)
             return self._struct(file, schema)
         if schema.get("format") == "byte":
             return Type("bytes", "[]uint8")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.checks.server.pods.paths import check_relative
-from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
 from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
@@ -24,7 +24,6 @@ _COST = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
-_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Setting) -> None:
@@ -43,8 +42,8 @@ def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Se
             _check_tolerations(value, path, pod)
         elif key == _SECCOMP_POD or key.startswith(_SECCOMP):
             _check_seccomp(value, (*path, key), pod)
-        elif key.startswith(_ARMOR):
-            name = key.removeprefix(_ARMOR)
+        elif key.startswith(ARMOR):
+            name = key.removeprefix(ARMOR)
             if not any(container.get("name", "") == name for container, _ in visit_containers(spec, ())):
                 out.append(invalid((*path, Key(key)), _RULE, name, "container not found"))
             if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
@@ -89,7 +88,7 @@ def check_profiles(annotations: Object, spec: Object, path: Path, pod: Setting) 
     context = spec.get("securityContext", {})
     if _SECCOMP_POD in annotations and "seccompProfile" in context:
         _compare(annotations[_SECCOMP_POD], context["seccompProfile"], (*path, "securityContext"), "seccomp", pod)
-    if not any(key.startswith((_SECCOMP, _ARMOR)) for key in annotations):
+    if not any(key.startswith((_SECCOMP, ARMOR)) for key in annotations):
         return
     for container, at in visit_containers(spec, path):
         own, name = container.get("securityContext", {}), container.get("name", "")
@@ -97,8 +96,8 @@ def check_profiles(annotations: Object, spec: Object, path: Path, pod: Setting) 
         if "seccompProfile" in own and _SECCOMP + name in annotations:
             _compare(annotations[_SECCOMP + name], own["seccompProfile"], where, "seccomp", pod)
         profile = own.get("appArmorProfile", context.get("appArmorProfile"))
-        if profile is not None and _ARMOR + name in annotations and pod.os != "windows":
-            _compare(annotations[_ARMOR + name], profile, where, "apparmor", pod)
+        if profile is not None and ARMOR + name in annotations and pod.os != "windows":
+            _compare(annotations[ARMOR + name], profile, where, "apparmor", pod)
 
 
 def _compare(annotation: str, profile: Object, at: Path, word: str, pod: Setting) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from krmfn.checks.server.pods.annotations import is_cost
 from krmfn.checks.server.pods.containers import check_image_of_pod
 from krmfn.checks.server.pods.placement import check_tolerations
-from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
 from krmfn.checks.server.pods.spec import check_new_pod, check_pod, check_template
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
@@ -29,7 +29,6 @@ _UPDATABLE = (
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _MIRROR = "kubernetes.io/config.mirror"
-_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 #: What a stored spec may keep, by a part of the text that a new one would be refused with.
 _KEPT = {
@@ -96,7 +95,7 @@ def check_pod_change(kind: Kind, new: Object, old: Object | None, argument: Any)
 def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
     path = ("metadata", "annotations")
     for key in old.keys() | new.keys():
-        if new.get(key) == old.get(key) or not (key == _MIRROR or key.startswith(_ARMOR)):
+        if new.get(key) == old.get(key) or not (key == _MIRROR or key.startswith(ARMOR)):
             continue
         what = "mirror pod annotation" if key == _MIRROR else "AppArmor annotations"
         verb = "remove or update" if key in old else "add"

@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.checks.server.amounts import Amount, round_up
 from krmfn.checks.server.pods.resources import add_up
-from krmfn.checks.server.pods.setting import LISTS
+from krmfn.checks.server.pods.setting import ARMOR, LISTS
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
 
@@ -62,6 +62,30 @@ def prepare_pod(kind: Kind, new: dict[str, Any]) -> None:
             _merge_label_keys(constraint, labels)
     if "resources" in spec and kind.gates.get("PodLevelResourcesFixDefaulting", False):
         _fill_pod_resources(spec, kind.gates, True)
+    annotations = new["metadata"].get("annotations", {})
+    if any(key.startswith(ARMOR) for key in annotations) and spec.get("os", {}).get("name") != "windows":
+        _take_over_profiles(spec, annotations)
+
+
+def _take_over_profiles(spec: dict[str, Any], annotations: Mapping[str, str]) -> None:
+    """AppArmor profiles of annotations become those of containers that have none."""
+    of_pod = spec.get("securityContext", {}).get("appArmorProfile")
+    for name in LISTS:
+        for container in spec.get(name, ()):
+            text = annotations.get(ARMOR + container.get("name", ""), "")
+            profile = _read_profile(text)
+            if profile and profile != of_pod and "appArmorProfile" not in container.get("securityContext", {}):
+                container.setdefault("securityContext", {})["appArmorProfile"] = profile
+
+
+def _read_profile(text: str) -> dict[str, str] | None:
+    """The AppArmor profile that an annotation names; None where it names none that is right."""
+    local = text.removeprefix("localhost/")
+    if local != text:
+        right = local == local.strip() and 0 < len(local.encode("utf-8", "replace")) <= 4095
+        return {"type": "Localhost", "localhostProfile": local} if right else None
+    kind = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}.get(text)
+    return {"type": kind} if kind else None
 
 
 def _merge_label_keys(term: dict[str, Any], labels: Mapping[str, str]) -> None:

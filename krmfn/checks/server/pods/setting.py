@@ -16,6 +16,9 @@ Object = Mapping[str, Any]
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")
 
+#: The annotation that names a container's AppArmor profile, up to the container's name.
+ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
 
 class Setting:
     """One pod's spec under its rules. `allowed` names what an update may keep because the stored pod has it."""
