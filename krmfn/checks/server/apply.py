@@ -15,7 +15,7 @@ from typing import Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of
-from krmfn.checks.server.ownership import read_applied
+from krmfn.checks.server.ownership import field_of, is_atomic, read_applied
 from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
@@ -40,7 +40,7 @@ def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], fa
         text = "metadata.managedFields must be nil"
         return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
     try:
-        before, others = read_applied(old, new) if is_live(old) else (old, [])
+        before, others = read_applied(kind.root, old, new) if is_live(old) else (old, [])
         body = merge_applied(kind.root, to_api(kind.root, stored), before, new, others)
     except BadPatch as error:
         return _refuse_patch(kind, where, error)
@@ -123,7 +123,7 @@ def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None =
 def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[str, Any], field: Field | None) -> Any:
     out = {}
     for key, value in new.items():
-        inner, inner_field = _field_of(of, key)
+        inner, inner_field = field_of(of, key)
         if value is None and inner:
             continue
         if inner and key in stored:
@@ -227,24 +227,13 @@ def _list_keys(field: Field | None) -> _Keys | None:
     return _Keys(field.list_keys, tuple("" if default is None else default for default in defaults))
 
 
-def _is_atomic(of: Type, field: Field | None) -> bool:
-    return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
-
-
-def _field_of(of: Type, key: str) -> tuple[Type | None, Field | None]:
-    if of.kind == "map":
-        return of.item, None
-    field = of.fields.get(key)
-    return (field.type, field) if field else (None, None)
-
-
 def _merge(of: Type, field: Field | None, live: Any, new: Any) -> Any:
-    if new is None and live and isinstance(live, (dict, list)) and not _is_atomic(of, field) and _is_open(of, field):
+    if new is None and live and isinstance(live, (dict, list)) and not is_atomic(of, field) and _is_open(of, field):
         return live  # a null container names nothing, so it takes nothing away by itself
-    if of.kind in ("struct", "map") and isinstance(live, dict) and isinstance(new, dict) and not _is_atomic(of, field):
+    if of.kind in ("struct", "map") and isinstance(live, dict) and isinstance(new, dict) and not is_atomic(of, field):
         out = dict(live)
         for key, value in new.items():
-            inner, inner_field = _field_of(of, key)
+            inner, inner_field = field_of(of, key)
             out[key] = _merge(inner, inner_field, live[key], value) if inner and key in live else value
         return out
     keys = _list_keys(field)
@@ -300,7 +289,7 @@ def _unite(of: Type, field: Field | None, parts: Sequence[Any]) -> Any:
 def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
     """Without what the manager owned before and does not name now, but for what `others` own, too. What is emptied by
     that is gone altogether."""
-    if of.kind in ("struct", "map") and isinstance(merged, dict) and not _is_atomic(of, field):
+    if of.kind in ("struct", "map") and isinstance(merged, dict) and not is_atomic(of, field):
         return _prune_keys(of, merged, old, new, [part for part in others if isinstance(part, dict)])
     keys = _list_keys(field)
     if of.kind == "list" and of.item and keys and isinstance(merged, list) and isinstance(old, list):
@@ -317,7 +306,7 @@ def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any, others: Se
     out = {}
     changed = False
     for key, value in merged.items():
-        inner, inner_field = _field_of(of, key)
+        inner, inner_field = field_of(of, key)
         parts = [part[key] for part in others if key in part]
         left = inner and key in old and not (key in new and _names(inner, inner_field, new[key]))
         if inner and left and _names(inner, inner_field, old[key]) and _names(inner, inner_field, value):
@@ -338,9 +327,9 @@ def _names(of: Type, field: Field | None, value: Any) -> bool:
     """Whether a manager that applies the value owns anything by it: not by an empty list that is merged by item."""
     if isinstance(value, list):
         return bool(value) or _list_keys(field) is None
-    if of.kind != "struct" or not isinstance(value, dict) or not value or _is_atomic(of, field):
+    if of.kind != "struct" or not isinstance(value, dict) or not value or is_atomic(of, field):
         return True
-    fields = ((*_field_of(of, key), item) for key, item in value.items())
+    fields = ((*field_of(of, key), item) for key, item in value.items())
     return any(inner is None or _names(inner, inner_field, item) for inner, inner_field, item in fields)
 
 
@@ -380,7 +369,7 @@ def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) ->
         if of.kind == "struct" and not of.fields:
             return  # a type without fields is taken for one that may hold anything
         for key, item in value.items():
-            inner, inner_field = _field_of(of, key)
+            inner, inner_field = field_of(of, key)
             if inner is None:
                 yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
             else:
@@ -474,7 +463,7 @@ def _as_integers(of: Type, value: Any, path: Path, problems: list[Cause]) -> Any
     if of.kind in ("struct", "map") and isinstance(value, dict):
         out = {}
         for key, item in value.items():
-            inner, _ = _field_of(of, key)
+            inner, _ = field_of(of, key)
             out[key] = _as_integers(inner, item, (*path, key), problems) if inner else item
         return out
     return value

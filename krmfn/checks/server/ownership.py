@@ -12,10 +12,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from krmfn.checks.server.schema import Field, Type
+
 Fields = Mapping[str, Any]
 
 
-def read_applied(live: Mapping[str, Any], manifest: Any) -> tuple[Any, list[Any]]:
+def is_atomic(of: Type, field: Field | None) -> bool:
+    """Whether an object is replaced as a whole."""
+    return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
+
+
+def field_of(of: Type, key: str) -> tuple[Type | None, Field | None]:
+    """What stands behind a key of an object."""
+    if of.kind == "map":
+        return of.item, None
+    field = of.fields.get(key)
+    return (field.type, field) if field else (None, None)
+
+
+def read_applied(root: Type, live: Mapping[str, Any], manifest: Any) -> tuple[Any, list[Any]]:
     """The part of a live object that the applier of a manifest owns, as if it was the manifest that it had applied
     before, and the parts that others own. {} where nobody has applied the object.
 
@@ -26,8 +41,8 @@ def read_applied(live: Mapping[str, Any], manifest: Any) -> tuple[Any, list[Any]
     if not appliers:
         return {}, []
     mine = max(appliers, key=lambda entry: _count(manifest, entry["fieldsV1"]))
-    parts = [_take(live, entry["fieldsV1"]) for entry in entries if entry is not mine]
-    return _take(live, mine["fieldsV1"]) or {}, [part for part in parts if part]
+    parts = [_take(root, None, live, entry["fieldsV1"]) for entry in entries if entry is not mine]
+    return _take(root, None, live, mine["fieldsV1"]) or {}, [part for part in parts if part]
 
 
 def _count(value: Any, fields: Fields) -> int:
@@ -43,21 +58,27 @@ def _count(value: Any, fields: Fields) -> int:
     return 0
 
 
-def _take(value: Any, fields: Fields) -> Any:
+def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> Any:
     """The part of a value that the fields name; None where nothing of it is there. A place whose parts are not told
-    apart is taken whole."""
+    apart is taken whole; one that is merged by its parts, of which none is named, was applied empty."""
     parts = {key: below for key, below in fields.items() if key != "."}
     if not parts:
-        return value
+        merged = isinstance(value, dict) and of and of.kind in ("struct", "map") and not is_atomic(of, field)
+        return {} if merged else value
     if isinstance(value, dict):
-        out = {key[2:]: _take(value[key[2:]], below) for key, below in parts.items() if key[2:] in value}
+        out = {}
+        for key, below in parts.items():
+            name = key[2:]
+            if name in value:
+                inner, inner_field = field_of(of, name) if of and of.kind in ("struct", "map") else (None, None)
+                out[name] = _take(inner, inner_field, value[name], below)
         return {key: part for key, part in out.items() if part is not None} or None
     if not isinstance(value, list):
         return value
     items = []
     for key, below in parts.items():
         item = _find(value, key)
-        part = None if item is None else _take(item, below)
+        part = None if item is None else _take(of.item if of else None, None, item, below)
         if isinstance(part, dict) and key[:2] == "k:":
             part = {**json.loads(key[2:]), **part}
         if part is not None:
