@@ -74,6 +74,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
+    command("served", record_kinds, "store which kinds the servers of all releases serve")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
     )
@@ -198,6 +199,13 @@ def check_tags(arguments: argparse.Namespace) -> int:
         wrong += len(lines)
         print("\n".join(lines or [f"{name}: schemas and tags agree"]))
     return 1 if wrong else 0
+
+
+def record_kinds(arguments: argparse.Namespace) -> int:
+    from conformance.served import record_served
+
+    record_served(read_releases())
+    return 0
 
 
 def compare_numbers(arguments: argparse.Namespace) -> int:

@@ -81,16 +81,17 @@ class Running:
 
 
 @contextlib.contextmanager
-def serve(profile: Profile) -> Iterator[Running]:
-    """A ready server of this profile for the length of the block. Raises StartFailed."""
-    running = start(profile)
+def serve(profile: Profile, runtime: str = "") -> Iterator[Running]:
+    """A ready server of this profile for the length of the block. Raises StartFailed. `runtime` says which APIs it
+    serves, as --runtime-config does."""
+    running = start(profile, runtime)
     try:
         yield running
     finally:
         running.stop()
 
 
-def start(profile: Profile) -> Running:
+def start(profile: Profile, runtime: str = "") -> Running:
     """A ready server; the caller must call stop(). Raises StartFailed when it is not built or does not come up."""
     binary = find_server(profile.release)
     if binary is None:
@@ -105,7 +106,7 @@ def start(profile: Profile) -> Running:
     try:
         write_keys(running.folder)
         running.spawn("etcd", etcd_command(etcd, running.folder, store, peer))
-        running.spawn("apiserver", server_command(str(binary), profile, running.folder, api, store))
+        running.spawn("apiserver", server_command(str(binary), profile, running.folder, api, store, runtime))
         wait_ready(running)
     except BaseException:
         running.stop()
@@ -150,8 +151,8 @@ def etcd_command(program: str, folder: Path, client_port: int, peer_port: int) -
     ]
 
 
-def server_command(program: str, profile: Profile, folder: Path, port: int, store: int) -> list[str]:
-    versions = ",".join(f"scheduling.k8s.io/{version}=true" for version in profile.group_versions)
+def server_command(program: str, profile: Profile, folder: Path, port: int, store: int, runtime: str = "") -> list[str]:
+    versions = runtime or ",".join(f"scheduling.k8s.io/{version}=true" for version in profile.group_versions)
     return [
         program,
         f"--etcd-servers=http://127.0.0.1:{store}",

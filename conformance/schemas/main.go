@@ -19,6 +19,7 @@ func main() {
 	machinery := flag.String("machinery", "", "folder of the module k8s.io/apimachinery")
 	release := flag.String("release", "", "Kubernetes release, such as 1.37")
 	overlay := flag.String("handwritten", "handwritten.json", "file with the keywords that no tag states")
+	discovered := flag.String("served", "../data/served.json", "file with the kinds that servers list")
 	out := flag.String("out", "", "folder to write")
 	flag.Parse()
 
@@ -69,6 +70,16 @@ func main() {
 		check(os.MkdirAll(filepath.Dir(path), 0o755))
 		check(os.WriteFile(path, render(document), 0o644))
 	}
+	text, err = os.ReadFile(*discovered)
+	check(err)
+	var served map[string]Served
+	check(json.Unmarshal(text, &served))
+	known := map[string]bool{}
+	for _, kind := range facts.Kinds {
+		group, _ := kind.Keywords["x-kubernetes-group"].(string)
+		known[group+"/"+kind.Type] = true
+	}
+	writeOthers(source, files, facts.Homes, *api, *release, *out, known, served[*release+" default"], served[*release+" everything"])
 	for def := range own {
 		if !used[def] {
 			check(fmt.Errorf("handwritten.json speaks of %s, which no schema defines", def))

@@ -35,6 +35,8 @@ type Writer struct {
 	Homes  map[string]string
 	// Group is the folder of the kind's API group: its versions share one file, so their names are written without package.
 	Group string
+	// Plain leaves all tags out, and adds nothing to files of other kinds.
+	Plain bool
 }
 
 // Types with an unmarshaler of their own: what JSON they take and the name that Go prints.
@@ -86,15 +88,26 @@ func (w *Writer) Root(path, name string) Object {
 
 // reference returns a schema that points at the definition of a struct, which it makes if need be.
 func (w *Writer) reference(declared *Type, name string) Object {
+	definition := name
 	home := w.home(declared.Package.Path)
 	file := w.file(home)
-	if _, ok := file.Defs[name]; !ok {
-		file.Defs[name] = Object{} // recursion ends here
-		file.Defs[name] = w.structure(declared, name, home)
+	if _, ok := file.Defs[name]; !ok && w.Plain {
+		home, file = w.Own, w.file(w.Own)
+		if !strings.HasPrefix(declared.Package.Path, w.Group+"/") {
+			definition = declared.Package.Path[strings.LastIndex(strings.TrimSuffix(declared.Package.Path, "/"+declared.Package.Name), "/")+1:] + "." + name
+			definition = strings.ReplaceAll(definition, "/", ".")
+		}
 	}
-	pointer := "#/$defs/" + name
+	if _, ok := file.Defs[definition]; !ok {
+		file.Defs[definition] = Object{} // recursion ends here
+		file.Defs[definition] = w.structure(declared, name, home)
+	}
+	pointer := "#/$defs/" + definition
 	if home != w.Own {
 		pointer = home + ".json" + pointer
+		if strings.Contains(w.Own, "/") {
+			pointer = "../" + pointer
+		}
 	}
 	return Object{"$ref": pointer}
 }
@@ -146,6 +159,9 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, inside string, p
 		}
 		if len(field.Names) == 0 && json == "" {
 			embedded := w.resolve(declared, field.Type)
+			for embedded.Spec.Assign.IsValid() {
+				embedded = w.resolve(embedded, embedded.Spec.Type)
+			}
 			w.fields(embedded, embedded.Spec.Type.(*ast.StructType), embedded.Spec.Name.Name, properties, order, required, union)
 			continue
 		}
@@ -171,6 +187,9 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, inside string, p
 		tagged := lines(field.Doc)
 		if strings.HasSuffix(declared.Package.Path, "/core/v1") {
 			tagged = shapeOnly(tagged) // pods are decoded and merged by these schemas, not validated
+		}
+		if w.Plain {
+			tagged = nil
 		}
 		isRequired, isMember := apply(tagged, schema)
 		if isRequired {
@@ -228,6 +247,9 @@ func (w *Writer) expression(declared *Type, expr ast.Expr) Object {
 		return w.reference(named, name)
 	default:
 		schema := w.expression(named, under)
+		if named.Spec.Assign.IsValid() {
+			return schema // another name for a type
+		}
 		schema["x-kubernetes-go-type"] = w.goType(named, name)
 		for _, tag := range named.Tags {
 			if tag == "+k8s:enum" {
