@@ -74,6 +74,10 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
+    shapes = command("shapes", compare_shapes, "ask real servers about kinds without rules here, compare")
+    shapes.add_argument("--seed", type=int, default=1)
+    shapes.add_argument("--count", type=int, default=25, help="objects per kind")
+    shapes.add_argument("--record", action="store_true", help="keep the answers for the tests")
     command("served", record_kinds, "store which kinds the servers of all releases serve")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
@@ -206,6 +210,27 @@ def record_kinds(arguments: argparse.Namespace) -> int:
 
     record_served(read_releases())
     return 0
+
+
+def compare_shapes(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when something is said that a server does not say, or the other way round."""
+    from conformance import shapes
+
+    records = [
+        record
+        for release in read_releases().values()
+        for record in shapes.record_release(release, arguments.seed, arguments.count)
+    ]
+    if arguments.record:
+        write_records(shapes.RECORDED, records)
+    wrong = 0
+    for record in records:
+        found = shapes.differ(record)
+        if found:
+            wrong += 1
+            print(f"{json.dumps(record)}\n  {found}")
+    print(f"{len(records)} objects, {wrong} judged otherwise", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 def compare_numbers(arguments: argparse.Namespace) -> int:

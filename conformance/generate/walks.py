@@ -11,10 +11,10 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from conformance.generate.tables import draw, edited, list_edits, small
-from conformance.generate.wrongvalues import WRONG
+from conformance.generate.tables import draw, edited, list_edits, put, small
+from conformance.generate.wrongvalues import STRANGERS, WRONG
 from conformance.record import Case
-from krmfn.checks.server.schema import Kind, Type, find_kind
+from krmfn.checks.server.schema import Type, find_kind
 
 TEXTS = (
     "", "a", "A", "a.b", "a_b", "a/b", "/a", "../a", "x" * 64, "a b", "é", "1", "-1", "10%", "101%", "1Gi", "1m",
@@ -57,7 +57,7 @@ def walk(release: str, kind: str, name: str, rng: Random) -> Case:
     group = small(kind)["apiVersion"].rpartition("/")[0]
     known = find_kind(group, kind, release, {})
     assert known is not None
-    edits = [make_edit(known, rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4)))]
+    edits = [make_edit(known.root, kind, rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4)))]
     if rng.random() < 0.5:
         edits += rng.sample(list_edits(kind), 1)
     if rng.random() < 0.6:
@@ -70,13 +70,26 @@ def walk(release: str, kind: str, name: str, rng: Random) -> Case:
     return Case(f"{kind}.update.walk", kind, "update", new, old=old, also=rng.random() < 0.4)
 
 
-def make_edit(kind: Kind, rng: Random) -> tuple[tuple[str | int, ...], Any]:
-    """A place that the types have, and a value for it."""
-    of = kind.root
+def walk_shape(root: Type, api_version: str, kind: str, rng: Random) -> dict[str, Any]:
+    """An object of a built-in kind with any fields that its type has, right or wrong."""
+    body: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "t"}}
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        where, value = make_edit(root, "Pod", rng)
+        put(body, where, value)
+    if rng.random() < 0.2:
+        put(body, (*rng.choice(((), ("metadata",), ("spec",))), rng.choice(STRANGERS)), rng.choice(WRONG))
+    if isinstance(body["metadata"], dict):
+        body["metadata"].pop("namespace", None)
+    return body | {"apiVersion": api_version, "kind": kind}
+
+
+def make_edit(root: Type, kind: str, rng: Random) -> tuple[tuple[str | int, ...], Any]:
+    """A place that the types have, and a value for it. `kind` is the one whose tables know values."""
+    of = root
     where: list[str | int] = []
     while True:
         if of.kind == "struct":
-            names = [name for name in of.fields if where or name in ("spec", "template", "metadata")]
+            names = [name for name in of.fields if where or name not in ("apiVersion", "kind", "status")]
             if not names:
                 break
             name = rng.choice(names)
@@ -90,7 +103,7 @@ def make_edit(kind: Kind, rng: Random) -> tuple[tuple[str | int, ...], Any]:
         if len(where) > 3 and rng.random() < 0.12:
             break
     keys = [part for part in where if isinstance(part, str)]
-    return tuple(where), make_value(of, keys[-1], kind.name, rng, len(where))
+    return tuple(where), make_value(of, keys[-1], kind, rng, len(where))
 
 
 def make_value(of: Type, key: str, kind: str, rng: Random, depth: int) -> Any:

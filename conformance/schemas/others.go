@@ -17,7 +17,7 @@ type Served map[string]map[string]any
 var (
 	groupName = regexp.MustCompile(`GroupName *= *"([^"]*)"`)
 	removed   = regexp.MustCompile(`func \(in \*(\w+)\) APILifecycleRemoved\(\) \(major, minor int\) \{\s*return 1, (\d+)`)
-	kept      = []string{"type", "items", "additionalProperties", "$ref", "x-kubernetes-go-type", "x-kubernetes-embedded"}
+	kept      = []string{"type", "items", "additionalProperties", "$ref", "x-kubernetes-go-type", "x-kubernetes-embedded", "x-kubernetes-key-type"}
 )
 
 // writeOthers writes the shapes of all built-in kinds that have no rules here: a file for each group and version, without

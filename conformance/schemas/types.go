@@ -162,7 +162,7 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, inside string, p
 			for embedded.Spec.Assign.IsValid() {
 				embedded = w.resolve(embedded, embedded.Spec.Type)
 			}
-			w.fields(embedded, embedded.Spec.Type.(*ast.StructType), embedded.Spec.Name.Name, properties, order, required, union)
+			w.fields(embedded, embedded.Spec.Type.(*ast.StructType), strings.TrimPrefix(inside+"."+embedded.Spec.Name.Name, "."), properties, order, required, union)
 			continue
 		}
 		goName := json
@@ -227,7 +227,12 @@ func (w *Writer) expression(declared *Type, expr ast.Expr) Object {
 		}
 		return Object{"type": "array", "items": w.expression(declared, expr.Elt)}
 	case *ast.MapType:
-		return Object{"type": "object", "additionalProperties": w.expression(declared, expr.Value)}
+		schema := Object{"type": "object", "additionalProperties": w.expression(declared, expr.Value)}
+		if key, ok := expr.Key.(*ast.Ident); !ok || key.Name != "string" {
+			named := w.resolve(declared, expr.Key)
+			schema["x-kubernetes-key-type"] = w.goType(named, named.Spec.Name.Name)
+		}
+		return schema
 	case *ast.Ident:
 		if scalar, ok := scalars[expr.Name]; ok && declared.Package.Types[expr.Name] == nil {
 			return clone(scalar)

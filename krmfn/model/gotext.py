@@ -139,6 +139,27 @@ def read_time(text: str) -> str:
     return _shift(year, month, day, hour, minute, second, offset)
 
 
+def read_microtime(text: str) -> str:
+    """As read_time, where six digits must stand behind the second. Raises BadTime."""
+    import re
+
+    head = re.match(r"\d{4}-\d\d-\d\dT\d\d?:\d\d:\d\d", text, re.ASCII)
+    try:
+        if head is None:
+            return read_time(text)
+        read_time(head[0] + "Z")
+        rest = text[head.end() :]
+        if not re.match(r"[.,]\d{6}", rest, re.ASCII):
+            raise _cannot(text, rest, ".000000")
+        return read_time(head[0] + rest[7:])
+    except BadTime as wrong:
+        shown = str(wrong)
+        if head is not None:
+            for part in (head[0] + "Z", head[0] + text[head.end() + 7 :]):
+                shown = shown.replace(f"time {quote_ascii(part)}", f"time {quote_ascii(text)}", 1)
+        raise BadTime(shown.replace(_LAYOUT, _LAYOUT.replace("Z", ".000000Z"), 1)) from None
+
+
 def _zone(text: str, rest: str) -> tuple[int, str]:
     if rest[:1] == "Z":
         return 0, rest[1:]

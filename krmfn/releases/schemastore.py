@@ -50,10 +50,12 @@ def load(path: str) -> dict[str, Any]:
 
 
 def list_paths(folder: str = "") -> list[str]:
-    """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none."""
+    """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none. Folders `others`
+    are not listed: they are tables of types."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
-    for directory, _, names in os.walk(top):
+    for directory, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != "others"]
         relative = os.path.relpath(directory, root()).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
         found += [prefix + name for name in names if name.endswith(".json") and name != "release.json"]

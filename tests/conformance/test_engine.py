@@ -82,7 +82,18 @@ def test_not_served() -> None:
     new = changed(GROUP, "apiVersion", "scheduling.k8s.io/v1alpha1")
     assert findings(items(new)) == [("version-not-served", ("apiVersion",))]
     assert findings(items(GROUP), release="1.35") == [("version-not-served", ("apiVersion",))]
-    assert findings(items(changed(GROUP, "kind", "Elsewhere"))) == []
+    assert findings(items(changed(GROUP, "kind", "Elsewhere"))) == [("version-not-served", ("kind",))]
+    assert findings(items(changed(GROUP, "apiVersion", "example.com/v1"))) == []
+    assert findings(items({"apiVersion": "v1", "kind": "Config", "clusters": []})) == []  # a file of a program
+
+
+def test_other_kinds() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"port": []}}
+    assert findings(items(service)) == [("unknown-field", ("spec", "port"))]
+    old = {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"generateName": "a-"}}
+    assert findings(items(old)) == [("version-not-served", ("apiVersion",))]
+    off = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "DeviceClass", "metadata": {"name": "a"}, "spec": {}}
+    assert findings(items(off)) == [("version-off", ("apiVersion",))]
 
 
 def test_duplicate_key() -> None:

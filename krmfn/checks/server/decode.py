@@ -124,6 +124,16 @@ def _string(value: Any) -> Any:
     raise Unclean
 
 
+def _bytes(value: Any) -> Any:
+    from krmfn.checks.server.formats import find_corrupt_base64
+
+    if type(value) is list and all(item is None or (type(item) is int and 0 <= item <= 255) for item in value):
+        return value  # Go reads bytes one by one, too
+    if type(value) is str and find_corrupt_base64(value) is None:
+        return value
+    raise Unclean
+
+
 def _bool(value: Any) -> Any:
     if type(value) is bool:
         return value
@@ -138,6 +148,12 @@ def _int32(value: Any) -> Any:
 
 def _int64(value: Any) -> Any:
     if type(value) is int and value in _INT64:
+        return value
+    raise Unclean
+
+
+def _float64(value: Any) -> Any:
+    if type(value) is int or type(value) is float:
         return value
     raise Unclean
 
@@ -163,6 +179,15 @@ def _time(value: Any) -> Any:
         raise Unclean from None
 
 
+def _microtime(value: Any) -> Any:
+    from krmfn.model.gotext import read_microtime
+
+    try:
+        return read_microtime(value) if type(value) is str else _give_up(value)
+    except BadTime:
+        raise Unclean from None
+
+
 def _quantity(value: Any) -> Any:
     from krmfn.checks.server.amounts import read_amount
     from krmfn.model.quantity import BadQuantity
@@ -178,11 +203,12 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "bool": _bool,
     "int32": _int32,
     "int64": _int64,
-    "bytes": _string,
+    "bytes": _bytes,
     "time": _time,
-    "microtime": _time,
+    "microtime": _microtime,
     "duration": _string,
     "intorstring": _int_or_string,
     "quantity": _quantity,
+    "float64": _float64,
     "any": _any,
 }

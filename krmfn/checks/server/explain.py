@@ -5,7 +5,7 @@ Runs only when the fast decoder has given up. Source: as decode.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from krmfn.checks.server.decode import zero_of
@@ -13,7 +13,7 @@ from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
-from krmfn.model.gotext import BadTime, quote, read_time
+from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
@@ -89,7 +89,7 @@ class _Explainer:
         if kind in ("int32", "int64"):
             return self._integer(of, value, path, struct, stack)
         if kind in ("time", "microtime"):
-            return self._time(value, path, struct, stack)
+            return self._time(value, path, struct, stack, read_time if kind == "time" else read_microtime)
         if kind == "any":
             return value
         if kind == "quantity":
@@ -108,6 +108,11 @@ class _Explainer:
             if type(value) is int and value in _INT32:
                 return value
             raise _Hard(path, self._message(_number_word(value), "int32", struct, stack))
+        if kind == "bytes" and type(value) is list:
+            for index, item in enumerate(value):
+                if item is not None and (type(item) is not int or not 0 <= item <= 255):
+                    self._wrong(_number_word(item), "uint8", (*path, index), struct, stack)
+            return value
         if kind == "float64":
             wanted: Any = (int, float)
         else:
@@ -115,7 +120,16 @@ class _Explainer:
         if not isinstance(value, wanted) or (kind == "float64" and type(value) is bool):
             self._wrong(name_json_type(value), of.go, path, struct, stack)
             return None
+        if kind == "bytes":
+            self._bytes(value, path)
         return value
+
+    def _bytes(self, value: str, path: Path) -> None:
+        from krmfn.checks.server.formats import find_corrupt_base64
+
+        at = find_corrupt_base64(value)
+        if at is not None and self.first is None:
+            self.first = Cause("Decode", path, f"illegal base64 data at input byte {at}", "bad-value")
 
     def _item(self, of: Type, value: Any, path: Path, struct: str, stack: tuple[str, ...]) -> Any:
         return zero_of(of)() if value is None else self.read(of, value, path, struct, stack)
@@ -151,11 +165,11 @@ class _Explainer:
         self._wrong(_number_word(value), of.go, path, struct, stack)
         return None
 
-    def _time(self, value: Any, path: Path, struct: str, stack: tuple[str, ...]) -> str:
+    def _time(self, value: Any, path: Path, struct: str, stack: tuple[str, ...], read: Callable[[str], str]) -> str:
         if type(value) is not str:
             raise _Hard(path, self._message(name_json_type(value), "string", struct, stack))
         try:
-            return read_time(value)
+            return read(value)
         except BadTime as error:
             raise _Hard(path, str(error)) from None
 

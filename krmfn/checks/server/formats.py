@@ -223,3 +223,38 @@ FORMATS = {
     "k8s-label-key": check_label_key,
     "k8s-path-segment-name": check_path_segment,
 }
+
+
+def find_corrupt_base64(text: str) -> int | None:
+    """The byte at which Go's decoder of base64 gives up; None when it reads all. Line ends count for nothing."""
+    data = text.encode("utf-8", "replace")
+    known = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    filled, at = 0, 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        if byte in known:
+            filled = (filled + 1) % 4
+        elif byte == 61 and filled >= 2:
+            return _find_after_padding(data, at, filled)
+        elif byte not in b"\r\n":
+            return at - 1
+    return at - filled if filled else None
+
+
+def _find_after_padding(data: bytes, at: int, filled: int) -> int | None:
+    if filled == 2:
+        at = _skip_line_ends(data, at)
+        if at == len(data):
+            return at
+        if data[at] != 61:
+            return at - 1
+        at += 1
+    at = _skip_line_ends(data, at)
+    return at if at < len(data) else None
+
+
+def _skip_line_ends(data: bytes, at: int) -> int:
+    while at < len(data) and data[at] in b"\r\n":
+        at += 1
+    return at

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krmfn.checks.server.schema import Kind, Type
+from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 
@@ -38,10 +38,10 @@ _HINTS = {
 }
 
 
-def find_hint(kind: Kind, value: Any, cause: Cause) -> str:
+def find_hint(root: Type, value: Any, cause: Cause) -> str:
     """The hint for a cause, empty when there is nothing to add."""
     if cause.rule == "unknown-field":
-        return _nearest_name(kind.root, cause.path)
+        return _nearest_name(root, cause.path)
     if cause.rule == "duplicate-field":
         return "Keep one of the two: they do not add up."
     if cause.rule == "wrong-type" and isinstance(value, dict):

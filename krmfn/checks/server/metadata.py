@@ -46,6 +46,13 @@ def check_new_metadata(
         _check_kube_finalizer(name, index, out)
 
 
+def check_shared_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
+    """What a create of any kind refuses. Kinds differ in what names they take and whether they have a namespace."""
+    if not meta.get("name") and not meta.get("generateName"):
+        out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
+    _check_common(of, meta, out)
+
+
 def check_changed_metadata(
     of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out, names: bool = False
 ) -> None:

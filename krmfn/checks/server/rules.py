@@ -23,6 +23,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("wrong-kind", "apiVersion or kind do not fit the address that the object is sent to."),
     _row("namespace-of-request", "The object's namespace is not the one that it is sent to."),
     _row("version-not-served", "The release does not serve the kind in this API version, or not at all."),
+    _row("version-off", "The release serves the kind only where it was switched on.", "info"),
     _row("required", "A required field is missing, empty or zero."),
     _row("minimum", "A number is too small."),
     _row("maximum", "A number is too large."),

@@ -150,7 +150,7 @@ class Schemas:
 
     def _reference(self, file: str, pointer: str) -> Type:
         other, _, place = pointer.partition("#")
-        file = other or file
+        file = other.removeprefix("../") or file
         found = self._types.get(file + place)
         if found is None:
             schema: Any = schemastore.load(f"kubernetes/{self.release}/{file}")
@@ -173,7 +173,8 @@ class Schemas:
             values = schema.get("additionalProperties")
             if values:
                 item = self._at(file, values)
-                return Type("map", go or "map[string]" + item.go, item)
+                key = schema.get("x-kubernetes-key-type", "string")
+                return Type("map", go or f"map[{key}]{item.go}", item)
             return self._struct(file, schema)
         if schema.get("format") == "byte":
             return Type("bytes", "[]uint8")

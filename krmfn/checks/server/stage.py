@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server import Facts, as_sent, change, hold, misreads_numbers
 from krmfn.checks.server.requests import create
-from krmfn.checks.server.schema import Kind, find_kind
+from krmfn.checks.server.schema import Kind, Type, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
@@ -41,12 +41,14 @@ def check_items(
         if kind is None:
             if item.ref.group == _GROUP and item.kind in _GROUP_KINDS:
                 yield _weigh(_not_known(item, judge.release), settings)
-            continue
-        if item.api_version.rpartition("/")[2] not in kind.versions:
-            if kind.group == _GROUP:
-                yield _weigh(_not_served(item, kind), settings)
-            continue
-        yield from judge.findings(kind, item, before.get(identify(item.ref)))
+            else:
+                yield from judge.findings_of_other(item)
+        elif item.api_version.rpartition("/")[2] in kind.versions:
+            yield from judge.findings(kind, item, before.get(identify(item.ref)))
+        elif kind.group == _GROUP:
+            yield _weigh(_not_served(item, kind), settings)
+        else:
+            yield from judge.findings_of_other(item)
 
 
 class _Judge:
@@ -87,7 +89,7 @@ class _Judge:
             if unknown is not None:
                 yield _tell_unknown(item, value, unknown)
         for cause in verdict.causes:
-            yield _note(kind, value, cause).on(item)
+            yield _note(kind.root, value, cause).on(item)
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or leave the field out."
             message = f"dropped: the feature gate {gate} is off"
@@ -97,10 +99,28 @@ class _Judge:
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
 
+    def findings_of_other(self, item: Item) -> Iterator[Finding]:
+        """What can be said of an object of a kind that has no rules here."""
+        from krmfn.checks.server.others import find_misfits, find_shape, find_standing
+
+        standing = find_standing(item.api_version, item.kind, self.release)
+        if standing == "missing":
+            yield from _miss(item, self.release)
+        elif standing == "off":
+            yield _switched_off(item, self.release)
+        root = None if standing == "foreign" else find_shape(item.api_version, item.kind, self.release)
+        if root is None:
+            return
+        value = item.value
+        repeated = _find_repeated(item)
+        causes = find_misfits(root, value, item.api_version, repeated)
+        if causes and as_sent(value) is not value:
+            causes = find_misfits(root, as_sent(value), item.api_version, repeated)
+        for cause in causes:
+            yield _note(root, value, cause).on(item)
+
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
-        repeated = []
-        if may_repeat(item.text, item.value):
-            repeated = [problem.path for problem in item.problems if problem.code == "duplicate-key"]
+        repeated = _find_repeated(item)
         facts = self.facts
         if before is not None and not repeated:
             old = as_sent(before.value)
@@ -224,10 +244,39 @@ def _not_known(item: Item, release: str) -> Finding:
     )
 
 
-def _note(kind: Kind, value: Any, cause: Cause) -> Note:
+def _miss(item: Item, release: str) -> Iterator[Finding]:
+    """A kind of Kubernetes' own that the release does not have. Files of programs (a kubeconfig) have no name."""
+    from krmfn.checks.server.others import find_similar
+
+    if not item.name and not isinstance(item.value.get("metadata", {}).get("generateName"), str):
+        return
+    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+    similar, versions = find_similar(item.kind, release)
+    hint = f"Kubernetes {release} has no such kind."
+    if similar:
+        hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
+    field = "apiVersion" if similar == item.kind else "kind"
+    value = item.api_version if similar == item.kind else item.kind
+    yield Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+
+
+def _switched_off(item: Item, release: str) -> Finding:
+    message = f"Kubernetes {release} serves {item.api_version} {item.kind} only where it was switched on"
+    hint = "The API server needs --runtime-config, or a feature gate, for this version."
+    return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
+
+
+def _find_repeated(item: Item) -> list[Path]:
+    """The places of keys that the text has twice."""
+    if not may_repeat(item.text, item.value):
+        return []
+    return [problem.path for problem in item.problems if problem.code == "duplicate-key"]
+
+
+def _note(root: Type, value: Any, cause: Cause) -> Note:
     from krmfn.checks.server.hints import find_hint
 
-    hint = find_hint(kind, value, cause)
+    hint = find_hint(root, value, cause)
     return Note(cause.rule, cause.path, cause.message, _at(value, cause.path), hint=hint, type=cause.type)
 
 

@@ -1,0 +1,123 @@
+"""Kinds that no rules here speak of: whether a release serves them, and whether an object has the shape of its kind.
+
+A built-in kind is decoded as the server decodes it (unknown fields, types), and its labels, annotations and owners are
+judged; what its validation says beyond that is not known here. Which kinds there are was asked of the servers'
+discovery; the shapes are read from the Go types. Both are data that is read when such an object is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from krmfn.checks.server.decode import Unclean, decode
+from krmfn.checks.server.metadata import check_shared_metadata
+from krmfn.checks.server.schema import Schemas, Type, compile_schemas
+from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
+from krmfn.checks.server.verdict import Cause
+from krmfn.krm.paths import Path
+from krmfn.releases import schemastore
+
+#: served: by default; off: with --runtime-config or a gate; missing: of a built-in group, but not there; foreign: of a
+#: group that a CustomResourceDefinition or another server may bring.
+Standing = Literal["served", "off", "missing", "foreign"]
+
+#: Groups that Kubernetes itself had once.
+_GONE = frozenset({"extensions", "settings.k8s.io", "auditregistration.k8s.io"})
+
+#: Kinds whose validation does not look at metadata.
+_UNCHECKED_METADATA = frozenset({"v1.PodDisruptionBudget"})
+
+
+@cache
+def _read_kinds(release: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
+    table = schemastore.load(f"kubernetes/{release}/others/kinds.json")
+    return {
+        standing: {version: frozenset(kinds.split()) for version, kinds in table[standing].items()}
+        for standing in ("served", "off")
+    }
+
+
+@cache
+def _list_groups(release: str) -> frozenset[str]:
+    return _GONE | {version.rpartition("/")[0] for table in _read_kinds(release).values() for version in table}
+
+
+def find_standing(api_version: str, kind: str, release: str) -> Standing:
+    """What a server of the release does with the kind."""
+    table = _read_kinds(release)
+    if kind in table["served"].get(api_version, ()):
+        return "served"
+    if kind in table["off"].get(api_version, ()):
+        return "off"
+    group = api_version.rpartition("/")[0]
+    # A group without a dot cannot be that of a CustomResourceDefinition.
+    return "missing" if "." not in group or group in _list_groups(release) else "foreign"
+
+
+def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:
+    """The kind that a wrong one means, and the versions in which the release has it; empty when none is like it."""
+    served: dict[str, list[str]] = {}
+    for standing in ("served", "off"):
+        for version, kinds in _read_kinds(release)[standing].items():
+            for name in kinds:
+                served.setdefault(name, []).append(version)
+    names = {name.lower(): name for name in served}
+    from difflib import get_close_matches
+
+    close = get_close_matches(kind.lower(), names, 1, 0.8)
+    found = names[close[0]] if close else ""
+    return found, tuple(served.get(found, ()))
+
+
+def find_shape(api_version: str, kind: str, release: str) -> Type | None:
+    """The type of a built-in kind; None for those that are not known here (CustomResourceDefinition, APIService)."""
+    return _compile(release, api_version)[kind]
+
+
+class _Shapes(dict[str, "Type | None"]):
+    """The kinds of one version of a group, compiled when they are first met."""
+
+    def __init__(self, schemas: Schemas, file: str) -> None:
+        super().__init__()
+        self.schemas = schemas
+        self.file = file
+
+    def __missing__(self, kind: str) -> Type | None:
+        try:
+            found = self.schemas.definition(self.file, kind)
+        except (schemastore.SchemaMissing, KeyError):
+            found = None
+        self[kind] = found
+        return found
+
+
+@cache
+def _compile(release: str, api_version: str) -> _Shapes:
+    return _Shapes(compile_schemas(release, {}), f"others/{api_version.replace('/', '.')}.json")
+
+
+def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[Path] = ()) -> tuple[Cause, ...]:
+    """What ends a request before the kind's own validation, or would be found there in any kind."""
+    try:
+        if duplicates:
+            raise Unclean
+        read = decode(root, value)
+    except Unclean:
+        from krmfn.checks.server.explain import explain  # rare
+
+        found = explain(root, value, api_version.rpartition("/")[2], duplicates)
+        if found.problems:
+            return found.problems
+        read = found.value
+    causes: list[Cause] = []
+    if root.go in _UNCHECKED_METADATA:
+        return ()
+    given = read.get("metadata", {})
+    wipe_system_fields(given)
+    forget_unreadable_managers(given)
+    drop_repeated_owners(given)
+    given.pop("generation", None)  # most kinds count by themselves
+    check_shared_metadata(root.fields["metadata"].type, given, causes)
+    return tuple(causes)
