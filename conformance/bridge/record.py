@@ -87,4 +87,4 @@ def _ask(client: Client, pod: dict[str, Any]) -> Record:
 
 
 def path_of(name: str, folder: Path = DATA) -> Path:
-    return folder / f"{name}.jsonl.gz"
+    return folder / f"{name}.jsonl.xz"
