@@ -78,6 +78,12 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     shapes.add_argument("--seed", type=int, default=1)
     shapes.add_argument("--count", type=int, default=25, help="objects per kind")
     shapes.add_argument("--record", action="store_true", help="keep the answers for the tests")
+    custom = command("custom", compare_custom, "ask real servers about KubeRay's resources, compare")
+    custom.add_argument("--seed", type=int, default=1)
+    custom.add_argument("--count", type=int, default=150, help="objects per kind and API version")
+    custom.add_argument("--record", action="store_true", help="keep the answers for the tests")
+    definitions = command("definitions", pack, "pack KubeRay's CustomResourceDefinitions")
+    definitions.add_argument("checkout", type=Path, help="a clone of ray-project/kuberay with its tags")
     command("served", record_kinds, "store which kinds the servers of all releases serve")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
@@ -203,6 +209,34 @@ def check_tags(arguments: argparse.Namespace) -> int:
         wrong += len(lines)
         print("\n".join(lines or [f"{name}: schemas and tags agree"]))
     return 1 if wrong else 0
+
+
+def compare_custom(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when something is said that a server does not say, or the other way round."""
+    from conformance import custom
+
+    records = [
+        record
+        for version, release in custom.ASKED.items()
+        for record in custom.record_version(version, read_releases()[release], arguments.seed, arguments.count)
+    ]
+    if arguments.record:
+        write_records(custom.RECORDED, records)
+    wrong = 0
+    for record in records:
+        found = custom.differ(record)
+        if found:
+            wrong += 1
+            print(f"{json.dumps(record)}\n  {found}")
+    print(f"{len(records)} objects, {wrong} judged otherwise", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def pack(arguments: argparse.Namespace) -> int:
+    from conformance.definitions import pack_definitions
+
+    print(pack_definitions(arguments.checkout))
+    return 0
 
 
 def record_kinds(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
-"""Files of records: one JSON object a line, xz-compressed, the same bytes for the same records."""
+"""Files of records: one JSON object a line, compressed as their names say, the same bytes for the same records."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import lzma
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,8 @@ Record = dict[str, Any]
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    with lzma.open(path, "rt", encoding="utf-8") as stream:
+    unpack = gzip.open if path.suffix == ".gz" else lzma.open
+    with unpack(path, "rt", encoding="utf-8") as stream:
         for line in stream:
             if line.strip():
                 yield json.loads(line)
@@ -22,4 +24,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     """ASCII with escapes, because records hold lone surrogates and control characters on purpose."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    data = text.encode()
+    path.write_bytes(
+        gzip.compress(data, mtime=0) if path.suffix == ".gz" else lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+    )

@@ -174,6 +174,13 @@ def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding
         yield Finding(items[0], (), message, rule="release-preview")
 
 
+def describe_scope(items: Sequence[Item], settings: Settings) -> str:
+    """How many objects the stage `server` judges as the server would; empty where it is all of them."""
+    from krmfn.checks.server.scope import describe_scope
+
+    return describe_scope(items, settings)
+
+
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
     """Findings as results, in no particular order; the reports sort. `edits` adds the edit that would mend each."""
     results = []

@@ -28,7 +28,7 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_worlds
-from krmfn.pipeline import find_all, to_results
+from krmfn.pipeline import describe_scope, find_all, to_results
 from krmfn.workspace.files import GIT, is_path
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ ARGUMENTS = PATHS
 OPTIONS = (
     Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
     UPDATE,
+    Option(
+        ("--crds",),
+        "CustomResourceDefinitions that are not among the manifests: their resources are judged by them.",
+        metavar="PATH",
+    ),
     Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
     SELECT,
     IGNORE,
@@ -75,8 +80,9 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     stages = options["stage"].split(",") if options["stage"] else STAGES
     findings: list[tuple[World, list[Finding]]] = []
     fail_on: Severity = options["fail_on"] or "error"
+    definitions = _read_definitions(options)
     for world in new.worlds:
-        settings = load_settings(options, world, as_cluster=True)
+        settings = load_settings(options, world, as_cluster=True)._replace(definitions=definitions)
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = None if old is None else old.match(world, new)
@@ -103,6 +109,10 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     )
     if not new.items and not new.problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
+    if new.items and "server" in stages and options["output"] == "text" and not options["quiet"]:
+        scope = describe_scope(new.items, settings)
+        if scope:
+            streams.say(scope)
     return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
 
 
@@ -127,6 +137,16 @@ def _spell(findings: Sequence[tuple[World, list[Finding]]], options: Mapping[str
     from krmfn.workspace.origins import merge
 
     return merge((world.name, world.settle(result)) for world, found in findings for result in to_results(found, edits))
+
+
+def _read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if not options["crds"]:
+        return []
+    read = read_worlds([options["crds"]], {**options, "no_render": True})
+    found = [item.value for item in read.items if item.kind == "CustomResourceDefinition"]
+    if not found:
+        raise UsageError(f"--crds {options['crds']}: no CustomResourceDefinition in it")
+    return found
 
 
 def _read_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from krmfn.config.selectors import Selector
@@ -73,6 +73,8 @@ class Settings(NamedTuple):
     fail_on: Literal["error", "warning"]
     cluster: Mapping[str, Any]
     assumed: bool = False
+    #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
+    definitions: Sequence[Mapping[str, Any]] = ()
 
     def has(self, feature: str) -> bool:
         """Whether the cluster has a feature of its release, as far as the feature gates tell."""

@@ -51,11 +51,11 @@ def load(path: str) -> dict[str, Any]:
 
 def list_paths(folder: str = "") -> list[str]:
     """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none. Folders `others`
-    are not listed: they are tables of types."""
+    and `crds` are not listed: they are tables of types."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
     for directory, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if name != "others"]
+        folders[:] = [name for name in folders if name not in ("others", "crds")]
         relative = os.path.relpath(directory, root()).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
         found += [prefix + name for name in names if name.endswith(".json") and name != "release.json"]

@@ -11,8 +11,9 @@ the modules here know keywords:
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
 | `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `pods`, `podchanges`, `podspecs` | the rules |
+| `others`, `custom`, `structure` | other built-in kinds by their shapes; custom resources by their definitions |
 | `spell`, `formats`, `verdict` | texts and answers |
-| `stage`, `hints`, `rules` | items to findings; what to do about them; the rows of the catalogue |
+| `stage`, `scope`, `hints`, `rules` | items to findings; what was judged; what to do; the rows of the catalogue |
 
 A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
 """

@@ -24,6 +24,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("namespace-of-request", "The object's namespace is not the one that it is sent to."),
     _row("version-not-served", "The release does not serve the kind in this API version, or not at all."),
     _row("version-off", "The release serves the kind only where it was switched on.", "info"),
+    _row("custom-schema", "A value does not fit the schema of a CustomResourceDefinition."),
+    _row("custom-rule", "A CEL rule of a CustomResourceDefinition was not evaluated.", "info"),
     _row("required", "A required field is missing, empty or zero."),
     _row("minimum", "A number is too small."),
     _row("maximum", "A number is too large."),

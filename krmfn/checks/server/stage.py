@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server import Facts, as_sent, change, hold, misreads_numbers
 from krmfn.checks.server.requests import create
-from krmfn.checks.server.schema import Kind, Type, find_kind
+from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
@@ -20,12 +20,15 @@ from krmfn.releases.release import find_release
 from krmfn.releases.stored import find_writer
 
 if TYPE_CHECKING:
+    from krmfn.checks.server.custom import Definitions
+    from krmfn.checks.server.structure import Structure
     from krmfn.config import Settings
     from krmfn.krm.item import Item
 
 _GROUP = "scheduling.k8s.io"
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = re.compile(r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]")
+_LINKS = ("schedulingGroup", "workloadRef")
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 
@@ -34,7 +37,7 @@ def check_items(
     items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str
 ) -> Iterator[Finding]:
     """See krmfn.checks.server.check."""
-    judge = _Judge(items, settings, update)
+    judge = Judge(items, settings, update)
     before = {identify(item.ref): item for item in old if item.name} if old else {}
     for item in items:
         kind = judge.kind(item)
@@ -42,16 +45,16 @@ def check_items(
             if item.ref.group == _GROUP and item.kind in _GROUP_KINDS:
                 yield _weigh(_not_known(item, judge.release), settings)
             else:
-                yield from judge.findings_of_other(item)
+                yield from judge.findings_of_other(item, before.get(identify(item.ref)))
         elif item.api_version.rpartition("/")[2] in kind.versions:
             yield from judge.findings(kind, item, before.get(identify(item.ref)))
         elif kind.group == _GROUP:
             yield _weigh(_not_served(item, kind), settings)
         else:
-            yield from judge.findings_of_other(item)
+            yield from judge.findings_of_other(item, None)
 
 
-class _Judge:
+class Judge:
     """What is the same for all items of a run."""
 
     def __init__(self, items: Sequence[Item], settings: Settings, update: str) -> None:
@@ -61,6 +64,7 @@ class _Judge:
         self.release = settings.release.name
         self._facts: Facts | None = None
         self._asked_for_class = False
+        self._definitions: Definitions | None = None
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
@@ -99,10 +103,14 @@ class _Judge:
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
 
-    def findings_of_other(self, item: Item) -> Iterator[Finding]:
+    def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""
         from krmfn.checks.server.others import find_misfits, find_shape, find_standing
 
+        structure = self.structure(item)
+        if structure is not None:
+            yield from self._findings_of_custom(item, structure, before)
+            return
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
             yield from _miss(item, self.release)
@@ -118,6 +126,39 @@ class _Judge:
             causes = find_misfits(root, as_sent(value), item.api_version, repeated)
         for cause in causes:
             yield _note(root, value, cause).on(item)
+
+    def structure(self, item: Item) -> Structure | None:
+        """The definition of a custom resource: from the objects or --crds, else the one that is shipped."""
+        group, _, version = item.api_version.rpartition("/")
+        if "." not in group:
+            return None
+        if self._definitions is None:
+            from krmfn.checks.server.custom import read_definition
+
+            self._definitions = {}
+            given = [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
+            for definition in (*self.settings.definitions, *given):
+                self._definitions |= read_definition(definition)
+        found = self._definitions.get((group, item.kind, version))
+        if found is None and group == "ray.io":
+            from krmfn.checks.server.custom import find_shipped
+
+            found = find_shipped(group, item.kind, version, self.settings.kuberay.version)
+        return found
+
+    def _findings_of_custom(self, item: Item, structure: Structure, before: Item | None) -> Iterator[Finding]:
+        from krmfn.checks.server.custom import judge
+
+        schemas = compile_schemas(self.release, {})
+        answer = judge(structure, schemas, item.value, before.value if before else None, _find_repeated(item))
+        for cause in answer.causes:
+            if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
+                continue  # what becomes of a link that a definition does not have is told by crd-drops-link
+            message = cause.message
+            yield Note(cause.rule, cause.path, message, _at(item.value, cause.path), type=cause.type).on(item)
+        for path, rule in answer.unchecked:
+            message = f"not checked: the rule `{rule}` of the CustomResourceDefinition"
+            yield Finding(item, path, message, _at(item.value, path), rule="custom-rule")
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)

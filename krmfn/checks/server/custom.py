@@ -1,0 +1,136 @@
+"""Custom resources by their definitions: KubeRay's are here as data, others come with the objects or from --crds.
+
+A definition that is not known leaves its objects unjudged. CEL rules are named, not evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from krmfn.checks.server.metadata import check_new_metadata
+from krmfn.checks.server.schema import Schemas, Type
+from krmfn.checks.server.strategy import (
+    drop_repeated_owners,
+    forget_unreadable_managers,
+    generate_name,
+    wipe_system_fields,
+)
+from krmfn.checks.server.structure import Structure
+from krmfn.checks.server.verdict import Cause
+from krmfn.krm.paths import Path, format_path
+from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import quote
+from krmfn.releases import schemastore
+
+
+class Judgement(NamedTuple):
+    """What the server refuses, and the CEL rules that nobody evaluated: where they stand, and what they say."""
+
+    causes: tuple[Cause, ...]
+    unchecked: tuple[tuple[Path, str], ...] = ()
+
+
+@cache
+def find_shipped(group: str, kind: str, version: str, kuberay: tuple[int, int]) -> Structure | None:
+    """The definition that is shipped, of the newest version up to `kuberay`; None when there is none."""
+    if group != "ray.io":
+        return None
+    table = schemastore.load("crds/kuberay.json")
+    releases = {tuple(map(int, name.split("."))): kinds for name, kinds in table["releases"].items()}
+    fitting = [number for number in releases if number <= kuberay]
+    root = releases[max(fitting)].get(kind, {}).get(version) if fitting else None
+    return Structure(root, table["$defs"]) if root else None
+
+
+Definitions = dict[tuple[str, str, str], Structure]
+
+
+def read_definition(value: Mapping[str, Any]) -> Definitions:
+    """What a CustomResourceDefinition says, by group, kind and version; nothing where it is malformed."""
+    found: Definitions = {}
+    spec = value.get("spec")
+    try:
+        assert isinstance(spec, dict)
+        for version in spec["versions"]:
+            schema = version["schema"]["openAPIV3Schema"]
+            if version.get("served", True) and isinstance(schema, dict) and not spec.get("preserveUnknownFields"):
+                found[(spec["group"], spec["names"]["kind"], version["name"])] = Structure(schema, {})
+    except (AssertionError, KeyError, TypeError, AttributeError):
+        return {}
+    return found
+
+
+def judge(
+    structure: Structure, schemas: Schemas, value: Mapping[str, Any], old: Any = None, duplicates: Iterable[Path] = ()
+) -> Judgement:
+    """The answer of a server with these schemas to a create, or to a change of the object `old`.
+
+    What is wrong in both and stays as it was is allowed.
+    """
+    structure = Structure(structure.root, structure.shared, schemas.gates.get("integer-formats", False))
+    meta = schemas.definition("meta.json", "ObjectMeta")
+    unknown: list[Path] = []
+    completed = structure.complete(dict(value), unknown)
+    given, problems = _read_metadata(meta, value)
+    if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
+        return Judgement(problems)
+    strict = [(path, "duplicate-field", "duplicate field") for path in duplicates]
+    strict += [(path, "unknown-field", "unknown field") for path in unknown]
+    if strict or problems:
+        found = [Cause("Decode", path, f"{words} {quote(format_path(path))}", rule) for path, rule, words in strict]
+        return Judgement((*problems, *found))
+    causes: list[Cause] = []
+    check_new_metadata(meta, given, causes)
+    found = structure.check(completed)
+    before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
+    if before is not None:
+        found = [cause for cause in found if not _stays(completed, before, cause.path)]
+    causes += found
+    rules = () if causes else structure.find_rules(completed)
+    return Judgement(
+        tuple(causes),
+        tuple((path, rule["rule"]) for path, rule, _ in rules if before is not None or "oldSelf" not in rule["rule"]),
+    )
+
+
+def _read_metadata(meta: Type, value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Cause, ...]]:
+    """Metadata as a create leaves it, or why it cannot be read."""
+    from krmfn.checks.server.decode import Unclean, decode
+
+    written = value.get("metadata")
+    try:
+        given = decode(meta, written)
+    except Unclean:
+        from krmfn.checks.server.explain import explain  # rare
+
+        found = explain(meta, written, "v1")
+        if found.problems:
+            return {}, tuple(_place(problem) for problem in found.problems)
+        given = found.value
+    wipe_system_fields(given)
+    forget_unreadable_managers(given)
+    drop_repeated_owners(given)
+    given.setdefault("namespace", "default")
+    generate_name(given)
+    return given, ()
+
+
+def _place(problem: Cause) -> Cause:
+    """A problem of metadata, in the object. A field that is not known is named with its place, others are not."""
+    message = problem.message
+    if problem.rule in ("unknown-field", "duplicate-field"):
+        message = message.replace(' "', ' "metadata.', 1)
+    return problem._replace(path=("metadata", *problem.path), message=message)
+
+
+def _stays(new: Any, old: Any, path: Path) -> bool:
+    """Whether what a path leads to, or what it is missing from, is in both objects and the same."""
+    for part in path:
+        try:
+            below, before = new[part], old[part]
+        except (KeyError, IndexError, TypeError):
+            return bool(new == old)
+        new, old = below, before
+    return bool(new == old)

@@ -1,0 +1,292 @@
+"""Custom resources as the API server judges them: unknown fields, defaults, and the schema of their definition.
+
+Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema (pruning, defaulting, listtype) and
+k8s.io/kube-openapi/pkg/validation/validate, whose words these are.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from krmfn.checks.server.spell import spell, write_json
+from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
+from krmfn.krm.paths import Path, format_path
+
+Schema = Mapping[str, Any]
+_LIMITS = {"int32": 2**31, "int64": 2**63}
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+class Structure:
+    """A schema with the parts that it shares. Does not change it."""
+
+    __slots__ = ("integers", "root", "shared")
+
+    def __init__(self, root: Schema, shared: Mapping[str, Schema], integers: bool = False) -> None:
+        self.root = root
+        self.shared = shared
+        #: Whether the server knows the formats int32 and int64.
+        self.integers = integers
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema, or the shared one that it refers to."""
+        while "$ref" in schema:
+            schema = self.shared[schema["$ref"]]
+        return schema
+
+    def complete(self, value: dict[str, Any], unknown: list[Path]) -> dict[str, Any]:
+        """The object with its defaults and without nulls that stand for nothing; `unknown` gets the fields that the
+        definition does not have."""
+        return self._resource(self.resolve(self.root), value, (), unknown)
+
+    def _resource(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
+        """An object that has metadata, whatever its schema says of it."""
+        head = {name: item for name, item in value.items() if name in _HEAD}
+        rest = {name: item for name, item in value.items() if name not in _HEAD}
+        return head | self._object(schema, rest, path, unknown)
+
+    def _complete(self, schema: Schema, value: Any, path: Path, unknown: list[Path]) -> Any:
+        schema = self.resolve(schema)
+        if isinstance(value, dict):
+            read = self._resource if schema.get("x-kubernetes-embedded-resource") else self._object
+            return read(schema, value, path, unknown)
+        items = schema.get("items")
+        if isinstance(value, list) and isinstance(items, dict):
+            return [self._complete(items, item, (*path, index), unknown) for index, item in enumerate(value)]
+        return value
+
+    def _object(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
+        fields = schema.get("properties", {})
+        others = schema.get("additionalProperties")
+        keeps = schema.get("x-kubernetes-preserve-unknown-fields") or others is True
+        out = {}
+        for name, item in value.items():
+            field = fields.get(name)
+            if field is None:
+                if isinstance(others, dict):
+                    if item is not None or self.resolve(others).get("nullable"):
+                        out[name] = self._complete(others, item, (*path, name), unknown)
+                elif keeps:
+                    out[name] = item
+                else:
+                    unknown.append((*path, name))
+                continue
+            field = self.resolve(field)
+            if item is None and not field.get("nullable"):
+                continue
+            out[name] = self._complete(field, item, (*path, name), unknown)
+        for name, referring in fields.items():
+            field = self.resolve(referring)
+            if "default" in field and name not in out:
+                out[name] = self._complete(field, copy.deepcopy(field["default"]), (*path, name), unknown)
+        return out
+
+    def check(self, value: Mapping[str, Any]) -> list[Cause]:
+        """What the schema says against a completed object."""
+        out: list[Cause] = []
+        self._check(self.root, {key: item for key, item in value.items() if key != "metadata"}, (), out)
+        return out
+
+    def _check(self, schema: Schema, value: Any, path: Path, out: list[Cause]) -> None:
+        schema = self.resolve(schema)
+        if not self.integers and schema.get("format") in _LIMITS:
+            schema = {name: keyword for name, keyword in schema.items() if name != "format"}
+        kind = _kind_of(value)
+        self._check_type(schema, value, kind, path, out)
+        for keyword, one in (("allOf", "all the schemas (allOf)"), ("anyOf", "at least one schema (anyOf)"),
+                             ("oneOf", "one and only one schema (oneOf)")):  # fmt: skip
+            if keyword in schema:
+                self._check_several(schema[keyword], keyword, one, value, path, out)
+        if "not" in schema and not self._try(schema["not"], value, path):
+            out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must not validate the schema (not)'))
+        if "enum" in schema and value not in schema["enum"] and value is not None:
+            texts = tuple(text if isinstance(text, str) else write_json(text) for text in schema["enum"])
+            shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
+            out.append(not_supported(path, "enum", shown, texts))
+        check = _CHECKS.get(kind)
+        if check:
+            out.extend(check(schema, value, path))
+        if kind == "object":
+            self._check_object(schema, value, path, out)
+        elif kind == "array" and isinstance(schema.get("items"), dict):
+            for index, item in enumerate(value):
+                self._check(schema["items"], item, (*path, index), out)
+            out.extend(_check_keys(schema, value, path))
+
+    def _check_type(self, schema: Schema, value: Any, kind: str, path: Path, out: list[Cause]) -> None:
+        wanted = schema.get("type")
+        if schema.get("x-kubernetes-int-or-string"):
+            if kind not in ("string", "integer") and not (kind == "null" and schema.get("nullable")):
+                text = f'"{_spell(path)}" must validate at least one schema (anyOf)'
+                out.append(invalid(path, "wrong-type", "", text))
+                wanted = "integer"
+            else:
+                return
+        if not wanted or (value is None and schema.get("nullable")):
+            return
+        whole = kind == "number" and float(value).is_integer()
+        if kind == wanted or (wanted == "number" and kind == "integer") or (wanted == "integer" and whole):
+            return
+        form = schema.get("format")
+        if form and wanted not in ("integer", "number") and kind in ("string", "array"):
+            return  # the server looks at the format alone
+        shown = kind
+        if form and kind not in ("string", "array", "null"):
+            wanted, shown = form, {"number": "float64", "integer": "int64"}.get(kind, "")
+        text = f'{_spell(path)} in body must be of type {wanted}: "{shown}"'
+        out.append(Cause("FieldValueTypeInvalid", path, f'Invalid value: "{shown}": {text}', "wrong-type"))
+
+    def _check_several(
+        self, schemas: list[Schema], keyword: str, words: str, value: Any, path: Path, out: list[Cause]
+    ) -> None:
+        fitting = sum(not self._try(schema, value, path) for schema in schemas)
+        right = {"allOf": fitting == len(schemas), "anyOf": fitting > 0, "oneOf": fitting == 1}[keyword]
+        if not right:
+            out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must validate {words}'))
+            if keyword == "allOf":
+                out.extend(cause for schema in schemas for cause in self._try(schema, value, path))
+
+    def _try(self, schema: Schema, value: Any, path: Path) -> list[Cause]:
+        out: list[Cause] = []
+        self._check(schema, value, path, out)
+        return out
+
+    def _check_object(self, schema: Schema, value: dict[str, Any], path: Path, out: list[Cause]) -> None:
+        for name in schema.get("required", ()):
+            if name not in value:
+                out.append(required((*path, name), "required"))
+        fields = schema.get("properties", {})
+        others = schema.get("additionalProperties")
+        for name, item in value.items():
+            if name in fields:
+                self._check(fields[name], item, (*path, name), out)
+            elif isinstance(others, dict):
+                self._check(others, item, (*path, name), out)
+        most, least = schema.get("maxProperties"), schema.get("minProperties")
+        if most is not None and len(value) > most:
+            out.append(too_many(path, "max-items", len(value), most))
+        if least is not None and len(value) < least:
+            text = f"{_spell(path)} in body should have at least {least} properties"
+            out.append(invalid(path, "custom-schema", len(value), text))
+
+    def find_rules(self, value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any], Any]]:
+        """The CEL rules that meet a value: where, the rule, the value."""
+        yield from self._find_rules(self.root, value, ())
+
+    def _find_rules(self, schema: Schema, value: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any], Any]]:
+        schema = self.resolve(schema)
+        for rule in schema.get("x-kubernetes-validations", ()):
+            yield path, rule, value
+        if isinstance(value, dict):
+            fields, others = schema.get("properties", {}), schema.get("additionalProperties")
+            for name, item in value.items():
+                below = fields.get(name, others)
+                if isinstance(below, dict):
+                    yield from self._find_rules(below, item, (*path, name))
+        elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+            for index, item in enumerate(value):
+                yield from self._find_rules(schema["items"], item, (*path, index))
+
+
+def _spell(path: Path) -> str:
+    return format_path(path)
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
+    most, least = schema.get("maxLength"), schema.get("minLength")
+    if most is not None and len(value) > most:
+        yield too_long(path, "custom-schema", most)
+    if least is not None and len(value) < least:
+        text = f"{_spell(path)} in body should be at least {least} chars long"
+        yield invalid(path, "custom-schema", value, text)
+    pattern = schema.get("pattern")
+    if pattern and not _matches(pattern, value):
+        yield invalid(path, "custom-schema", value, f"{_spell(path)} in body should match '{pattern}'")
+    form = schema.get("format", "")
+    if form in _FORMATS and not _FORMATS[form](value):
+        text = f'{_spell(path)} in body must be of type {form}: "{value}"'
+        yield invalid(path, "custom-schema", value, text)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    """Whether a pattern of Go finds something. One that Python cannot read matches everything."""
+    try:
+        return re.search(re.sub(r"\\z", r"\\Z", re.sub(r"(?<!\\)\$$", r"\\Z", pattern)), value) is not None
+    except re.error:
+        return True
+
+
+def _is_date_time(text: str) -> bool:
+    return re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text, re.ASCII) is not None
+
+
+_FORMATS: Mapping[str, Callable[[str], bool]] = {"date-time": _is_date_time}
+
+
+def _check_number(schema: Schema, value: float, path: Path) -> Iterator[Cause]:
+    limit = _LIMITS.get(schema.get("format", "")) if schema.get("type") == "integer" else None
+    if limit and not (-limit <= value < limit and float(value).is_integer()):
+        text = f"Checked value must be of type integer with format {schema['format']} in {_spell(path)}"
+        yield invalid(path, "wrong-type", "", text)
+    most, least = schema.get("maximum"), schema.get("minimum")
+    if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
+        word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
+        yield invalid(path, "maximum", value, f"{_spell(path)} in body should be {word} {write_json(most)}")
+    if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
+        word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
+        yield invalid(path, "minimum", value, f"{_spell(path)} in body should be {word} {write_json(least)}")
+    factor = schema.get("multipleOf")
+    if factor and value % factor:
+        yield invalid(
+            path, "custom-schema", value, f"{_spell(path)} in body should be a multiple of {write_json(factor)}"
+        )
+
+
+def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
+    most, least = schema.get("maxItems"), schema.get("minItems")
+    if least is not None and len(value) < least:
+        yield invalid(path, "custom-schema", len(value), f"{_spell(path)} in body should have at least {least} items")
+    if most is not None and len(value) > most:
+        yield too_many(path, "max-items", len(value), most)
+
+
+def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
+    """Lists that are sets or maps have no item twice."""
+    kind = schema.get("x-kubernetes-list-type")
+    seen: list[Any] = []
+    if kind not in ("set", "map"):
+        return
+    for index, item in enumerate(value):
+        shown = item
+        if kind == "map":
+            if not isinstance(item, dict):
+                continue
+            shown = {name: item[name] for name in schema.get("x-kubernetes-list-map-keys", ()) if name in item}
+        if shown in seen:
+            yield duplicate((*path, index), "unique-key", write_json(shown))
+        seen.append(shown)
+
+
+_CHECKS: Mapping[str, Callable[[Schema, Any, Path], Iterator[Cause]]] = {
+    "string": _check_text,
+    "integer": _check_number,
+    "number": _check_number,
+    "array": _check_list,
+}

@@ -1,0 +1,49 @@
+"""`krmfn validate --crds`, and the line that says what was judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Call
+
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Foo, plural: foos}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, required: [a], properties: {a: {type: integer, minimum: 3}}}
+"""
+FOO = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: f}\nspec: {a: 1, b: 2}\n"
+SERVICE = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
+
+
+def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
+    (folder / "foo.yaml").write_text(FOO)
+    (folder / "crds").mkdir()
+    (folder / "crds/foo.yaml").write_text(DEFINITION)
+    assert krmfn("validate", "-q", "foo.yaml").out == ""
+    found = 'foo.yaml:4:17: error: Foo f spec.b: unknown field "spec.b" [unknown-field]\n'
+    assert krmfn("validate", "-q", "foo.yaml", "--crds", "crds").out == found
+    assert krmfn("validate", "-q", "foo.yaml", "crds", "--stage", "server").out == found
+    done = krmfn("validate", "foo.yaml", "--crds", "foo.yaml")
+    assert (done.code, done.err) == (2, "krmfn: --crds foo.yaml: no CustomResourceDefinition in it\n")
+
+
+def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
+    (folder / "foo.yaml").write_text(FOO + SERVICE)
+    said = "2 objects: 1 by their fields alone (v1 Service), 1 of kinds that are not known here (example.com/v1 Foo)"
+    assert said in krmfn("validate", "foo.yaml").err
+    assert said not in krmfn("validate", "-q", "foo.yaml").err
+    assert "objects:" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
+    assert "objects:" not in krmfn("validate", "base").err
