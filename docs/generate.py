@@ -6,6 +6,7 @@ pages of the rules it writes the heads, people the sections. Knows the shape of 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import sys
@@ -47,7 +48,24 @@ def render_pages() -> dict[str, str]:
         "reference/annotations.md": render_annotations(schema),
         "reference/cli.md": render_cli(),
         **render_rules(),
+        "../CONTRIBUTING.md": render_rooms(),
     }
+
+
+def render_rooms() -> str:
+    """CONTRIBUTING.md with the table of rooms: what each is for, from its docstring, and whom it may import."""
+    root = DOCS.parent
+    tree = ast.parse((root / "tests" / "test_architecture.py").read_text())
+    assigned = {ast.unparse(node.target): node.value for node in tree.body if isinstance(node, ast.AnnAssign)}
+    arrows: dict[str, set[str]] = eval(compile(ast.Expression(assigned["ARROWS"]), "ARROWS", "eval"))
+    rows = ["| room | what it is for | imports |", "|---|---|---|"]
+    for room, others in arrows.items():
+        package = root / "krmfn" / room
+        path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
+        summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
+        rows.append(f"| `{room}` | {_cell(summary)} | {', '.join(name for name in arrows if name in others)} |")
+    head, _, rest = (root / "CONTRIBUTING.md").read_text().partition("<!-- rooms -->\n")
+    return f"{head}<!-- rooms -->\n\n" + "\n".join(rows) + "\n\n" + rest[rest.index("<!-- end of rooms -->") :]
 
 
 def render_rules() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The KRM function: a ResourceList on stdin becomes one on stdout, with the gangs that its items ask for.
+"""The KRM function: a ResourceList on stdin becomes one on stdout, with the gangs that its items need.
 
 Decides nothing about gangs. What the orchestrators send, and do with exit codes and streams: KRM Functions
 Specification, and the behaviour of kustomize 5.8 and kpt 1.0.

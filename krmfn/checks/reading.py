@@ -39,10 +39,10 @@ _SUSPICIOUS: Final = re.compile(
 )
 
 _CODES: Final = {
-    "merged-key-set-twice": "Put the merge first, or write the value once.",
-    "non-string-key": "Put the key into quotes.",
-    "refused-escape": "Write / for \\/.",
-    "ambiguous-scalar": "Put the value into quotes when it is a string, or write the number plainly.",
+    "merged-key-set-twice": "Write the merge first, or set the key once.",
+    "non-string-key": "Write the key in quotes.",
+    "refused-escape": "Write / instead of \\/.",
+    "ambiguous-scalar": "If the value is a string, write it in quotes; otherwise write the number in decimal.",
 }
 
 RULES: tuple[Rule, ...] = (
@@ -50,11 +50,14 @@ RULES: tuple[Rule, ...] = (
         "merged-key-set-twice",
         "gitops",
         "warning",
-        "A key is set by hand and by a merge (<<) behind it, and readers disagree which one counts.",
+        "A key is set twice, directly and by a later merge (<<), and readers disagree which one counts.",
     ),
     Rule("non-string-key", "gitops", "warning", "A key is a number, a boolean or null in YAML."),
     Rule(
-        "refused-escape", "gitops", "error", "A string holds the escape \\/, which YAML readers of Kubernetes refuse."
+        "refused-escape",
+        "gitops",
+        "error",
+        ("A string contains the escape \\/, which YAML readers of Kubernetes refuse."),
     ),
-    Rule("ambiguous-scalar", "gitops", "warning", "A value without quotes is read differently by different tools."),
+    Rule("ambiguous-scalar", "gitops", "warning", "Tools read an unquoted value differently."),
 )

@@ -13,12 +13,12 @@ from krmfn.krm.writing import write_block
 from krmfn.releases.release import find_release, first_release, newest_release
 from krmfn.reports import channels
 
-SUMMARY = "Prints the admission policies that link pods whose CRD drops the link, once for a cluster."
+SUMMARY = "Prints admission policies that link pods to their groups where a CRD drops the link."
 ARGUMENTS = Argument("", "", 0, 0)
 OPTIONS = (
     Option(
         ("--namespace-selector",),
-        "The namespaces that they act in, as a label selector; an empty text selects all.",
+        "The namespaces of the policies, as a label selector; an empty selector matches all.",
         "kubernetes.io/metadata.name notin (kube-system)",
         metavar="SELECTOR",
     ),
@@ -36,7 +36,7 @@ def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
     read."""
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     if not release.has("pod-groups"):
-        raise UsageError(f"Kubernetes {release} has no PodGroups to link pods to: use {first_release('pod-groups')}")
+        raise UsageError(f"Kubernetes {release} has no PodGroups: use {first_release('pod-groups')}")
     try:
         terms = [_spell(term) for term in parse_requirements(options["namespace_selector"])]
     except SelectorError as error:

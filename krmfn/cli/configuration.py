@@ -71,7 +71,7 @@ def parse_gates(text: str) -> dict[str, bool]:
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
         if not name or value.lower() not in {"true", "false"}:
-            raise UsageError(f"--feature-gates: {part!r} is not of the form Name=true or Name=false")
+            raise UsageError(f"--feature-gates: {part!r} is not Name=true or Name=false")
         gates[name] = value.lower() == "true"
     return gates
 
@@ -145,7 +145,9 @@ def _read(data: bytes, path: str) -> Mapping[str, Any]:
     ours = [item for item in items if item.api_version.startswith(API_GROUP)]
     chosen = ours or items
     if len(chosen) != 1:
-        raise UsageError(f"{path}: holds {len(chosen)} objects, and the configuration is one, of kind GangScheduling")
+        raise UsageError(
+            f"{path}: contains {len(chosen)} objects; the configuration is one object of kind GangScheduling"
+        )
     value: Mapping[str, Any] = chosen[0].value
     return value
 

@@ -14,12 +14,12 @@ from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
 
-SUMMARY = "Rewrites groups and links for another Kubernetes release, and says what gets lost on the way."
+SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(
         ("--to",),
-        "The Kubernetes version; PodGroups of Volcano and scheduler-plugins become native ones.",
+        "Target Kubernetes version. PodGroups of Volcano and scheduler-plugins are converted, too.",
         metavar="VERSION",
     ),
     WRITE,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krmfn.krm.results import ResourceRef
     from krmfn.workspace.worlds import World
 
-SUMMARY = "Shows what an apply would do to each object: update it in place, refuse it, or need a replacement."
+SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or have to be replaced."
 ARGUMENTS = Argument(
     "OLD [NEW]", "Two states, each a path, - for stdin, or git:REV[:PATH]. Without NEW, OLD is a revision.", 1, 2
 )

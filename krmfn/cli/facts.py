@@ -12,13 +12,13 @@ from krmfn.reports.document import write_yaml
 from krmfn.survey.condensing import condense
 from krmfn.workspace.clusters import KIND, read_clusters
 
-SUMMARY = "Shrinks a dump of a cluster to the facts that are read: equal nodes counted, everything private dropped."
+SUMMARY = "Reduces the output of kubectl to the facts that krmfn reads, without private data."
 ARGUMENTS = Argument(
-    "PATH...", "What kubectl get nodes,pods,priorityclasses,… -A -o yaml prints: files, folders, - for stdin."
+    "PATH...", "The output of kubectl get nodes,pods,priorityclasses,… -A -o yaml: files, folders, - for stdin."
 )
 OPTIONS = (
-    Option(("--no-pods",), "Leave out the pods that run, but for what DaemonSets take.", False, flag=True),
-    Option(("-o", "--output"), "Format of the facts.", "yaml", ("yaml", "json")),
+    Option(("--no-pods",), "Leave out running pods, except those of DaemonSets.", False, flag=True),
+    Option(("-o", "--output"), "Output format.", "yaml", ("yaml", "json")),
 )
 
 

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from krmfn.forecast import Ask
     from krmfn.krm.results import Result
 
-SUMMARY = "Shows which gangs would run in a cluster, and on which nodes: by proof, or by the scheduler itself."
+SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
 ARGUMENTS = PATHS
 OPTIONS = (
     CLUSTER,
     SIMULATOR,
-    Option(("--prove",), "Only what conditions prove: ask no simulator.", False, flag=True),
-    Option(("-o", "--output"), "Format of the answer.", "text", FORMATS),
-    Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
+    Option(("--prove",), "Do not run the simulator; report only what can be proved.", False, flag=True),
+    Option(("-o", "--output"), "Output format.", "text", FORMATS),
+    Option(
+        ("--as-is",), "Only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
+    ),
     *RENDERING,
     *COMMON,
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import Change
 
-SUMMARY = "Prints manifests with their groups and links, or writes them in place. Unchanged text stays byte for byte."
+SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text is left byte for byte."
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("--only-generated",), "Print the generated objects alone.", False, flag=True),

@@ -16,9 +16,7 @@ from krmfn.workspace.replacing import lock, replace
 from krmfn.workspace.writing import spell_diff
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
-ARGUMENTS = Argument(
-    "[DIR]", "The folder of the kustomization; by default this one. Its comments and layout stay.", 0, 1
-)
+ARGUMENTS = Argument("[DIR]", "The folder of the kustomization. [default: the current one]", 0, 1)
 OPTIONS = (
     KUBERNETES,
     Option(

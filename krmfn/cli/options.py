@@ -52,12 +52,12 @@ PATHS = Argument(
 
 KUBERNETES = Option(
     ("--kubernetes",),
-    "The cluster's version of Kubernetes, such as v1.37.2. [default: of the configuration, else the newest]",
+    "Target Kubernetes version, such as v1.37.2. [default: the configuration's, else the newest]",
     metavar="VERSION",
 )
 FEATURE_GATES = Option(
     ("--feature-gates",),
-    "Gates of that cluster, as its API server's flag names them. [default: all that are needed are on]",
+    "Feature gates of the cluster, such as GenericWorkload=true. [default: assume that required gates are on]",
     metavar="A=true,B=false",
 )
 CONFIG = Option(
@@ -71,13 +71,13 @@ VERBOSE = Option(("-v", "--verbose"), "Every note, and every file that was not r
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
 UPDATE = Option(
     ("--update",),
-    "How the change is sent: by kubectl and Argo CD, by Flux, or as a PUT of the manifest alone.",
+    "How the change is sent: apply (kubectl, Argo CD), server-side-apply (Flux), or replace (PUT).",
     "apply",
     ("apply", "server-side-apply", "replace"),
 )
 NO_RENDER = Option(
     ("--no-render",),
-    "Read the files of kustomizations as they are, instead of rendering them.",
+    "Read the files of kustomizations instead of rendering them.",
     False,
     flag=True,
 )
@@ -107,17 +107,17 @@ WRITE_BASELINE = Option(
     False,
     flag=True,
 )
-FAIL_ON = Option(("--fail-on",), "The severity from which findings make the exit status 1.", None, ("error", "warning"))
+FAIL_ON = Option(("--fail-on",), "The lowest severity that makes the exit status 1.", None, ("error", "warning"))
 CLUSTER = Option(
     ("--cluster",),
-    "What kubectl get nodes,pods,… -A -o yaml prints, or krmfn facts: a file, a folder, - for stdin; several times.",
+    "Data about the cluster: a file, a folder or - with output of kubectl get … -o yaml or krmfn facts. Repeatable.",
     (),
     metavar="PATH",
     several=True,
 )
 SIMULATOR = Option(
     ("--simulator",),
-    "The scheduler as a program: a file, or a folder of krmfn-simulator-RELEASE. [default: found on the PATH]",
+    "The simulator: a program, or a folder with krmfn-simulator-RELEASE. [default: found on the PATH]",
     metavar="PATH",
 )
 

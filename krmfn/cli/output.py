@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
 CHECK = Option(
     ("--check",),
-    "Write nothing; show what --write would change, and exit with 1 if it is anything.",
+    "Write nothing; show what --write would change, and exit with 1 if there are changes.",
     False,
     flag=True,
 )

@@ -15,11 +15,13 @@ from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.workspace.origins import merge
 
-SUMMARY = "Shows the tree of groups: who waits for whom, how many pods, and where they come from."
+SUMMARY = "Shows the tree of groups: their quorums, their pods, and the files that they are in."
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
-    Option(("--as-is",), "Only groups that are in the manifests, none that would be generated.", False, flag=True),
+    Option(
+        ("--as-is",), ("Only groups that are in the manifests, not those that krmfn would generate."), False, flag=True
+    ),
     *RENDERING,
     EXCLUDE,
     VERBOSE,

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds
 
-SUMMARY = "Checks manifests offline: as the API server, the scheduler and the operators would, on create and on update."
+SUMMARY = (
+    "Validates gang scheduling objects offline, as the API server, the scheduler and the operators would treat them."
+)
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
@@ -53,8 +55,8 @@ OPTIONS = (
     BASELINE,
     WRITE_BASELINE,
     FAIL_ON,
-    Option(("--fix",), "Make the edits that findings propose.", False, flag=True),
-    Option(("--diff",), "Show the edits of --fix; without --fix, make none.", False, flag=True),
+    Option(("--fix",), "Apply the edits that findings propose.", False, flag=True),
+    Option(("--diff",), "Show the edits of --fix; without --fix, apply none.", False, flag=True),
     OUTPUT,
     CLUSTER,
     VERBOSE,

@@ -50,7 +50,7 @@ def _insert(nested: dict[str, Any], dotted: str, text: Any, schema: Schema) -> N
             return
         nested = nested.setdefault(key, {})
         if not isinstance(nested, dict):
-            raise ValueError(f"{rest} does not go together with {'.'.join(keys[: depth + 1])}")
+            raise ValueError(f"{rest} excludes {'.'.join(keys[: depth + 1])}")
 
 
 def _find_child(schema: Schema, key: str) -> Schema | None:
@@ -71,7 +71,7 @@ def _convert(text: Any, schema: Schema) -> Any:
         try:
             return json.loads(text)
         except ValueError as mistake:
-            raise ValueError(f"this is no JSON: {mistake}") from None
+            raise ValueError(f"invalid JSON: {mistake}") from None
     for branch in map(resolve, schema.get("oneOf") or schema.get("anyOf") or (schema,)):
         value = _convert_to(text, branch)
         if is_type(value, branch.get("type", "string")) and value in branch.get("enum", (value,)):

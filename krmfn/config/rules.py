@@ -7,21 +7,23 @@ from typing import Final
 from krmfn.model.findings import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
-    Rule("unknown-annotation", "operator", "error", "An annotation with the prefix krmfn.dev/ does not exist."),
+    Rule("unknown-annotation", "operator", "error", "A krmfn.dev/ annotation is unknown."),
     Rule(
         "annotation-value",
         "operator",
         "error",
-        "An annotation with the prefix krmfn.dev/ has a value that it cannot have.",
+        "The value of a krmfn.dev/ annotation is not allowed.",
     ),
     Rule(
         "annotation-without-gang",
         "operator",
         "warning",
-        "An annotation shapes the gang of a resource that asks for none.",
+        "An annotation shapes a gang, but the resource does not opt in.",
     ),
-    Rule("min-count-for-groups", "scheduler", "error", "A single number cannot be the minCount of several groups."),
-    Rule("group-not-guaranteed", "scheduler", "info", "A group whose lower bound is 0 stays outside the gang."),
-    Rule("group-topology-unused", "scheduler", "warning", "A topology key is for a group that the gang does not have."),
-    Rule("gang-group-conflict", "scheduler", "error", "Resources that share a gang ask for different gangs."),
+    Rule("min-count-for-groups", "scheduler", "error", "One number is set as the minCount of several groups."),
+    Rule("group-not-guaranteed", "scheduler", "info", "Groups with minReplicas 0 are left out of the gang."),
+    Rule(
+        "group-topology-unused", "scheduler", "warning", ("A topology key names a group that the gang does not have.")
+    ),
+    Rule("gang-group-conflict", "scheduler", "error", "Resources of one gang set different values."),
 )

@@ -148,7 +148,7 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
         import re  # few values have a pattern, and most runs have none of them
 
         if not re.search(schema["pattern"], value):
-            yield Problem(path, f"{_describe(value)} does not have the form of this field", schema["description"])
+            yield Problem(path, f"{_describe(value)} has the wrong format", schema["description"])
 
 
 def _quote_hint(value: Any, wanted: str) -> str:

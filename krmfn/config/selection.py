@@ -68,7 +68,7 @@ def options_for(settings: Settings, item: Head) -> Selection:
 
 
 def _note_unasked(key: str) -> Note:
-    message = f"{key} says how the gang is formed, and nothing asks for one"
+    message = f"{key} has no effect: krmfn.dev/gang is not set"
     return Note("annotation-without-gang", ("metadata", "annotations", key), message, hint=f'Add {OPT_IN}: "true".')
 
 

@@ -143,7 +143,7 @@ def _parse_term(term: str, text: str) -> Requirement:
 def _check_key(key: str, text: str) -> str:
     if key and all(char.isalnum() or char in "-_./" for char in key):
         return key
-    raise SelectorError(f"{key!r} in {text!r} is no key of a label")
+    raise SelectorError(f"{key!r} in {text!r} is not a valid label key")
 
 
 def _check_value(value: str, operator: str, text: str) -> str:
@@ -151,5 +151,5 @@ def _check_value(value: str, operator: str, text: str) -> str:
         raise SelectorError(f"{operator} in {text!r} needs a whole number, not {value!r}")
     # Annotation values may hold more than label values do; only what would read as another operator is refused.
     if any(char in value for char in "=!()<>"):
-        raise SelectorError(f"{value!r} in {text!r} is no value of a label")
+        raise SelectorError(f"{value!r} in {text!r} is not a valid label value")
     return value

@@ -65,7 +65,7 @@ def convert(items: Sequence[Item], to: str) -> Conversion:
     for _, down in reversed(_list_steps(releases[end : max([*places, end]) + 1])):
         down(board)
     for item in (item for item, text in before.values() if item.text != text):
-        board.note(item, "convert-recreate", "the pods keep their old group until they are created anew")
+        board.note(item, "convert-recreate", "running pods keep their old group until they are created again")
     added = tuple(
         Addition(dict(item.value), board.owners[id(item)]) for item in board.items if id(item) in board.owners
     )

@@ -37,12 +37,17 @@ def to_1_36(board: Board) -> None:
         if item.api_version in _LATEST:
             board.edit(item, _lower_group, board)
     for item in board.of(NATIVE, "CompositePodGroup"):
-        _lose(board, item, "the group itself: its children are scheduled one by one", ("spec",))
+        _lose(board, item, "has no CompositePodGroup: it was dropped, and its children start independently", ("spec",))
         board.remove(item)
     for kind, path in _JOBS.items():
         for item in board.of("batch", kind):
             if item.get(path) is not None:
-                _lose(board, item, "scheduling of a Job; its controller decides by itself there", path)
+                _lose(
+                    board,
+                    item,
+                    "has no scheduling in Jobs: it was dropped, and the Job controller decides itself",
+                    path,
+                )
                 board.edit(item, Item.remove, path)
 
 
@@ -55,13 +60,19 @@ def _lower_workload(item: Item, board: Board) -> None:
             kept = {key: value for key, value in template.items() if key != "preemptionPolicy"}
             leaves.append(_respell_mode(kept))
         elif _quorum(template) is not None:
-            message = f"that {_quorum(template)} groups of template {template.get('name')} start together"
+            message = (
+                f"cannot start {_quorum(template)} groups of template {template.get('name')} together: this was dropped"
+            )
             _lose(board, item, message, (*path, "schedulingPolicy"))
     longest = read_limits(find_release("1.36")).groups
     if len(leaves) > longest:
-        message = f"{len(leaves)} templates: 1.36 has room for {longest}; the object stays as it is"
+        message = f"{len(leaves)} templates: 1.36 has room for {longest}; the object is left as it is"
         board.note(
-            item, "convert-impossible", message, ("spec",), "Generate one group for all pods (granularity Cluster)."
+            item,
+            "convert-impossible",
+            message,
+            ("spec",),
+            ("Generate one group for all pods instead (granularity Cluster)."),
         )
         return
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
@@ -123,7 +134,7 @@ def to_1_35(board: Board) -> None:
                 board.note(
                     item,
                     "convert-unresolved",
-                    f"the pods name PodGroup {site.value}, which is not in the input",
+                    f'no PodGroup "{site.value}" in the files converted: the link of these pods is left as it is',
                     site.path,
                 )
             else:
@@ -145,7 +156,9 @@ def _template_of(board: Board, group: Item) -> tuple[str, str]:
     spec = {key: value for key, value in read_mapping(group, ("spec",)).items() if key != "podGroupTemplateRef"}
     name = group.name
     if board.find(NATIVE, "Workload", group.namespace, name):
-        board.note(group, "convert-name-taken", f"{group.ref} needs a Workload of its name, and there is one already")
+        board.note(
+            group, "convert-name-taken", (f"{group.ref} needs a Workload of the same name, which already exists")
+        )
     else:
         value = describe(
             f"{NATIVE}/v1alpha2", "Workload", name, group, {"podGroupTemplates": [{"name": "pods", **spec}]}
@@ -171,7 +184,12 @@ def _policy_of(board: Board, item: Item, template: Mapping[str, Any], members: I
     if policies and all(policy == policies[0] for policy in policies):
         return policies[0]
     if policies:
-        _lose(board, item, f"that groups of template {template.get('name')} have policies of their own", ("spec",))
+        _lose(
+            board,
+            item,
+            f"has one policy for all groups of template {template.get('name')}: the others were dropped",
+            ("spec",),
+        )
     return template.get("schedulingPolicy")
 
 
@@ -186,8 +204,8 @@ def _link(item: Item, old: Path, reference: Mapping[str, str]) -> None:
 def _lose_fields(board: Board, item: Item, fields: Mapping[str, Any], path: Path, names: Iterable[str]) -> None:
     for name in sorted(set(names) & set(fields)):
         if fields[name] not in (None, {}, [], ""):
-            _lose(board, item, name, (*path, name))
+            _lose(board, item, f"has no {name}: it was dropped", (*path, name))
 
 
 def _lose(board: Board, item: Item, what: str, path: Path) -> None:
-    board.note(item, "convert-lost", f"the earlier release has no word for {what}", path)
+    board.note(item, "convert-lost", f"the earlier release {what}", path)

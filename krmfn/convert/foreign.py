@@ -39,7 +39,7 @@ def to_native(board: Board) -> None:
                 board.note(
                     item,
                     "convert-name-taken",
-                    f"a native PodGroup {item.name} exists already: {item.ref} stays as it is",
+                    f"PodGroup {item.name} already exists: {item.ref} is left as it is",
                 )
                 continue
             names.add((item.space, item.name))
@@ -49,7 +49,10 @@ def to_native(board: Board) -> None:
             if (item.space, site.value) in converted[_VOLCANO]:
                 board.edit(item, _join_from_volcano, site.path, site.value)
             else:
-                message = f"the pods name Volcano's PodGroup {site.value}, which is not in the input"
+                message = (
+                    f'no Volcano PodGroup "{site.value}" in the files converted: the link of these pods is left '
+                    "as it is"
+                )
                 board.note(item, "convert-unresolved", message, site.path)
     if converted[_PLUGINS]:
         for item in list(board.items):
@@ -62,7 +65,9 @@ def _convert(item: Item, board: Board) -> None:
     spec = read_mapping(item, ("spec",))
     for key in sorted(map(str, set(spec) - _KEPT)):
         if spec.get(key) not in (None, {}, [], ""):
-            board.note(item, "convert-lost", f"native groups have no word for {key}", ("spec", key))
+            board.note(
+                item, "convert-lost", (f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"), ("spec", key)
+            )
     least = spec.get("minMember")
     policy = (
         {"gang": {"minCount": least}}
@@ -80,7 +85,11 @@ def _convert(item: Item, board: Board) -> None:
             item.remove(("spec", key))
     item.remove(("status",))
     if GENERATED_FROM in item.annotations:
-        board.note(item, "convert-generate", "it was generated: `krmfn generate` makes its Workload, too")
+        board.note(
+            item,
+            "convert-generate",
+            ("krmfn generated this object: run `krmfn generate` instead, which also makes its Workload"),
+        )
 
 
 def _join_from_volcano(item: Item, path: Path, name: str) -> None:

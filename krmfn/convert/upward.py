@@ -35,7 +35,12 @@ def to_1_36(board: Board) -> None:
             entry = _find_entry(workload, group)
             if workload is None or entry is None:
                 what = f"group {group} of Workload {site.value}" if workload else f"Workload {site.value}"
-                board.note(item, "convert-unresolved", f"the pods name {what}, which is not in the input", site.path)
+                board.note(
+                    item,
+                    "convert-unresolved",
+                    f"no {what} in the files converted: the link of these pods is left as it is",
+                    site.path,
+                )
                 continue
             place = (item.space, site.value, group, key)
             if place not in made:
@@ -65,7 +70,9 @@ def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str)
     existing = board.find(NATIVE, "PodGroup", workload.namespace, name)
     if existing:
         board.note(
-            existing, "convert-name-taken", f"{existing.ref} exists, and {workload.ref} needs a group of that name"
+            existing,
+            "convert-name-taken",
+            (f"{existing.ref} already exists, but {workload.ref} needs a PodGroup of that name"),
         )
     else:
         board.add(describe(f"{NATIVE}/v1alpha2", "PodGroup", name, workload, spec), workload)
@@ -100,8 +107,17 @@ def to_1_37(board: Board) -> None:
             board.edit(item, _raise_group, board)
     for item in board.of("batch", "Job"):
         if _had_a_gang_by_itself(item):
-            message = "clusters of 1.36 with the gate WorkloadWithJob gave this Job a gang by themselves; 1.37 does not"
-            board.note(item, "convert-job", message, ("spec",), "Opt in with krmfn.dev/gang, or set spec.scheduling.")
+            message = (
+                "Kubernetes 1.36 makes a gang of this Job (feature gate WorkloadWithJob), 1.37 does not: its pods "
+                "would start one by one"
+            )
+            board.note(
+                item,
+                "convert-job",
+                message,
+                ("spec",),
+                ('Add the annotation krmfn.dev/gang: "true", or set spec.scheduling.'),
+            )
 
 
 def _had_a_gang_by_itself(job: Item) -> bool:
@@ -129,8 +145,14 @@ def _raise_group(item: Item, board: Board) -> None:
     mode = item.get(("spec", "disruptionMode"))
     _respell_mode(item, ("spec", "disruptionMode"), mode)
     if mode == "PodGroup" and item.get(("spec", "schedulingPolicy", "basic")) is not None:
-        message = "a group without quorum is disrupted as a whole, which later releases may refuse"
-        board.note(item, "convert-doubtful", message, ("spec", "disruptionMode"), "Use disruptionMode single.")
+        message = "disruptionMode PodGroup without a gang policy: later releases may refuse this"
+        board.note(
+            item,
+            "convert-doubtful",
+            message,
+            ("spec", "disruptionMode"),
+            ("Use the disruption mode single, or a gang policy."),
+        )
 
 
 def _respell_mode(item: Item, path: Path, mode: Any) -> None:
@@ -153,13 +175,17 @@ def _split(item: Item, board: Board) -> None:
         spec = {key: entry for key, entry in item.get(("spec",)).items() if key != "podGroupTemplates"}
         made = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
         if board.find(NATIVE, "Workload", item.space, name):
-            board.note(item, "convert-name-taken", f"Workload {name} exists, and templates of {item.ref} need the name")
+            board.note(
+                item,
+                "convert-name-taken",
+                (f"Workload {name} already exists, but templates of {item.ref} need the name"),
+            )
             continue
         board.add(made, item)
         names = {str(template.get("name")) for template in moved}
         _move_groups(board, item, name, names)
         moving = ", ".join(sorted(map(str, names)))
-        message = f"templates of different priority cannot share a Workload: {moving} moved to {name}"
+        message = f"all templates of a Workload have the same priority: {moving} moved to Workload {name}"
         board.note(item, "convert-split", message)
     item.set(("spec", "podGroupTemplates"), kept)
 

@@ -124,7 +124,7 @@ def _list_lost(census: Census, roster: Roster, errors: Sequence[Finding]) -> Ite
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
-_NO_GROUP: Final = "there is no such group: its pods are held back"
+_NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
 
 
 def _priority(standing: Standing, facts: Facts) -> int:

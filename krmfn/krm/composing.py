@@ -41,7 +41,7 @@ def compose_all(text: str, find_anchor: FindAnchor | None = None) -> list[Node]:
     except yaml.YAMLError as error:
         raise explain_error(error, text) from None
     except UnicodeEncodeError as error:
-        raise Unreadable("a lone surrogate is no character", *position(text, error.start)) from None
+        raise Unreadable("invalid character: a lone surrogate", *position(text, error.start)) from None
 
 
 def _compose_documents(parser: Any, find_anchor: FindAnchor | None, text: str) -> Iterator[Node]:

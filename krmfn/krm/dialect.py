@@ -52,7 +52,7 @@ def resolve_plain(text: str, tag: str | None = None) -> Plain:
     if text in _WORDS:
         return _WORDS[text]
     if text in _ENDLESS:
-        raise Unreadable(f"{text} has no spelling in JSON")
+        raise Unreadable(f"{text} cannot be written as JSON")
     if first in _DIGITS or first in "+-":
         number = parse_number(text)
         return text if number is None else number

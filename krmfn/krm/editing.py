@@ -179,7 +179,7 @@ class Editor:
         if way:
             self.edits = self._splice(way[-1], empty)
         else:
-            raise EditRefused(f"{format_path(path)} is all there is")
+            raise EditRefused(f"the document contains nothing but {format_path(path)}")
         return True
 
     def _refuse_revealed(self, holder: Mapping, step: Step, path: Path) -> None:

@@ -143,7 +143,7 @@ def _find_items(
         listing.value = (listing.after_key, max(listing.after_key, at(node.end)))
         return
     if sequence is not node or not isinstance(sequence, Sequence):
-        raise Unreadable("items is no list", source.line(at(node.start)), column(text, node.start) + 1)
+        raise Unreadable("items is not a list", source.line(at(node.start)), column(text, node.start) + 1)
     if not sequence.items:
         listing.form = "empty"
         listing.value = (listing.after_key, at(node.end))

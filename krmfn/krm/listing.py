@@ -127,7 +127,7 @@ class Listing:
             if id(item) in kept and data.find(b"*", item.start, item.end) >= 0:
                 item.detach(goes)
         if self.entries is None:
-            raise EditRefused("an object goes that defines anchors, and the document is one flow collection")
+            raise EditRefused("the object to remove defines anchors that the rest of the document uses")
         edits: list[Splice] = []
         for start, end, key in self.entries:
             if data.find(b"*", start, end) >= 0 and not (results and key == "results"):

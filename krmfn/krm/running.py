@@ -112,10 +112,10 @@ def _answer(
     function: Function, source: IO[bytes], fail_on: Severity
 ) -> tuple[list[memoryview | bytes], list[Result], int]:
     if source.isatty():
-        raise Unreadable("a ResourceList is expected on stdin, not a terminal")
+        raise Unreadable("stdin is a terminal; pipe a ResourceList in, or run krmfn --help")
     data = source.read()
     if not data.strip():
-        raise Unreadable("a ResourceList is expected on stdin, found nothing")
+        raise Unreadable("stdin is empty; a ResourceList is expected")
     resources = ResourceList.parse(data)
     try:
         results = list(function(resources) or ())

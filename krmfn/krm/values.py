@@ -204,7 +204,7 @@ def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Itera
             yield (*path, name), "duplicate-key", f'key "{name}" already set in map', key.start
         seen.add(name)
         if isinstance(target, Scalar) and not target.style and _is_no_string(target):
-            message = f'the key `{target.content}` is no string: kubectl reads "{name}", other readers may refuse it'
+            message = f'the key `{target.content}` is not a string: kubectl reads "{name}", other readers may refuse it'
             yield (*path, name), "non-string-key", message, key.start
         elif isinstance(target, Scalar) and not target.style and (message := explain_ambiguity(target.content)):
             yield (*path, name), "ambiguous-scalar", message, key.start

@@ -62,7 +62,7 @@ def _escape(char: str, json: bool) -> str:
     if code in (0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF):
         return f"\\u{code:04x}"
     if 0xD800 <= code < 0xE000:
-        raise ValueError("a lone surrogate is no character")
+        raise ValueError("invalid character: a lone surrogate")
     return char
 
 
@@ -78,9 +78,9 @@ def write_scalar(value: Any, json: bool = False) -> str:
         return int.__repr__(value)
     if isinstance(value, float):
         if not float("-inf") < value < float("inf"):
-            raise ValueError(f"{value} has no spelling in JSON")
+            raise ValueError(f"{value} cannot be written as JSON")
         return float.__repr__(value)
-    raise ValueError(f"a {type(value).__name__} has no spelling in YAML")
+    raise ValueError(f"a {type(value).__name__} cannot be written as YAML")
 
 
 def to_plain(value: Any, json: bool = False) -> Any:
@@ -105,7 +105,7 @@ def to_plain(value: Any, json: bool = False) -> Any:
 
 def _check_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise ValueError(f"the key {key!r} is no string")
+        raise ValueError(f"the key {key!r} is not a string")
     return key
 
 

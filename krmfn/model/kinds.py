@@ -107,8 +107,8 @@ def _spark(name: str, base: str) -> Kind:
         staged=True,
         rival=f"{base}/batchScheduler",
         rival_name="its batch scheduler",
-        reason="executors are made by the driver, so a gang of both can never start, and Spark is not known to keep "
-        "the link",
+        reason="the driver creates the executors, so a gang of both is never scheduled, and Spark is not known to "
+        "keep the link",
         hint="Use batchScheduler of the Spark operator.",
     )
 
@@ -225,7 +225,7 @@ _KINDS: Final = (
         staged=True,
         rival="spec/podGroupPolicy",
         rival_name="coscheduling or Volcano",
-        reason="a TrainJob has no pod template: they are in the training runtime, which all TrainJobs share",
+        reason="a TrainJob has no pod templates: its training runtime has them, which all TrainJobs share",
         hint="Use its podGroupPolicy, or a JobSet.",
     ),
     _spark("SparkApplication", "spec"),
@@ -234,7 +234,7 @@ _KINDS: Final = (
         "argoproj.io",
         "Workflow",
         (),
-        reason="the steps of a workflow are pods that are made one after the other",
+        reason="the steps of a workflow are pods that are created one after the other",
         hint="Let a step create a Job, JobSet or RayJob, and make that one a gang.",
     ),
     Kind(
@@ -242,14 +242,14 @@ _KINDS: Final = (
         "Job",
         (Template("spec/tasks/*/template", "spec/tasks/*/replicas"),),
         keeper="Volcano 1.16",
-        reason="Volcano schedules this kind as a gang itself, and does not read the groups of Kubernetes",
+        reason="Volcano schedules this kind as a gang itself and ignores PodGroups of scheduling.k8s.io",
     ),
     Kind(
         "grove.io",
         "PodCliqueSet",
         (),
         keeper="",
-        reason="its CRD drops the link in pod templates; Grove makes its own gangs",
+        reason="its CRD drops the link from pod templates; Grove creates its own gangs",
     ),
 )
 

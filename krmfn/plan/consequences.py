@@ -23,8 +23,8 @@ def explain_replacement(item: Item, census: Census) -> Iterator[str]:
     """What deleting `item` and making it anew does."""
     if item.ref.group == API_GROUP and item.kind == "PodGroup":
         yield (
-            f"The finalizer {_PROTECTION} holds the deletion back until no pod that names the group runs; until then "
-            "a group of this name cannot be made (409). Give the group a new name."
+            f"The finalizer {_PROTECTION} delays the deletion while pods of the group run; until then a group of "
+            "this name cannot be created (HTTP 409). Give the group a new name."
         )
         if any(owner.kind == "Job" for owner in _owners(item, census)):
             yield "The link in a Job's template cannot change either: replace the Job as well, under a new name."
@@ -32,29 +32,27 @@ def explain_replacement(item: Item, census: Census) -> Iterator[str]:
             yield "naming: Revisioned (annotation krmfn.dev/naming) gives a generated group a new name by itself."
     elif item.ref.group == API_GROUP and item.kind == "CompositePodGroup":
         yield (
-            "It has no finalizer and is deleted at once: running pods stay, new pods of its child groups wait until it "
-            "is "
-            "there again. Give it a new name to avoid the gap."
+            "The CompositePodGroup has no finalizer and is deleted at once. Running pods stay; new pods of its "
+            "child groups wait until it is created again. Give it a new name to avoid the gap."
         )
     elif item.ref.group == API_GROUP:
         yield "The scheduler does not read Workloads: deleting and creating it does not touch pods."
     elif (item.ref.group, item.kind) == ("batch", "Job"):
         yield "The Job is deleted with its pods and starts from the beginning."
     else:
-        yield f"The {item.kind} is deleted with its pods and made anew."
+        yield f"The {item.kind} is deleted with its pods and created again."
 
 
 def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> Iterator[str]:
     """What an update in place does beyond the obvious."""
     paths = [change.path for change in changes]
     if item.ref.group == API_GROUP and any(path[-1:] == ("minCount",) for path in paths):
-        yield "A new minCount counts from the next scheduling attempt; running pods are not touched."
+        yield "The new minCount applies from the next scheduling attempt; running pods are not affected."
     links = any("schedulingGroup" in path or "workloadRef" in path for path in paths)
     if item.ref.group == "ray.io" and links and item.kind == "RayCluster":
         yield (
-            "Running pods keep the group they were made with; only new pods get the new link, so the gang is mixed "
-            "until "
-            "all are remade."
+            "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
+            "are created again."
         )
     if (
         item.ref.group == "ray.io"
@@ -67,13 +65,13 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
         and item.kind == "RayJob"
         and any(path[:2] == ("spec", "rayClusterSpec") for path in paths)
     ):
-        yield "A running RayJob ignores changes of rayClusterSpec; they count from its next cluster on."
+        yield "A running RayJob ignores changes of rayClusterSpec; they apply to its next cluster."
     lost = {t.link.group for t in census.dangling if t.item is item and t.link and t.link.by}
     if lost:
         groups = f"PodGroup{'' if len(lost) == 1 else 's'} {', '.join(sorted(lost))}"
         yield f"There is no {groups}: the pods of such a replica are never scheduled. krmfn generate writes it."
     if item.ref.group == "apps" and links:
-        yield "Pods are replaced in a rollout; old and new ones are in different groups meanwhile."
+        yield "Pods are replaced in a rollout; meanwhile old and new pods are in different groups."
 
 
 def explain_removal(item: Item, census: Census) -> Iterator[str]:
@@ -84,12 +82,12 @@ def explain_removal(item: Item, census: Census) -> Iterator[str]:
     if item.kind == "PodGroup":
         users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == key]
         if users:
-            yield f"{users[0].kind} {users[0].name} still links to it: its new pods wait for ever."
-        yield f"The finalizer {_PROTECTION} keeps it until no pod that names it runs."
+            yield f"{users[0].kind} {users[0].name} still links to it: its new pods are never scheduled."
+        yield f"The finalizer {_PROTECTION} keeps it while pods of the group run."
     elif item.kind == "CompositePodGroup":
         orphans = [gang.group.name for gang in census.gangs if (gang.group.namespace, gang.group.parent) == key]
         if orphans:
-            yield f"{orphans[0]} still names it as its parent: its new pods wait for ever."
+            yield f"{orphans[0]} still names it as its parent: its new pods are never scheduled."
 
 
 def list_renames(item: Item, census: Census) -> Iterator[Place]:

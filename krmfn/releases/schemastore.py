@@ -28,7 +28,7 @@ def find_folder(inside: str, beside: str) -> str:
         if os.path.isdir(place):
             return place
     missing = " nor ".join(places)
-    raise SchemaMissing(f"krmfn is installed without its {inside} (neither {missing} exists): reinstall it")
+    raise SchemaMissing(f"the installation of krmfn lacks its {inside} (neither {missing} exists): reinstall it")
 
 
 def load(path: str) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from krmfn.releases.schemastore import find_folder
 #: The sections of a page, in order; those that a page may do without are in brackets.
 SECTIONS = ("What goes wrong", "Example", "[How to fix it]", "[Sources]")
 STAGES: Mapping[str, str] = {
-    "server": "Would the API server refuse it?",
-    "scheduler": "It is stored; will it ever be scheduled, and all at once?",
-    "operator": "Will KubeRay, the Job controller, Volcano and Kueue act as meant?",
-    "gitops": "Will the delivery from Git work: order, names, deletion, functions?",
+    "server": "What would the API server refuse, drop or warn about?",
+    "scheduler": "Will the pods be scheduled, and all together?",
+    "operator": "Will KubeRay, the Job controller, Volcano and Kueue do what is intended?",
+    "gitops": "Will the delivery from Git work: the order, the names, deletion, functions?",
 }
 _EXAMPLE = re.compile(r'^```yaml title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
@@ -59,7 +59,7 @@ def write_head(rule: Rule) -> str:
 
 def write_index(rules: Iterable[Rule]) -> str:
     """The page that lists the rules, by stage."""
-    lines = ["# Rules", "", "Every finding names its rule; `krmfn rules ID` prints these pages, too.", ""]
+    lines = ["# Rules", "", "Every finding names its rule. `krmfn rules ID` prints the page of a rule.", ""]
     by_stage: dict[str, list[Rule]] = {}
     for rule in rules:
         by_stage.setdefault(rule.stage, []).append(rule)

@@ -50,7 +50,7 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     manifest = Manifest(value, ref, options, settings)
     metadata = value.get("metadata")
     if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
-        message = f"the name of this {ref.kind} is made up by the API server: no group can be named after it"
+        message = f"the API server makes up the name of this {ref.kind} (generateName): no group can be named after it"
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
         return Reading(None, tuple(manifest.notes))
     if is_placeholder(ref.name):
@@ -80,7 +80,7 @@ def _read(manifest: Manifest) -> Reading:
 
     group = find_source(manifest.ref)(manifest)
     if group is None and not manifest.notes:
-        manifest.note("group-without-pods", ("spec",), f"nothing in this {manifest.ref.kind} asks for pods")
+        manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
     return Reading(None if manifest.refused else group, tuple(manifest.notes))

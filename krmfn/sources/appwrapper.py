@@ -20,7 +20,9 @@ def read_appwrapper(manifest: Manifest) -> Group | None:
     if len(groups) < 2:
         return groups[0] if groups else None
     if any(isinstance(group, Composite) and group.min_group_count is None for group in groups):
-        message = "one of the wrapped objects starts its groups one after the other: a gang of all never starts"
+        message = (
+            "one of the wrapped objects starts its groups one after the other: a gang of all of them is never scheduled"
+        )
         if manifest.decline("ordered-start-deadlock", _COMPONENTS, message, "Wrap it alone."):
             return None
     return Composite("appwrapper", tuple(groups), len(groups))

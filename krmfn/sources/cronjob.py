@@ -22,11 +22,11 @@ def read_cronjob(manifest: Manifest) -> Group | None:
         return None
     policy = manifest.text(_POLICY, "Allow")
     if policy == "Allow":
-        message = "runs may overlap (concurrencyPolicy Allow), and they would share one gang: nothing is generated"
+        message = "runs may overlap (concurrencyPolicy Allow) and would share one gang: nothing is generated"
         if manifest.decline("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", "Forbid"):
             return None
     leaf = read_job_leaf(manifest, JOB, "job")
     if leaf and policy == "Replace":
-        message = "the pods of a replaced run still count while they terminate, so the next run may start in parts"
+        message = "the pods of a replaced run count while they terminate: the next run may start in parts"
         manifest.note("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", proposed="Forbid")
     return leaf

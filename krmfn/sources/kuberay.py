@@ -25,11 +25,11 @@ def check_name(manifest: Manifest, limit: int) -> None:
         return
     path: Path = ("metadata", "name")
     if len(name) > limit:
-        message = f"{manifest.ref.kind} name of {len(name)} characters: KubeRay refuses more than {limit}"
+        message = f"the name has {len(name)} characters: KubeRay refuses a {manifest.ref.kind} with more than {limit}"
         manifest.note("ray-name", path, message, f"Shorten it to {limit} characters.")
     elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
-        message = f'"{name}" is no DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
-        manifest.note("ray-name", path, message, "Use lower case letters, digits and -, with a letter in front.")
+        message = f'"{name}" is not a DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
+        manifest.note("ray-name", path, message, "Use lower case letters, digits and -; start with a letter.")
 
 
 def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
@@ -37,7 +37,7 @@ def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
     for path in dict.fromkeys((("spec", "managedBy"), (*spec, "managedBy"))):
         owner = manifest.text(path)
         if owner and owner != OPERATOR:
-            message = f"another controller, {owner}, has this {manifest.ref.kind}: it makes no pods here"
+            message = f"{owner} manages this {manifest.ref.kind}: no pods are created in this cluster"
             manifest.note("managed-elsewhere", path, message)
             return True
     return False
@@ -47,7 +47,10 @@ def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
     """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
     path = (*spec, "upgradeStrategy", "type")
     if manifest.get(path) is not None:
-        message = f"only a RayCluster without owner has one: KubeRay refuses the cluster of this {manifest.ref.kind}"
+        message = (
+            "only a RayCluster without an owner can have an upgrade strategy: KubeRay refuses the cluster of this "
+            f"{manifest.ref.kind}"
+        )
         manifest.note("ray-cluster-refused", path, message, "Remove it.")
 
 
@@ -63,7 +66,9 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
     field = settings.release.link[0]
     if not kuberay_keeps(settings.kuberay.version, field):
         version = ".".join(map(str, settings.kuberay.version))
-        message = f"the CRDs of KubeRay {version} drop spec.{field} of pod templates: the pods will not be in the gang"
+        message = (
+            f"the CRDs of KubeRay {version} drop spec.{field} from pod templates: the pods are scheduled one by one"
+        )
         keepers = "1.6" if field == "workloadRef" else "1.7 or later"
         bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
         hint = f"Install the CRDs of KubeRay {keepers}, and say so with kuberay.version{bridge}."
@@ -111,7 +116,7 @@ def _predict_scheduler_plugins(
     manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool
 ) -> bool:
     if manifest.ref.kind == "RayJob":
-        message = "KubeRay has no RayJobs with scheduler-plugins: this one stays Initializing"
+        message = "KubeRay does not support RayJobs with scheduler-plugins: this RayJob stays Initializing"
         manifest.note("operator-refuses", spec, message, "Use a RayCluster, or another batch scheduler.")
         return True
     if manifest.label(KUBERAY_LABEL) is None:
@@ -124,20 +129,20 @@ def _predict_scheduler_plugins(
 def _predict_kai(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
     submission = ("spec", "submissionMode")
     if manifest.ref.kind == "RayJob" and manifest.text(submission, "K8sJobMode") == "K8sJobMode":
-        message = "KubeRay has no RayJobs of K8sJobMode with KAI: this one stays Initializing"
+        message = "KubeRay does not support RayJobs of K8sJobMode with KAI: this RayJob stays Initializing"
         manifest.note("operator-refuses", submission, message, "Set submissionMode: HTTPMode.")
         return True
     members = 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups)
-    message = f"KAI makes a pod group with minAvailable {members} itself: nothing is generated"
+    message = f"KAI creates a pod group with minAvailable {members} itself: nothing is generated"
     manifest.note("operator-manages", spec, message)
     return True
 
 
 def _note_foreign_scheduler(manifest: Manifest, scheduler: str) -> bool:
     message = (
-        f"KubeRay gives all Ray pods to {scheduler}, which does not read the groups of Kubernetes: nothing is generated"
+        f"KubeRay gives all Ray pods to {scheduler}, which ignores PodGroups of scheduling.k8s.io: nothing is generated"
     )
-    hint = f'Label the {manifest.ref.kind} {KUBERAY_LABEL}: "true" for a gang made by the operator.'
+    hint = f'To let the operator create the gang, add the label {KUBERAY_LABEL}: "true".'
     manifest.note("operator-schedules", ("metadata", "labels", KUBERAY_LABEL), message, hint)
     return True
 

@@ -54,7 +54,7 @@ class Manifest:
         owner = self.text(path)
         if owner in ("", self.kind.manager):
             return False
-        message = f"another controller, {owner}, has this {self.ref.kind}: it makes no pods here"
+        message = f"{owner} manages this {self.ref.kind}: no pods are created in this cluster"
         self.note("managed-elsewhere", path, message)
         return True
 
@@ -129,7 +129,11 @@ class Manifest:
         """Whether `value`, read at or computed for `path`, is an int32; otherwise a note says so."""
         if -MAX_INT32 - 1 <= value <= MAX_INT32:
             return True
-        message = f"{value} pods do not fit into an int32" if value != self.get(path) else f"{value} is no int32"
+        message = (
+            f"{value} pods do not fit into an int32"
+            if value != self.get(path)
+            else f"{value} does not fit into an int32"
+        )
         self.note("count-overflow", path, message, f"Use at most {MAX_INT32} pods.")
         return False
 
@@ -214,11 +218,16 @@ class Manifest:
         field = settings.release.link[0]
         if field == "schedulingGroup":
             keeper = self.kind.keeper
-            message = f"CRDs older than {keeper} drop spec.{field} of pod templates"
+            message = (
+                f"CRDs older than {keeper} drop spec.{field} from pod templates: the pods would be scheduled one by one"
+            )
             hint = f"Check that {keeper} or later is installed, or set link: Bridge."
         else:
-            message = f"the CRD of {self.ref.kind} may drop spec.{field} of pod templates"
-            hint = f"Check that the pods carry spec.{field} after an apply."
+            message = (
+                f"the CRD of {self.ref.kind} may drop spec.{field} from pod templates: the pods would be scheduled "
+                "one by one"
+            )
+            hint = f"After an apply, check that the pods have spec.{field}."
         self.note("link-needs-version", (*template, "spec"), message, hint)
 
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:

@@ -21,7 +21,7 @@ def read_mpijob(manifest: Manifest) -> Group | None:
         return None
     if not (manifest.bridged or manifest.counting):
         hint = "Set link: Auto, and apply what krmfn bridge prints; or use its own gang scheduling."
-        _decline(manifest, "the CRD of mpi-operator drops the link in pod templates", hint)
+        _decline(manifest, "the CRD of mpi-operator drops the link from pod templates", hint)
         return None
     if manifest.is_elsewhere() or not manifest.require(_ROLES):
         return None

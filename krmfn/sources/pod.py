@@ -13,7 +13,7 @@ def read_pod(manifest: Manifest) -> Group | None:
     """The tree of a Pod, only where somebody asks for a gang. The manifest itself is the pod template."""
     if not manifest.options.requested:
         message = "a single Pod needs no gang"
-        hint = "Give Pods that belong together a krmfn.dev/gang-group."
+        hint = "Set the same krmfn.dev/gang-group on Pods that belong together."
         if manifest.decline("gang-on-request", ("spec",), message, hint):
             return None
     template = manifest.template((), 1, ("spec",))

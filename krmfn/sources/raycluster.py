@@ -38,8 +38,8 @@ def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
     if manifest.refused or is_operator_job(manifest, spec, groups, autoscaling):
         return None
     if autoscaling and manifest.options.autoscaling == "Skip":
-        message = "no gang for a cluster that autoscales: its number of pods changes at run time"
-        hint = "Set autoscaling: MinReplicas for a gang of the head and minReplicas of every group."
+        message = "the cluster autoscales, so its number of pods changes at run time: no gang is generated"
+        hint = "For a gang of the head and minReplicas of every group, set autoscaling: MinReplicas."
         if manifest.decline("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint):
             return None
     head_path = (*spec, "headGroupSpec")
@@ -62,7 +62,7 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     if template is None:
         return None
     if group.pods == 0:
-        reason = "is suspended" if group.suspended else "has numOfHosts 0" if group.hosts == 0 else "asks for none"
+        reason = "is suspended" if group.suspended else "has numOfHosts 0" if group.hosts == 0 else "replicas is 0"
         message = f"worker group {group.name} has no pods ({reason}): it is left out of the gang"
         where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else "replicas"
         manifest.note("group-without-pods", (*group.path, where), message)

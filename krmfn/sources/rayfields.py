@@ -58,7 +58,7 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
         elif version in field.get("x-krmfn-versions", (version,)):
             kept[key] = _prune(manifest, child, field, (*path, key))
         elif child is not None and _is_read(field):
-            message = f"{manifest.ref.api_version} has no field {key}: the API server drops it"
+            message = f"the API server drops {key}: {manifest.ref.api_version} does not have this field"
             manifest.note("field-pruned", (*path, key), message, "Use apiVersion: ray.io/v1.")
     return kept
 
@@ -67,7 +67,7 @@ def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], pa
     """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
     meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
     if meant and meant not in (manifest.get(path) or ()):
-        message = f"there is no field {key} in {format_path(path)}: the API server drops it"
+        message = f"the API server drops {key}: {format_path(path)} does not have this field"
         manifest.note("field-unknown", (*path, key), message, f"Did you mean {meant}?")
 
 

@@ -82,8 +82,8 @@ def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> 
         hint = f"Lower minReplicas to {group.maximum} or raise maxReplicas to {group.minimum}."
         manifest.note("min-above-max", (*group.path, "minReplicas"), message, hint)
     if group.suspended and autoscaling:
-        message = f"worker group {group.name} is suspended in a cluster with autoscaling: KubeRay refuses the cluster"
-        hint = "Use replicas, minReplicas and maxReplicas 0, or switch enableInTreeAutoscaling off."
+        message = f"worker group {group.name} is suspended although the cluster autoscales: KubeRay refuses the cluster"
+        hint = "Use replicas, minReplicas and maxReplicas 0, or turn enableInTreeAutoscaling off."
         manifest.note("suspend-with-autoscaling", (*group.path, "suspend"), message, hint)
 
 
@@ -99,10 +99,13 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
             manifest.note("group-name-reserved", path, message, "Choose another groupName.")
         elif group.name in first:
             other = first[group.name]
-            message = f"groupName {group.name} is that of worker group {other}, too: only one of both gets its pods"
+            message = (
+                f"groupName {group.name} is already used by worker group {other}: only one of the two gets its "
+                "pods, and the gang is never scheduled"
+            )
             manifest.note("group-name-duplicate", path, message, "Give every worker group its own groupName.")
         elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
-            message = f'groupName "{group.name}" is no label value: the API server refuses its pods'
+            message = f'groupName "{group.name}" is not a valid label value: the API server refuses the pods'
             limit = "57 (numOfHosts is above 1)" if group.hosts > 1 else "63"
             hint = f"Use at most {limit} letters, digits, - _ and . with a letter or digit at both ends."
             manifest.note("group-name-invalid", path, message, hint)

@@ -31,7 +31,7 @@ def read_rayjob_spec(manifest: Manifest, spec: Path) -> Group | None:
     _check_spec(manifest, spec)
     selector = (*spec, "clusterSelector")
     if manifest.get(selector):
-        message = "the job runs in a RayCluster that exists already: it has no pods of its own"
+        message = "the job runs in a RayCluster that already exists: nothing is generated for the RayJob"
         manifest.note("existing-cluster", selector, message)
         return None
     cluster = (*spec, "rayClusterSpec")
@@ -46,7 +46,7 @@ def _check_spec(manifest: Manifest, spec: Path) -> None:
     if suspended and selected:
         _refuse(manifest, (*spec, "suspend"), "a RayJob with clusterSelector cannot be suspended")
     elif suspended and not manifest.flag((*spec, "shutdownAfterJobFinishes")):
-        _refuse(manifest, (*spec, "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes: true")
+        _refuse(manifest, (*spec, "suspend"), "a suspended RayJob requires shutdownAfterJobFinishes: true")
     mode_path, retries_path = (*spec, "submissionMode"), (*spec, "backoffLimit")
     mode = manifest.text(mode_path, "K8sJobMode")
     retries = manifest.count(retries_path, 0)
@@ -61,13 +61,13 @@ def _check_spec(manifest: Manifest, spec: Path) -> None:
 
 def _check_sidecar_mode(manifest: Manifest, spec: Path, selected: bool) -> None:
     if selected:
-        _refuse(manifest, (*spec, "submissionMode"), "SidecarMode does not go together with clusterSelector")
+        _refuse(manifest, (*spec, "submissionMode"), "SidecarMode excludes clusterSelector")
     for key in ("submitterPodTemplate", "submitterConfig"):
         if manifest.get((*spec, key)) is not None:
-            _refuse(manifest, (*spec, key), f"SidecarMode does not go together with {key}")
+            _refuse(manifest, (*spec, key), f"SidecarMode excludes {key}")
     restart = (*spec, "rayClusterSpec", "headGroupSpec", "template", "spec", "restartPolicy")
     if manifest.text(restart) not in ("", "Never"):
-        _refuse(manifest, restart, "SidecarMode needs restartPolicy Never in the head")
+        _refuse(manifest, restart, "SidecarMode requires restartPolicy Never in the head")
 
 
 def _refuse(manifest: Manifest, path: Path, message: str) -> None:

@@ -23,7 +23,7 @@ def read_rayservice(manifest: Manifest) -> Group | None:
     check_name(manifest, NAME_LIMIT)
     prune(manifest)
     if manifest.get(_HEAD_SERVICE):
-        message = "a RayService must not name its head service: KubeRay refuses it"
+        message = "a RayService must not name its head service: KubeRay refuses the RayService"
         manifest.note("ray-service-refused", _HEAD_SERVICE, message, "Remove the name.")
     check_owned_cluster(manifest, CLUSTER)
     group = read_cluster_spec(manifest, CLUSTER)
@@ -37,6 +37,9 @@ def _check_upgrade(manifest: Manifest) -> None:
     strategy = manifest.text(("spec", "upgradeStrategy", "type"))
     if strategy == "None" or manifest.options.naming == "Revisioned":
         return
-    message = "an upgrade builds a second cluster whose pods join the same gang, already filled by those of the first"
-    hint = "Set naming: Revisioned, so that an upgrade brings a gang of its own."
+    message = (
+        "an upgrade builds a second cluster in the same gang, whose quorum the first cluster already meets: the "
+        "new pods start one by one"
+    )
+    hint = "Set naming: Revisioned: then every revision has a gang of its own."
     manifest.note("rollout-shares-gang", ("spec", "upgradeStrategy"), message, hint)

@@ -17,7 +17,10 @@ def read_statefulset(manifest: Manifest) -> Group | None:
     """The tree of a StatefulSet. With OrderedReady a second pod is made when the first is ready: no gang of two."""
     leaf = read_replicas(manifest, "statefulset")
     if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
-        message = f"the {leaf.pods} pods are made one after the other, each when the one before is ready (OrderedReady)"
+        message = (
+            f"the {leaf.pods} pods are created one after the other (OrderedReady), so the gang is never complete "
+            "and no pod is ever scheduled"
+        )
         hint = "Set podManagementPolicy: Parallel."
         if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
             return None

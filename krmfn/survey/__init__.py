@@ -1,1 +1,1 @@
-"""What the items ask for (gangs, shape) and what stands in them (census, groups, members, facts). Changes nothing."""
+"""Which gangs the items need (gangs, shape) and what is in them (census, groups, members, facts). Changes nothing."""

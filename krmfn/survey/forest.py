@@ -118,11 +118,11 @@ def _branch(
 def _say(group: Group, count: int | None, what: str, facts: dict[str, Any]) -> str:
     parts = []
     if group.policy == "basic":
-        parts.append("no quorum: each starts by itself")
+        parts.append("no quorum: each starts on its own")
     elif group.quorum is None:
         parts.append("no readable quorum")
     elif count is None:
-        parts.append(f"starts when {group.quorum} {what}s can (how many there will be is not known)")
+        parts.append(f"starts when {group.quorum} {what}s fit (their number is unknown)")
     elif group.quorum > count:
         parts.append(f"never starts: waits for {group.quorum} {what}s, and there {_are(count)}")
     elif count == 1:

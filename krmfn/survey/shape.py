@@ -98,9 +98,16 @@ def _starts_in_order(group: Group) -> bool:
 
 
 def _note_ordered(member: Member) -> Note:
-    message = f"the groups of this {member.ref.kind} start one after the other, so a gang over all of them never starts"
+    message = (
+        f"the groups of this {member.ref.kind} start one after the other: a gang of all of them is never scheduled"
+    )
     path = ("metadata", "annotations", "krmfn.dev/gang-group")
-    return Note("ordered-start-deadlock", path, message, hint="Let them start at once, or take it out of the gang.")
+    return Note(
+        "ordered-start-deadlock",
+        path,
+        message,
+        hint=("Let the groups start at the same time, or take the {member.ref.kind} out of the gang."),
+    )
 
 
 def _merge(group: Group) -> Leaf:
@@ -158,7 +165,7 @@ def _is_guaranteed(group: Group) -> bool:
 def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
     count = len(leaves(group))
     if isinstance(options.min_count, int) and count > 1:
-        message = f"minCount {options.min_count} is one number for {count} groups"
+        message = f"minCount {options.min_count} is a single number, but there are {count} groups"
         hint = "Use Replicas or MinReplicas, or granularity Cluster."
         yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)
 
@@ -166,7 +173,7 @@ def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
 def _note_optional(group: Composite) -> Iterator[Note]:
     for leaf in leaves(group):
         if leaf.min_count == 0:
-            message = f"group {leaf.name} guarantees no pods: it stays outside the gang"
+            message = f"group {leaf.name} has minReplicas 0: it is left out of the gang"
             yield Note("group-not-guaranteed", leaf.templates[0].count_path, message)
 
 
@@ -176,14 +183,14 @@ def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Not
     known = [leaf.name for leaf in leaves(group)]
     if name in known:
         path = leaves(group)[known.index(name)].templates[0].count_path
-        message = f"topology key {key} of group {name} is not used: the gang is one group"
+        message = f"topology key {key} of group {name} has no effect: the gang is one group"
         return Note("group-topology-unused", path, message, key, hint="Set granularity: Group.")
     nearest = find_nearest(name, known)
     hint = f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
     return Note(
         "group-topology-unused",
         (),
-        f"topology key {key} is for group {name}, and there is no such group with pods",
+        f"topology key {key} has no effect: there is no group {name} with pods",
         key,
         hint=hint,
     )

@@ -22,7 +22,7 @@ def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
         if item.source.data.find(mark, item.start, item.end) < 0 or is_read(item.ref.group, item.kind):
             continue
         if item.annotations.get(OPT_IN) == "true":
-            message = f"{item.api_version} {item.kind} is no kind that can become a gang: nothing is generated"
+            message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"
             path = ("metadata", "annotations", OPT_IN)
             yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
 
@@ -34,5 +34,5 @@ def _suggest(item: Item) -> str:
     nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)
     if not nearest:
-        return "Take the annotation off; the mapping page of the documentation lists the kinds."
+        return 'Remove the annotation; the page "Kinds" of the documentation lists the supported kinds.'
     return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

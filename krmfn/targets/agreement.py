@@ -55,7 +55,7 @@ def _common(
             path = (*template.path, *field)
             message = (
                 f"{_place(gang, template, field)} is {_quote(mine)}, and {_place(gang, first, field)} is "
-                f"{_quote(other)}: all pods of a gang need the same"
+                f"{_quote(other)}: all pods of a gang must have the same"
             )
             hint = f"Give every pod template of the gang the same {field[-1]}, or keep them out of one gang."
             return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)

@@ -36,7 +36,9 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> Flat:
         return Flat((assign_names(name, Node(merged, ())),), notes)
     nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
-        message = f"{gang.owners[0]} has {len(nodes)} groups, and a Workload of Kubernetes {release} holds {longest}"
+        message = (
+            f"{gang.owners[0]} has {len(nodes)} groups, but a Workload of Kubernetes {release} has room for {longest}"
+        )
         later = first_release("composite-groups")
         hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
         return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),))
@@ -62,7 +64,7 @@ def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:
     notes: tuple[Note, ...] = ()
     if lost:
         hint = f"Use Kubernetes {first_release('composite-groups')}"
-        message = f"one group for all pods cannot keep parts of them in domains of {', '.join(lost)}"
+        message = f"one group for all pods cannot keep each part in a domain of {', '.join(lost)}"
         notes = (Note("topology-lost", (), message, lost[0], key or None, f"{hint} with granularity Group."),)
     templates = tuple(template for leaf in every for template in leaf.templates)
     return Leaf(root.name, templates, sum(quorums) if quorums else None, key, mode), notes
@@ -89,8 +91,8 @@ def _push_down(root: Composite) -> Group:
 def _note_apart(root: Composite, release: Release) -> Note:
     names = ", ".join(leaf.name for leaf in leaves(root))
     message = (
-        f"on Kubernetes {release} the groups {names} are scheduled one by one: "
-        "what starts keeps its nodes while the rest waits"
+        f"on Kubernetes {release} the groups {names} are scheduled independently: one may occupy its nodes while "
+        "another never fits"
     )
     later = first_release("composite-groups")
     hint = f"Use granularity Cluster, or Kubernetes {later}, where the groups form one tree."

@@ -10,9 +10,11 @@ from krmfn.model.findings import Note
 from krmfn.releases.release import Release
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
-    "TopologyAwareWorkloadScheduling": "Turn the gate on, or ask for no topology key and for granularity Cluster.",
-    "CompositePodGroup": "Turn the gate on (it needs TopologyAwareWorkloadScheduling), or use granularity Cluster.",
-    "WorkloadAwarePreemption": "Turn the gate on, or ask for no disruption mode.",
+    "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",
+    "CompositePodGroup": (
+        "Turn the feature gate on (it requires TopologyAwareWorkloadScheduling), or use granularity Cluster."
+    ),
+    "WorkloadAwarePreemption": "Turn the feature gate on, or remove the disruption mode.",
 }
 
 
@@ -21,7 +23,7 @@ def check_gates(needed: Iterable[str], given: Mapping[str, bool]) -> Iterator[No
     for gate in needed:
         if given.get(gate) is False:
             message = f"the gang needs the feature gate {gate}, which the configuration turns off"
-            yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the gate on."))
+            yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the feature gate on."))
 
 
 def note_gates(release: Release, needed: Iterable[str], given: Mapping[str, bool]) -> Note | None:
@@ -37,7 +39,7 @@ def note_gates(release: Release, needed: Iterable[str], given: Mapping[str, bool
     message = f"on Kubernetes {release} the generated groups need --feature-gates={gates} {where}"
     versions = dict.fromkeys(release.api_version(kind) for kind in release.kinds)
     served = ",".join(f"{version}=true" for version in versions if re.search("alpha|beta", version))
-    hint = "name the gates in the configuration to confirm them."
+    hint = "list the gates in the configuration to confirm them."
     if served:
         hint = f"They also need --runtime-config={served} on kube-apiserver; {hint}"
     return Note("gates-needed", (), message, hint=hint[0].upper() + hint[1:])

@@ -223,11 +223,11 @@ def _note_lost(layouts: tuple[Node, ...], release: Release) -> Iterator[Note]:
             f"a Workload of Kubernetes {release} has no field for the topology key {', '.join(keys)}: "
             "pods may be spread over all domains"
         )
-        hint = f"Ask for no topology key, or use Kubernetes {first_release('topology-keys')}."
+        hint = f"Remove the topology key, or use Kubernetes {first_release('topology-keys')}."
         yield Note("topology-lost", (), message, keys[0], None, hint)
     if any(group.disruption_mode for group in groups) and not release.has("disruption-modes"):
         message = (
             f"a Workload of Kubernetes {release} has no field for a disruption mode: pods are preempted one by one"
         )
-        hint = f"Ask for no disruption mode, or use Kubernetes {first_release('disruption-modes')}."
+        hint = f"Remove the disruption mode, or use Kubernetes {first_release('disruption-modes')}."
         yield Note("disruption-mode-lost", (), message, hint=hint)

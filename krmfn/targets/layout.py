@@ -106,7 +106,7 @@ def _share_out(
     deep = leaves * limits.composites if level + 2 <= limits.levels else 0
     room = slots * (leaves + deep) if level < limits.levels else 0
     if len(spare) > room:
-        raise TooLarge(f"{group.name!r} has {len(group.children)} groups, and there is room for {leaves + room}")
+        raise TooLarge(f"{group.name!r} has {len(group.children)} groups, but there is room for {leaves + room}")
     parts = []
     for index in range(min(slots, -(-len(spare) // leaves))):
         members = spare[index * leaves : (index + 1) * leaves]

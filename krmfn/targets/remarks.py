@@ -28,8 +28,8 @@ def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:
             )
             path = ()
         if quorum is not None and not 1 <= quorum <= bound:
-            message = f"{quorum} of {what} would have to start together"
-            yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Ask for a number from 1 to {bound}.")
+            message = f"{quorum} of {what} must start together, which is impossible"
+            yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Use a number from 1 to {bound}.")
 
 
 def note_layout(*layouts: Node) -> Iterator[Note]:
@@ -42,13 +42,13 @@ def note_layout(*layouts: Node) -> Iterator[Note]:
             bad = next((part for part in node.path if slug(part) != part), None)
             taken = node.path and node.template != "-".join(node.path)
             if bad is not None:
-                yield _note_name(node, f"{bad!r} is no DNS label")
+                yield _note_name(node, f"{bad!r} is not a DNS label")
             elif taken:
                 long = len("-".join(node.path)) > 63
                 yield _note_name(node, "the name is too long" if long else "another group has that name")
         parts = [node.name for node in nodes if node.part]
         if parts:
-            message = f"a list of a Workload is full, so the groups beyond are nested in {', '.join(parts)}"
+            message = f"the Workload has room for 8 groups in a list, so the others are nested in {', '.join(parts)}"
             yield Note(
                 "groups-nested",
                 (),

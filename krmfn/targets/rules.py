@@ -26,7 +26,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "quorum-out-of-bounds",
         "scheduler",
         "error",
-        "More pods or groups would have to start together than there can be.",
+        "The quorum is greater than the number of pods or groups.",
     ),
     Rule("gate-off", "scheduler", "error", "The gang needs a feature gate that the configuration turns off."),
     Rule("gates-needed", "scheduler", "info", "The generated groups need feature gates that are off by default."),
@@ -42,7 +42,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "groups-nested",
         "scheduler",
         "info",
-        "Groups are nested because a list of a Workload is full.",
+        "Groups are nested, because a Workload has room for 8 groups in a list.",
         needs="composite-groups",
     ),
     Rule("release-preview", "server", "info", "The release is not out yet."),
@@ -65,7 +65,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "topology-loosened",
         "scheduler",
         "warning",
-        "A topology key holds for each group by itself, not for all together.",
+        "A topology key applies to each group separately, not to all together.",
         needs="topology-keys",
         lacks="composite-groups",
     ),
@@ -83,9 +83,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "link-partly-foreign", "scheduler", "error", "Some pods of a gang are linked to a group that is not generated."
     ),
-    Rule("generated-left-over", "gitops", "info", "A generated object's source is not in the input."),
-    Rule("edit-refused", "gitops", "error", "A manifest cannot be edited without changing something else."),
-    Rule("scheduler-not-volcano", "scheduler", "error", "The pods name another scheduler than Volcano."),
+    Rule("generated-left-over", "gitops", "info", "The source of a generated object is not in the files read."),
+    Rule("edit-refused", "gitops", "error", "A manifest cannot be edited without changing other parts of the file."),
+    Rule("scheduler-not-volcano", "scheduler", "error", "The pods use a scheduler other than Volcano."),
     Rule("queue-not-shared", "scheduler", "error", "The resources of one gang are in different queues."),
     Rule(
         "generated-not-selected", "gitops", "info", "A generated object's source is not selected by this configuration."

@@ -124,7 +124,7 @@ def _link(gang: Gang, node: Node, is_part: bool) -> Iterator[Link]:
 
 def _note_scheduler(scheduler: str) -> Iterator[Note]:
     if scheduler not in ("", _NAME):
-        message = f'the pods have schedulerName "{scheduler}", and the configuration says scheduler: Volcano'
+        message = f'the pods have schedulerName "{scheduler}", but the configuration sets scheduler: Volcano'
         yield Note(
             "scheduler-not-volcano", (), message, scheduler, _NAME, "Remove schedulerName from the pod templates."
         )
@@ -134,9 +134,13 @@ def _note_lost(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Note
     groups = (root, *(node.group for node in nodes))
     keys = sorted({group.topology_key for group in groups if "/" in group.topology_key})
     if keys:
-        message = f"Volcano knows tiers of HyperNodes, no node labels: {', '.join(keys)} is left out"
+        message = f"Volcano supports tiers of HyperNodes, not node labels: {', '.join(keys)} is left out"
         yield Note(
             "topology-lost", (), message, keys[0], None, "Write the number or the name of a tier as topology key."
         )
     if any(group.disruption_mode for group in groups):
-        yield Note("disruption-mode-lost", (), "a PodGroup of Volcano has no disruption mode")
+        yield Note(
+            "disruption-mode-lost",
+            (),
+            ("PodGroups of Volcano do not support disruption modes: pods are preempted one by one"),
+        )

@@ -189,7 +189,7 @@ class Revision(Tree):
             return answers.read(size + 1)[:-1]
         except BrokenPipeError:
             self._stop()
-            reason = f"is not in this clone, which holds a part of {self.argument} only; git fetch the rest first"
+            reason = f"is not in this clone, which has only a part of {self.argument}; git fetch the rest first"
             raise LeftOut(path, reason, severe=True) from None
         except LeftOut:
             self._stop()

@@ -20,8 +20,8 @@ STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("unreadable", "server", "error", "A file is neither YAML nor JSON."),
-    Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it was not rendered."),
+    Rule("unreadable", "server", "error", "A file is not valid YAML or JSON."),
+    Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it could not be rendered."),
     Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
     Rule("ignore-unused", "gitops", "warning", "A comment, an annotation or an option ignores nothing."),
     Rule("alternatives", "gitops", "info", "Files of one folder define the same object, and are checked one by one."),

@@ -96,7 +96,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         return None
     if len(found) > 1:
         names = " and ".join(path.rpartition("/")[2] for path in found)
-        raise NotRendered(f"holds {names}, and kustomize accepts only one of them")
+        raise NotRendered(f"contains {names}, but kustomize accepts only one of them")
     path = posixpath.normpath(found[0])
     try:
         value = Item.parse(tree.read(path), path).value

@@ -86,7 +86,7 @@ def _prepare(change: Change) -> _Step:
     except FileNotFoundError:
         raise WriteFailed(f"{path} is not written: it is a link to nothing. Nothing was written") from None
     if found != change.old:
-        raise WriteFailed(f"{path} was changed while krmfn was at work. Nothing was written; run krmfn again")
+        raise WriteFailed(f"{path} was changed while krmfn was running. Nothing was written; run krmfn again")
     if found is not None and not os.access(real, os.W_OK):
         raise WriteFailed(f"{path} is read-only. Nothing was written")
     folder, name = os.path.split(real)

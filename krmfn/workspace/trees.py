@@ -171,7 +171,7 @@ class Tree:
                 raise LeftOut(path, f"is {kind}")
             leads = self.kind(self.resolve(path))
             if not leads:
-                raise LeftOut(path, "is a link to nothing that can be read")
+                raise LeftOut(path, "is a link whose target cannot be read")
             return leads == "file"
         except LeftOut as left:
             self.left_out.append(LeftOut(path, left.reason, left.severe))

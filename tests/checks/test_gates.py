@@ -24,7 +24,7 @@ def test_a_gate_that_is_off_on_the_scheduler_alone_is_told() -> None:
     cluster = {"featureGates": {"kube-scheduler": {"CompositePodGroup": False}, "kube-apiserver": {}}}
     (message,) = messages(TREE, "cluster-gate-off", cluster=cluster)
     assert message.startswith(
-        "CompositePodGroup is off on kube-scheduler: every group of a tree is scheduled on its own"
+        "CompositePodGroup is off on kube-scheduler: every group of a tree is scheduled independently"
     )
     assert messages(FLAT, "cluster-gate-off", cluster=cluster) == []
 
@@ -32,7 +32,7 @@ def test_a_gate_that_is_off_on_the_scheduler_alone_is_told() -> None:
 def test_a_scheduler_that_would_not_start() -> None:
     gates = {"CompositePodGroup": True, "TopologyAwareWorkloadScheduling": False}
     (message,) = messages(TREE, "gate-dependency", cluster={"featureGates": {"kube-scheduler": gates}})
-    assert message.startswith("kube-scheduler has CompositePodGroup on and TopologyAwareWorkloadScheduling off")
+    assert message.startswith("kube-scheduler has CompositePodGroup on, but TopologyAwareWorkloadScheduling off")
 
 
 @pytest.mark.parametrize(("text", "gates"), [(FLAT, 1), (TREE, 3)])

@@ -42,4 +42,4 @@ def test_refuses_what_no_server_would_take(krmfn: Call) -> None:
     assert "a namespaceSelector cannot compare numbers" in done.err
     done = krmfn("bridge", "--kubernetes", "1.35")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "krmfn: Kubernetes 1.35 has no PodGroups to link pods to: use 1.36\n"
+    assert done.err == "krmfn: Kubernetes 1.35 has no PodGroups: use 1.36\n"

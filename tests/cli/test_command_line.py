@@ -68,7 +68,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["generate", "--kubernetes", "1.34", "."], 'krmfn does not know Kubernetes "1.34": use 1.35, '),
         (["generate", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (["generate", "--config", "nowhere.yaml", "."], "nowhere.yaml"),
-        (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not of the form"),
+        (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not Name=true"),
         (["rules", "minimun"], "did you mean minimum"),
         (["schema", "PodGrup"], "no schema of that kind"),
         (["validate", "git:"], "no revision"),

@@ -69,7 +69,7 @@ def test_no_data_is_all_defaults(data: Any) -> None:
         ("gang", "x", 'should be a mapping, not "x"', ""),
         ("kubernetes.featureGates.GenericWorkload", "yes", "should be true or false", ""),
         ("kubernetes.featureGates", "GenericWorkload", "should be a mapping", ""),
-        ("overrides", "[{", "this is no JSON", ""),
+        ("overrides", "[{", "invalid JSON", ""),
         ("kubernetes.version", "1.20", "does not know", ""),
         ("select.labelSelector", "a in (", "parentheses", ""),
     ],

@@ -96,7 +96,7 @@ def test_annotation(key: str, text: str, field: str, value: Any) -> None:
         ("min-count", "-1", "-1 is out of range", ""),
         ("min-count", "many", 'unknown value "many"', "Replicas or MinReplicas"),
         ("disruption-mode", "Pod", "unknown value", "Single or All"),
-        ("gang-group", "Both", "does not have the form", ""),
+        ("gang-group", "Both", "has the wrong format", ""),
     ],
 )
 def test_annotation_with_a_wrong_value(key: str, text: str, message: str, hint: str) -> None:

@@ -58,12 +58,12 @@ def test_a_tree_is_lost_on_the_way_down() -> None:
     root = cluster(CPU, workers(1, "gpu", 2))._replace(topology_key="zone")
     items, done = run(generated(root, "1.37"), "1.36")
     assert [item.kind for item in done.removed] == ["CompositePodGroup"]
-    said = [finding.message.partition("for ")[2] for finding in done.findings]
+    said = [finding.message.removeprefix("the earlier release ") for finding in done.findings]
     assert said == [
-        "disruptionMode",
-        "schedulingConstraints",
-        "that 3 groups of template cluster start together",
-        "the group itself: its children are scheduled one by one",
+        "has no disruptionMode: it was dropped",
+        "has no schedulingConstraints: it was dropped",
+        "cannot start 3 groups of template cluster together: this was dropped",
+        "has no CompositePodGroup: it was dropped, and its children start independently",
     ]
     (workload,) = (item for item in items if item.kind == "Workload")
     assert [entry["name"] for entry in workload.get(("spec", "podGroupTemplates"))] == ["head", "cpu", "gpu"]

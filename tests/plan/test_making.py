@@ -30,7 +30,7 @@ def test_min_count_follows_in_place_on_1_37() -> None:
     assert [(format_path(c.path), c.old, c.new) for c in group.changes] == [
         ("spec.schedulingPolicy.gang.minCount", 4, 5)
     ]
-    assert "running pods are not touched" in group.consequences[0]
+    assert "running pods are not affected" in group.consequences[0]
 
 
 def test_min_count_needs_a_new_group_on_1_36() -> None:

@@ -115,7 +115,7 @@ def test_diff_knows_what_cannot_change(tmp_path: Path) -> None:
 def test_a_swarm_of_another_controller_gets_no_gang(tmp_path: Path) -> None:
     code, out, err = run(tmp_path, "generate", "-", data=MANIFEST + "  managedBy: example.com/other\n")
     assert (code, out.count("PodGroup")) == (0, 0)
-    assert "another controller, example.com/other, has this Swarm" in err
+    assert "example.com/other manages this Swarm" in err
 
 
 def test_kustomize_is_told_where_its_pods_name_their_group() -> None:

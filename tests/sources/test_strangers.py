@@ -18,7 +18,7 @@ metadata:
 @pytest.mark.parametrize(
     ("api_version", "kind", "hint"),
     [
-        ("apps/v1", "DaemonSet", "Take the annotation off"),
+        ("apps/v1", "DaemonSet", "Remove the annotation"),
         ("ray.io/v1", "RayClusters", "Did you mean RayCluster of ray.io?"),
         ("apps/v1", "CronJob", "Did you mean CronJob of batch?"),
         ("extensions/v1", "Job", "Did you mean Job of batch or Job of batch.volcano.sh?"),

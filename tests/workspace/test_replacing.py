@@ -74,7 +74,7 @@ def test_nothing_is_written_through_a_link_that_leaves(folder: Path) -> None:
 def test_somebody_else_has_changed_a_file(folder: Path) -> None:
     (folder / "a").write_bytes(b"other")
     for old in (b"1", None):
-        with pytest.raises(WriteFailed, match="a was changed while krmfn was at work"):
+        with pytest.raises(WriteFailed, match="a was changed while krmfn was running"):
             replace([Change("b", None, b"x"), Change("a", old, b"2")])
     with pytest.raises(WriteFailed, match="was changed"):
         replace([Change("gone", b"1", b"2")])

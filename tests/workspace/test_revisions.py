@@ -68,7 +68,7 @@ def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, monke
     inputs = read_revision("git:HEAD", ["apps"])
     assert names(inputs) == []
     assert told(inputs) == {
-        "apps/job.yaml": "is not in this clone, which holds a part of git:HEAD:apps only; git fetch the rest first"
+        "apps/job.yaml": "is not in this clone, which has only a part of git:HEAD:apps; git fetch the rest first"
     }
     assert inputs.left_out[0].severe
     assert not trap.was_run

@@ -83,7 +83,7 @@ def test_copies_in_two_folders_are_two_worlds(folder: Path) -> None:
 def test_copies_in_one_folder_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"a.yaml": f"{JOB}---\n{JOB}"})
     code, out, _ = run(capsys, "validate", ".")
-    assert ":9: warning: Job train metadata.name: this object is there twice (a.yaml:1); " in out
+    assert ":9: warning: Job train metadata.name: this object is defined twice (a.yaml:1); " in out
     assert "[object-duplicate]" in out
     assert code == 0
 

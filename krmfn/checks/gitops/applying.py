@@ -24,7 +24,7 @@ _PHASES: Final = ("PreSync", "Sync", "PostSync")
 _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
-@rule("wave-after-pods", "error", "A group is in a later Argo CD sync wave than the pods that wait for it.")
+@rule("wave-after-pods", "error", "A group is in a later Argo CD sync wave than its pods.")
 def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """A group in a later sync wave than the pods that wait for it."""
     for group, owner in _pairs(census):
@@ -32,7 +32,8 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
         if wave > first and _phase(group.item) == _phase(owner):
             blocks = owner.kind in _WITH_HEALTH
             message = (
-                f"sync wave {wave} comes after {owner.kind} {owner.name} (wave {first}), whose pods wait for this group"
+                f"this group is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave "
+                f"{first}: they are not scheduled until the group exists"
             )
             message += ": the wave never ends" if blocks else ""
             hint = f"Set {WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
@@ -43,24 +44,24 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
             yield note.on(group.item, None if blocks else "warning")
 
 
-@rule("hook-before-group", "error", "An Argo CD hook needs a group of a later phase.")
+@rule("hook-before-group", "error", "The group of an Argo CD hook is applied in a later phase than the hook.")
 def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
     """A hook whose pods need a group of a later phase."""
     for group, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(group.item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
             message = (
-                f"runs as {mine} hook, and its group {group.name} is applied in the phase {theirs}: the hook waits for "
-                "it for ever"
+                f"runs as {mine} hook, but its group {group.name} is applied in the phase {theirs}: the hook never "
+                "starts"
             )
-            hint = f"Give the group (and its Workload and parents) {HOOK}: {mine}, or make this no hook."
+            hint = f"Give the group (and its Workload and parents) {HOOK}: {mine}, or remove the hook annotation."
             yield Finding(owner, ("metadata", "annotations", HOOK), message, mine, hint=hint)
 
 
 @rule(
     "workload-after-group",
     "warning",
-    "Nothing makes sure that the Workload is applied before its PodGroup.",
+    "The Workload may be applied after its PodGroup.",
     needs="workload-must-exist",
 )
 def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
@@ -73,9 +74,9 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
         before, own = _wave(workload.item), _wave(group.item)
         if before >= own:
             message = (
-                f"nothing applies Workload {workload.name} (sync wave {before}) before this PodGroup (wave {own}), and "
-                "1.36 refuses a PodGroup whose Workload does not exist: Argo CD orders both by name, Flux by kind, "
-                "PodGroup first"
+                f"Workload {workload.name} (sync wave {before}) may be applied after this PodGroup (wave {own}), "
+                "and 1.36 refuses a PodGroup whose Workload does not exist: Argo CD orders both by name, Flux by "
+                "kind, PodGroup first"
             )
             hint = (
                 f"Set {WAVE}: Workload -3, PodGroup -1. With Flux put Workloads into a Kustomization of their own and "

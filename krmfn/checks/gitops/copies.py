@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 
-@rule("object-duplicate", "warning", "The same object is in the manifests twice.")
+@rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
     """Two manifests of one object among those that are applied together."""
     seen: dict[Identity, Item] = {}
@@ -27,7 +27,7 @@ def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
         if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())
             where = f" ({place.path}:{place.line})" if place.line else ""
-            message = f"this object is there twice{where}; the cluster keeps what is applied last"
+            message = f"this object is defined twice{where}; the cluster keeps the one that is applied last"
             yield Finding(item, ("metadata", "name"), message, item.name, hint="Remove one of them, or rename it.")
 
 

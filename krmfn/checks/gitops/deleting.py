@@ -25,9 +25,7 @@ _FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
 PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 
 
-@rule(
-    "group-name-reused", "warning", "A group keeps its name although a field changes that cannot be changed in place."
-)
+@rule("group-name-reused", "warning", "An immutable field of a group changes, but the group keeps its name.")
 def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group keeps its name while something that cannot change changes."""
     before = {
@@ -42,8 +40,8 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
             if path:
                 field = format_path(path)
                 message = (
-                    f"{field} changes and cannot be changed in place: the group would have to be deleted and made anew "
-                    "under the same name"
+                    f"{field} is immutable, but it changes here: the group would have to be deleted and created "
+                    "again under the same name"
                 )
                 message += ", which waits until none of its pods runs" if kind == "PodGroup" else ""
                 hint = (
@@ -52,7 +50,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                 yield Finding(item, path, message, hint=hint)
 
 
-@rule("force-replace-group", "warning", "The applier is told to recreate a PodGroup when it cannot be changed.")
+@rule("force-replace-group", "warning", "An annotation lets the applier delete and create a PodGroup again.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
     """The applier is told to delete and recreate a PodGroup."""
     for item in census.kind(API_GROUP, "PodGroup"):
@@ -62,29 +60,29 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
             key = _FLUX_FORCE
         if key:
             message = (
-                f"{key} recreates the PodGroup when it cannot be changed; its finalizer holds the deletion back while "
-                "pods run, and the apply waits or fails"
+                f"{key} deletes the PodGroup and creates it again when it cannot be changed; its finalizer delays "
+                "the deletion while pods run, so the apply waits or fails"
             )
-            hint = "Remove it, and give a changed group a new name."
+            hint = "Remove the annotation, and give a changed group a new name."
             path: Path = ("metadata", "annotations", key)
             yield Finding(item, path, message, item.annotations[key], hint=hint)
 
 
-@rule("pruned-apart", "warning", "A group is pruned while the object whose pods need it stays.")
+@rule("pruned-apart", "warning", "A group is pruned, but the object whose pods need it is kept.")
 def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
     for gang in census.gangs:
         for owner in gang.owners:
             if _is_kept(owner) and not _is_kept(gang.group.item):
                 message = (
-                    f"{owner.kind} {owner.name} stays when it is removed from Git, and this group goes: new pods of it "
-                    "then wait for ever"
+                    f"{owner.kind} {owner.name} is kept when it is removed from Git, but this group is pruned: new "
+                    "pods are then never scheduled"
                 )
-                hint = "Keep the group, too, or prune both."
+                hint = "Keep both, or prune both."
                 yield Finding(gang.group.item, ("metadata",), message, hint=hint)
 
 
-@rule("finalizer-in-git", "warning", "A manifest carries the finalizer that the API server adds by itself.")
+@rule("finalizer-in-git", "warning", "A manifest contains the finalizer that the API server adds itself.")
 def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest with the finalizer that the server adds by itself."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
@@ -92,14 +90,14 @@ def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
             metadata = as_mapping(item.value.get("metadata"))
             if PROTECTION in as_list(metadata.get("finalizers")):
                 message = (
-                    f"the finalizer {PROTECTION} is set by the API server and removed by a controller; in Git it comes "
-                    "back while the group is deleted"
+                    f"the finalizer {PROTECTION} is set by the API server and removed by a controller; from Git it "
+                    "is added again while the group is being deleted, which then never ends"
                 )
                 hint = "Remove metadata.finalizers."
                 yield Finding(item, ("metadata", "finalizers"), message, hint=hint)
 
 
-@rule("owner-in-git", "warning", "A group in Git carries an ownerReference.")
+@rule("owner-in-git", "warning", "A group in Git has an ownerReference.")
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest that names an owner by its UID."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
@@ -108,10 +106,10 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
             if as_list(metadata.get("ownerReferences")):
                 uid = dig(metadata, "ownerReferences", 0, "uid")
                 message = (
-                    f"an ownerReference names a UID ({uid or 'none'}), which changes whenever the owner is made anew: "
-                    "the garbage collector then deletes this object"
+                    f"an ownerReference names a UID ({uid or 'none'}), which changes when the owner is created "
+                    "again: the garbage collector then deletes this object"
                 )
-                hint = "Remove metadata.ownerReferences; the applier prunes what left Git."
+                hint = "Remove metadata.ownerReferences; the applier prunes what is removed from Git."
                 yield Finding(item, ("metadata", "ownerReferences"), message, hint=hint)
 
 

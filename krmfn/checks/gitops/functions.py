@@ -19,7 +19,7 @@ _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 _VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
 
 
-@rule("function-skipped", "error", "A resource asks for a gang, and nothing was generated for it.")
+@rule("function-skipped", "error", "A resource opts in, but no group was generated for it.")
 def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
     """A resource asks for a gang and has no group: the sign that the function did not run."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
@@ -28,7 +28,7 @@ def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.asking:
         if name_source(item.ref) in made or _is_linked(item, census):
             continue
-        message = "asks for a gang, and no group in the input is for it: the function that makes it did not run"
+        message = "no PodGroup was generated for it: krmfn probably did not run"
         hint = (
             "kustomize build skips exec functions silently without --enable-exec: "
             "use kustomize build --enable-alpha-plugins --enable-exec, or krmfn generate."
@@ -42,12 +42,12 @@ def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
     """Our function under `generators:`."""
     for item, field, index, _config in _listings(census):
         if field == "generators":
-            message = "kustomize gives a generator no resources, so krmfn sees none and fails"
-            hint = "List it under transformers: of the outermost kustomization."
+            message = "kustomize passes no resources to generators, so krmfn receives none and fails"
+            hint = "List krmfn under transformers: of the outermost kustomization."
             yield Finding(item, (field, index), message, hint=hint)
 
 
-@rule("validator-returns-items", "error", "krmfn is listed under validators in a mode that returns items.")
+@rule("validator-returns-items", "error", "krmfn is listed under validators, but is configured to return items.")
 def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Finding]:
     """Our function under `validators:` in a mode that returns items."""
     for item, field, index, config in _listings(census):

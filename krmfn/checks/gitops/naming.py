@@ -37,28 +37,28 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
         if len(found) == 1:
             now = next(iter(found))
             message = (
-                f'names the {kind} "{name}", which seems to be called "{now}" now: '
-                "a kustomize prefix or suffix renamed it and not this reference"
+                f'{kind} "{name}" is now called "{now}": a kustomize prefix or suffix renamed it, but not this '
+                "reference"
             )
             hint = "List krmfn's nameReference file under configurations: of the kustomization (krmfn init writes it)."
             yield Finding(item, path, message, name, now, hint)
 
 
-@rule("affix-unconfigured", "warning", "A kustomization renames groups and does not know the references to them.")
+@rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
     """A kustomization that renames objects and has no configuration for these kinds."""
     for item in _kustomizations(census):
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value.get("configurations")) and _is_scheduling_involved(census, item):
             message = (
-                f"{affix} renames groups and Workloads, and kustomize does not know which fields refer to them: pods "
-                "keep the old name, and wait"
+                f"{affix} renames groups and Workloads, but kustomize does not know which fields refer to them: "
+                "the pods keep the old name and are never scheduled"
             )
             hint = "Add krmfn's nameReference file under configurations: (krmfn init does)."
             yield Finding(item, (affix,), message, item.value[affix], hint=hint)
 
 
-@rule("generator-annotation", "warning", "A group carries an annotation that kustomize obeys on generators only.")
+@rule("generator-annotation", "warning", "A group has an annotation that kustomize reads on generators only.")
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that kustomize obeys on a generator's output only."""
     for kind in _SCHEDULING_KINDS:
@@ -67,15 +67,15 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
                 full = KUSTOMIZE + key
                 if full in item.annotations:
                     message = (
-                        f"{full} is obeyed for ConfigMaps and Secrets of generators; here it has no effect and stays "
-                        "in the output"
+                        f"{full} has an effect on ConfigMaps and Secrets of generators only; here it has none and "
+                        "stays in the output"
                     )
-                    hint = "Remove it. For a name that changes with the content use naming: Revisioned."
+                    hint = "Remove the annotation. For a name that changes with the content, use naming: Revisioned."
                     path: Path = ("metadata", "annotations", full)
                     yield Finding(item, path, message, hint=hint)
 
 
-@rule("substitution-in-group", "warning", "A group contains ${…}, which Flux replaces and others do not.")
+@rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
     for kind in _SCHEDULING_KINDS:
@@ -83,15 +83,15 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
             for path, text in _strings(item.value, ()):
                 if "${" in text:
                     message = (
-                        f"{text} is replaced by Flux (postBuild.substitute) before it is applied, and taken literally "
-                        "by everything else"
+                        f"{text} is replaced by Flux (postBuild.substitute) before it is applied, and taken "
+                        "literally by every other tool"
                     )
-                    hint = "Write the value itself, or substitute before krmfn runs."
+                    hint = "Write the value itself, or substitute it before krmfn runs."
                     yield Finding(item, path, message, text, hint=hint)
                     break
 
 
-@rule("generated-orphan", "info", "A generated object is left whose source is not in the input.")
+@rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
     sources = set()
@@ -102,8 +102,8 @@ def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
         named = list_sources(item)
         gone = [source for source in named if (item.space, source) not in sources]
         if named and len(gone) == len(named):
-            message = f"was generated from {', '.join(gone)}, which the input does not hold"
-            hint = "Delete it when its source is gone; krmfn removes only what it sees the source of."
+            message = f"was generated from {', '.join(gone)}, which is not in the files checked"
+            hint = "If the source is gone, delete this object; krmfn removes only objects whose source it sees."
             path: Path = ("metadata", "annotations", GENERATED_FROM)
             yield Finding(item, path, message, ",".join(named), hint=hint)
 

@@ -64,11 +64,11 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
         if all(selector and match_labels(selector, labels, may_get) is False for selector in selectors):
             told.add(space)
             message = f"the binding of {NAME} does not select the namespace {space}: its pods get no link and no gang"
-            hint = "Label the namespace so, or print the policies anew with krmfn bridge --namespace-selector."
+            hint = "Label the namespace so, or print the policies again with krmfn bridge --namespace-selector."
             yield Finding(template.item, template.link.path, message, hint=hint)
 
 
-@rule("bridge-replaces-link", "warning", "A pod template has a link, and an annotation that asks for another one.")
+@rule("bridge-replaces-link", "warning", "The link of a pod template differs from its annotation krmfn.dev/pod-group.")
 def find_link_replaced(census: Census, _: Settings) -> Iterator[Finding]:
     """The policy puts its link over the one in the template."""
     for template in _list_bridged(census):

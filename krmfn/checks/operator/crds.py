@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
-@rule("crd-drops-link", "warning", "The CRD of a resource may not keep the link to the group.")
+@rule("crd-drops-link", "warning", "The CRD of a resource may drop the link to the group.")
 def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
     """A link inside a custom resource whose CRD does not keep it, or may not."""
     reported: set[tuple[int, str]] = set()
@@ -34,9 +34,10 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
         reported.add((id(item), item.kind))
         known = "drops" if verdict is False else "may drop"
         message = (
-            f"the API server {known} {field} from the pod templates of this {item.kind}, without an error: {reason}"
+            f"the API server {known} {field} from the pod templates of this {item.kind} silently, and the pods "
+            f"are scheduled one by one: {reason}"
         )
-        hint = "Install a CRD that keeps the field, then look for it in a live pod."
+        hint = "Install a CRD that keeps the field, then check that running pods have it."
         path = (*template.spec_path, field)
         yield Finding(item, path, message, hint=hint, severity="error" if verdict is False else None)
 
@@ -49,7 +50,7 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
         if template.link is None or template.link.bridged or _field(template) == wanted:
             continue
         field = _field(template)
-        message = f"{field} does not exist in Kubernetes {settings.release}: the pods belong to no group"
+        message = f"{field} does not exist in Kubernetes {settings.release}: the pods are scheduled one by one"
         hint = f"Use {wanted}; krmfn convert --to {settings.release} rewrites groups and links."
         path = (*template.spec_path, field)
         yield Finding(template.item, path, message, hint=hint)

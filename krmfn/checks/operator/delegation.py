@@ -38,7 +38,8 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
         }
         if workload is None:
             message = (
-                f"no Workload of the input has the controllerRef JobSet {jobset.name}: the Jobs are made without groups"
+                f"no Workload with the controllerRef JobSet {jobset.name} in the files checked: the Jobs get "
+                "no groups, and their pods are scheduled one by one"
             )
             hint = "Add a Workload with controllerRef {apiGroup: jobset.x-k8s.io, kind: JobSet} and this template."
         elif name not in top:
@@ -52,18 +53,16 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(jobset, path, message, name, hint=hint)
 
 
-@rule(
-    "delegated-template-shared", "error", "Several Jobs are to get a group from one template.", needs="job-scheduling"
-)
+@rule("delegated-template-shared", "error", "Several Jobs use one template for their groups.", needs="job-scheduling")
 def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several Jobs would get a PodGroup of the same name."""
     for jobset, path, name, replicas in _delegated(census):
         if replicas > 1:
             message = (
-                f"{replicas} Jobs use the template {name}, and the PodGroup's name is made from Workload and template "
-                "only: the second Job fails with AlreadyExists and makes no pods"
+                f"{replicas} Jobs use the template {name}, and the PodGroup's name is made from Workload and "
+                "template only: the second Job fails with AlreadyExists and creates no pods"
             )
-            hint = "Unroll the replicated job into entries with replicas: 1 and a template each."
+            hint = "Split the replicated job into entries with replicas: 1, each with a template of its own."
             yield Finding(jobset, path, message, name, hint=hint)
 
 
@@ -78,10 +77,10 @@ def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
     for jobset, path, name, _replicas in _delegated(census):
         if dig(jobset.value, "spec", "suspend") is True or "kueue.x-k8s.io/queue-name" in jobset.labels:
             message = (
-                "the Jobs are created suspended, which counts as started: the Job controller never makes their groups, "
-                "and the pods are scheduled one by one"
+                "the Jobs are created suspended, which counts as started: the Job controller never creates their "
+                "groups, and the pods are scheduled one by one"
             )
-            hint = "Link the pod templates to groups in Git instead."
+            hint = "Link the pod templates to PodGroups in Git instead."
             yield Finding(jobset, path, message, name, hint=hint)
 
 

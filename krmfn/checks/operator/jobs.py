@@ -28,17 +28,17 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
         if "scheduling" in as_mapping(job.value.get("spec")) and templates and templates[0].link:
             name = templates[0].link.group
             message = (
-                f"spec.scheduling has no effect, because the pods link to the group {name}: the Job controller stands "
-                "aside"
+                f"spec.scheduling has no effect: the pods link to the PodGroup {name}, so the Job controller "
+                "creates no group"
             )
-            hint = "Remove spec.scheduling, or the link. A later release is to refuse both together."
+            hint = "Remove spec.scheduling or the link. A later release will refuse both together."
             yield Finding(job, ("spec", "scheduling"), message, hint=hint)
 
 
 @rule(
     "job-scheduling-ignored",
     "warning",
-    "scheduling in a Job template of a CronJob or JobSet is ignored.",
+    "The field scheduling in a Job template of a CronJob or JobSet has no effect.",
     needs="job-scheduling",
 )
 def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
@@ -46,8 +46,8 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
     for cron in census.kind("batch", "CronJob"):
         if dig(cron.value, "spec", "jobTemplate", "spec", "scheduling") is not None:
             message = (
-                "the Jobs of a CronJob have a controller, and the 1.37 Job controller makes groups for Jobs without "
-                "one only: scheduling is ignored"
+                "the Jobs of a CronJob have a controller, and the Job controller of 1.37 creates groups only for "
+                "Jobs without one: scheduling has no effect"
             )
             hint = "Link the pod template to a group (krmfn generate), with concurrencyPolicy: Forbid."
             path = ("spec", "jobTemplate", "spec", "scheduling")
@@ -57,7 +57,7 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
             annotations = as_mapping(dig(entry, "template", "metadata", "annotations"))
             if dig(entry, "template", "spec", "scheduling") is not None and TEMPLATE_ANNOTATION not in annotations:
                 message = (
-                    "the Jobs of a JobSet have a controller: scheduling is ignored without the annotation "
+                    "the Jobs of a JobSet have a controller: scheduling has no effect without the annotation "
                     "scheduling.k8s.io/group-template-name"
                 )
                 hint = "Link the pod template to a group, or set the annotation and a Workload for the JobSet."
@@ -68,7 +68,7 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
 TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
 
 
-@rule("job-gang-lost", "warning", "A Job that was a gang on 1.36 starts pod by pod on 1.37.", needs="job-scheduling")
+@rule("job-gang-lost", "warning", "A Job that is a gang on 1.36 starts pod by pod on 1.37.", needs="job-scheduling")
 def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job that 1.36 made a gang of by itself, and 1.37 does not."""
     if not settings.has("job-groups"):
@@ -79,7 +79,7 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
         if width > 1 and indexed and "scheduling" not in spec:
             message = (
-                f"1.36 makes a gang of {width} of this Job by itself; 1.37 makes a group with the policy basic, so its "
+                f"1.36 makes a gang of {width} pods of this Job; 1.37 makes a group with the policy basic, so the "
                 "pods start one by one"
             )
             hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
@@ -89,7 +89,7 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule(
     "job-name-too-long",
     "error",
-    "The Job controller cannot build a Workload from this Job's name, and makes no pods.",
+    "The Job controller cannot build a Workload from this Job's name and creates no pods.",
     needs="job-groups",
 )
 def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -104,8 +104,8 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
         if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
             wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
             message = (
-                f"the name {wrong}, and the Job controller needs {job.name[:20]}…-pgt-0 to be a DNS label: it makes no "
-                "Workload and no pods"
+                f"the name {wrong}, and the Job controller needs {job.name[:20]}…-pgt-0 to be a DNS label: it "
+                "creates neither a Workload nor pods"
             )
             hint = f"Use a name of at most {LONGEST_NAME} characters without dots, or link the pod template to a group."
             yield Finding(job, ("metadata", "name"), message, job.name, hint=hint)
@@ -114,7 +114,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule(
     "job-class-never",
     "error",
-    "The PodGroup that the Job controller makes is refused, because its priority class never preempts.",
+    "The API server refuses the PodGroup of the Job controller, because its priority class never preempts.",
     needs="group-preemption-policy",
 )
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -127,15 +127,15 @@ def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
         if found is not None and found.preemption_policy == "Never":
             name = template[0].priority_class
             message = (
-                f"the class {name} never preempts; the Job controller copies the class into its PodGroup without "
-                "preemptionPolicy, which the API server then refuses (403)"
+                f"the priority class {name} never preempts; the Job controller copies the class into its PodGroup "
+                "without preemptionPolicy, which the API server refuses (HTTP 403)"
             )
-            hint = "Use another class, or link the pod template to a group that says preemptionPolicy: Never."
+            hint = "Use another class, or link the pod template to a PodGroup with preemptionPolicy: Never."
             path = (*template[0].spec_path, "priorityClassName")
             yield Finding(job, path, message, name, hint=hint)
 
 
-@rule("controller-unlinked", "warning", "A Workload names a controller whose pods link to no group.")
+@rule("controller-unlinked", "warning", "A Workload names a controller whose pods are not linked to a group.")
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Workload that points at a workload object whose templates do not link to any group."""
     items = {(i.space, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
@@ -147,15 +147,15 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         delegated = item.kind == "JobSet" and TEMPLATE_ANNOTATION in str(item.value)
         if delegated:
             continue
-        effect = "nothing reads the reference, so the pods are scheduled one by one"
+        effect = "the reference has no effect, and the pods are scheduled one by one"
         if (item.ref.group, item.kind) == ("batch", "Job") and settings.has("job-groups"):
             effect = (
-                "the 1.36 Job controller then makes no gang at all"
+                "the Job controller of 1.36 then makes no gang, and the pods are scheduled one by one"
                 if not settings.has("job-scheduling")
-                else "the Job controller makes a second pair of objects"
+                else "the Job controller creates a second Workload and PodGroup"
             )
-        message = f"controllerRef names {item.kind} {item.name}, whose pods link to no group: {effect}"
-        hint = "Set schedulingGroup.podGroupName in the pod template; krmfn generate does."
+        message = f"controllerRef names {item.kind} {item.name}, whose pods are not linked to a group: {effect}"
+        hint = "Set schedulingGroup.podGroupName in the pod template, as krmfn generate does."
         yield Finding(workload.item, ("spec", "controllerRef"), message, item.name, hint=hint)
 
 

@@ -51,7 +51,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule(
     "operator-replaces-scheduler",
     "error",
-    "KubeRay gives the pods to a scheduler that does not read the group they link to.",
+    "KubeRay gives the pods to a scheduler that ignores their group.",
 )
 def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     """The operator sends all Ray pods to another scheduler."""
@@ -66,10 +66,10 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
             if is_selected(item, settings):
                 continue
             message = (
-                f"the operator (kuberay.manages: {settings.kuberay.manages}) gives all Ray pods to {name}, which does "
-                f"not read the group {link.group}"
+                f"the operator (kuberay.manages: {settings.kuberay.manages}) gives all Ray pods to {name}, which "
+                f"ignores the group {link.group}: the pods are not scheduled as a gang"
             )
-            hint = "Remove groups and links of Ray resources from Git, or switch the operator's batch scheduler off."
+            hint = "Remove groups and links of Ray resources from Git, or turn the operator's batch scheduler off."
             yield Finding(item, link.path, message, link.group, hint=hint)
 
 
@@ -86,14 +86,14 @@ def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
             for item in census.kind("scheduling.k8s.io", kind):
                 if (item.space, item.name) == (cluster.space, name):
                     message = (
-                        f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this one, "
-                        "which it does not own, and makes no pods"
+                        f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this "
+                        "object, which it does not own, and creates no pods"
                     )
                     hint = "Choose another name, or remove the object from Git."
                     yield Finding(item, ("metadata", "name"), message, name, hint=hint)
 
 
-@rule("operator-adopts-group", "warning", "KubeRay adopts a Volcano PodGroup from Git.")
+@rule("operator-adopts-group", "warning", "KubeRay overwrites a Volcano PodGroup from Git.")
 def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Volcano PodGroup in Git that the operator rewrites."""
     if settings.kuberay.manages != "Volcano":
@@ -106,9 +106,9 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
         if owner is not None:
             message = (
                 f"the operator adopts the Volcano PodGroup of this name for {owner.kind} {owner.name} and rewrites "
-                "minMember and minResources: Git and operator undo each other's work"
+                "minMember and minResources: Git and the operator overwrite each other's changes"
             )
-            hint = "Remove it from Git; the operator makes one of its own."
+            hint = "Remove the PodGroup from Git; the operator creates its own."
             yield Finding(item, ("metadata", "name"), message, item.name, hint=hint)
 
 
@@ -119,22 +119,24 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
         return
     version = settings.kuberay.version
     if version < (1, 7):
-        message = f"KubeRay {version[0]}.{version[1]} has no gate KubernetesWAS; 1.7 is the first"
+        message = (
+            f"KubeRay {version[0]}.{version[1]} does not have the feature gate KubernetesWAS, which exists since 1.7"
+        )
     elif version == (1, 7) and "v1alpha2" not in settings.release.kinds.get("PodGroup", ()):
         message = (
-            "KubeRay 1.7 with KubernetesWAS needs scheduling.k8s.io/v1alpha2, which Kubernetes "
-            f"{settings.release} does not serve: the operator exits at start"
+            f"KubeRay 1.7 with KubernetesWAS needs scheduling.k8s.io/v1alpha2, which Kubernetes {settings.release} "
+            "does not serve: the operator exits when it starts"
         )
     else:
         return
     for kind in _RAY_KINDS:
         for item in census.kind("ray.io", kind):
-            hint = "Set kuberay.manages to what the operator really does, or use a matching pair of versions."
+            hint = "Correct kuberay.manages, or use matching versions of KubeRay and Kubernetes."
             yield Finding(item, ("apiVersion",), message, hint=hint)
             return
 
 
-@rule("operator-skips-autoscaling", "warning", "KubeRay makes no gang for a cluster that autoscales.")
+@rule("operator-skips-autoscaling", "warning", "KubeRay creates no gang for a cluster that autoscales.")
 def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
     """An opted-in cluster that the operator skips because it autoscales."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -144,11 +146,11 @@ def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[F
             path = ("spec", *field, "enableInTreeAutoscaling")
             if _has_label(item) and dig(item.value, *path) is True:
                 message = (
-                    f"{OPT_IN} has no effect: the operator makes no gang for a cluster that autoscales, and says so in "
-                    "its log only"
+                    f"{OPT_IN} has no effect: the operator creates no gang for a cluster that autoscales, and "
+                    "reports it in its log only"
                 )
                 hint = (
-                    "Switch enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
+                    "Turn enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
                     "without the label)."
                 )
                 yield Finding(item, path, message, True, hint=hint)

@@ -30,8 +30,8 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
                 if (parse_int(least) or 0) >= gang.group.quorum:
                     continue
                 message = (
-                    f"Kueue may admit this {owner.kind} with {least} pods, and minCount of {gang.group.name} stays "
-                    f"{gang.group.quorum}: then none starts"
+                    f"Kueue may admit this {owner.kind} with {least} pods, but minCount of {gang.group.name} is "
+                    f"{gang.group.quorum}: then no pod is ever scheduled"
                 )
                 hint = f"Set minCount to at most {least}, or remove the annotation."
                 path = ("metadata", "annotations", _PARTIAL)
@@ -46,14 +46,14 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
         groups = [owner for owner in queued if owner.kind == "LeaderWorkerSet"]
         if gang.group.policy == "gang" and (len(queued) > 1 or groups):
             message = (
-                f"Kueue admits {name_all(queued)} {'group by group' if len(queued) == 1 else 'one by one'}, and the "
-                "gang waits for all pods: what is admitted holds its quota and does not run"
+                f"Kueue admits {name_all(queued)} {'group by group' if len(queued) == 1 else 'one by one'}, but "
+                "the gang waits for all pods: what is admitted uses its quota without running"
             )
-            hint = "Use one Kueue workload for one gang."
+            hint = "Use one Kueue workload per gang."
             yield Finding(gang.group.item, gang.group.quorum_path, message, hint=hint)
 
 
-@rule("kueue-topology-differs", "info", "Kueue and the group constrain the topology by different keys.")
+@rule("kueue-topology-differs", "info", "Kueue and the group use different topology keys.")
 def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue's topology annotation and the group's topology key differ."""
     for gang in census.gangs:
@@ -64,8 +64,8 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
                 other = annotations.get(name)
                 if isinstance(other, str) and other != key:
                     message = (
-                        f"Kueue places the pods by {other}, the group {gang.group.name} by {key}: the gang must fit "
-                        "into what Kueue chose"
+                        f"Kueue places the pods by {other}, the PodGroup {gang.group.name} by {key}: the gang must "
+                        "fit into the domain that Kueue chose, or it is never scheduled"
                     )
                     hint = "Use one label key in both places, or only one of them."
                     path = (*template.path, "metadata", "annotations", name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Gang, Template
 
 
-@rule("statefulset-ordered", "error", "A gang over a StatefulSet that makes its pods one after another.")
+@rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after another is a gang.")
 def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
@@ -25,15 +25,15 @@ def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Fin
             continue
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             message = (
-                f"the second pod is made when the first is ready, and the first waits for {gang.group.quorum} pods of "
-                f"the gang {gang.group.name}: none ever starts"
+                f"the second pod is created when the first is ready, but the first waits for {gang.group.quorum} "
+                f"pods of the gang {gang.group.name}: no pod is ever scheduled"
             )
             hint = "Set podManagementPolicy: Parallel (it cannot be changed later), or use the policy basic."
             path = ("spec", "podManagementPolicy")
             yield Finding(item, path, message, "OrderedReady", hint=hint)
 
 
-@rule("jobset-ordered", "error", "One gang over replicated jobs that start one after another.")
+@rule("jobset-ordered", "error", "Replicated jobs that start one after another are in one gang.")
 def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """One group over replicated jobs that start one after another."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
@@ -53,8 +53,8 @@ def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]
             else ("spec", "replicatedJobs", waiting[0], "dependsOn")
         )
         message = (
-            f"the replicated jobs start one after another, and the gang {gang.group.name} waits for pods of all of "
-            "them: none ever starts"
+            f"the replicated jobs start one after another, but the gang {gang.group.name} waits for pods of all of "
+            "them: no pod is ever scheduled"
         )
         hint = "Use one PodGroup for each replicated job, or startupPolicyOrder: AnyOrder."
         yield Finding(item, path, message, hint=hint)
@@ -63,7 +63,7 @@ def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]
 @rule(
     "leader-ready-gang",
     "error",
-    "A gang over leader and workers of a LeaderWorkerSet that starts workers when the leader is ready.",
+    "Leader and workers of a LeaderWorkerSet are in one gang, but the workers start when the leader is ready.",
 )
 def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
     """A LeaderWorkerSet whose workers come when the leader is ready."""
@@ -74,15 +74,17 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
         if leader_in and (gang.group.quorum or 0) > 1:
             message = (
-                "workers are made when the leader is ready, and the leader waits for them in the gang "
-                f"{gang.group.name}: none ever starts"
+                "the workers are created when the leader is ready, but the leader waits for them in the gang "
+                f"{gang.group.name}: no pod is ever scheduled"
             )
             hint = "Set startupPolicy: LeaderCreated, or give the leader a leaderTemplate of its own without the link."
             yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
 
 
 @rule(
-    "mpi-launcher-waits", "error", "A gang over launcher and workers of an MPIJob whose launcher waits for the workers."
+    "mpi-launcher-waits",
+    "error",
+    ("Launcher and workers of an MPIJob are in one gang, but the launcher waits for the workers."),
 )
 def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
     """An MPI launcher that is made when the workers are ready."""
@@ -93,8 +95,8 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             and {"Launcher", "Worker"} <= roles
         ):
             message = (
-                f"the launcher is made when the workers are ready, and they wait for it in the gang {gang.group.name}: "
-                "none ever starts"
+                "the launcher is created when the workers are ready, but they wait for it in the gang "
+                f"{gang.group.name}: no pod is ever scheduled"
             )
             hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
             path = ("spec", "launcherCreationPolicy")
@@ -119,17 +121,17 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "runPolicy", "schedulingPolicy"), message, given, hint=hint)
 
 
-@rule("driver-in-gang", "error", "A Spark driver in the gang of the executors that it makes.")
+@rule("driver-in-gang", "error", "A Spark driver is in the gang of the executors that it creates.")
 def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     """A Spark driver in the gang of the executors that it creates."""
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
         driver = next((template for template in templates if template.path[1] == "driver"), None)
         if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
             message = (
-                f"the driver makes the executors, and waits for {gang.group.quorum} pods of the gang "
-                f"{gang.group.name}: none ever starts"
+                f"the driver creates the executors, but waits for {gang.group.quorum} pods of the gang "
+                f"{gang.group.name}: no pod is ever scheduled"
             )
-            hint = "Link the executors only; the driver starts by itself."
+            hint = "Link the executors only; the driver starts alone."
             yield Finding(item, driver.link.path, message, driver.link.group, hint=hint)
 
 
@@ -151,9 +153,9 @@ def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
                 where = "podGroupPolicy" if not shared else "the shared group"
                 message = (
                     f"the steps {join(sorted(awaited - {''}))} finish before others start, and {where} counts them "
-                    "all: the gang is never complete"
+                    "all: the gang is never complete, and no pod is ever scheduled"
                 )
-                hint = "Leave podGroupPolicy out and link only the trainer step to a group."
+                hint = "Remove podGroupPolicy, and link only the trainer step to a PodGroup."
                 path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
                 yield Finding(item, path, message, hint=hint)
 
@@ -166,6 +168,6 @@ def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item,
 
 
 _DEADLOCK = (
-    "A gang waits until its pods exist; a controller that makes pods in steps waits until the first ones are ready. "
-    "Neither moves, and nothing in the cluster says why."
+    "A gang waits until its pods exist; a controller that creates pods in steps waits until the first ones are "
+    "ready. Both wait forever, and nothing in the cluster says why."
 )

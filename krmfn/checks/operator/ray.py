@@ -36,8 +36,8 @@ def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
             groups = {template.link.group for template in census.templates_of(item) if template.link}
             if name and name in groups:
                 message = (
-                    f"the submitter links to {name}, the group of the cluster that it waits for: it is made when the "
-                    "cluster is ready, and must not be counted in its gang"
+                    f"the submitter links to {name}, the group of the cluster that it waits for: the submitter is "
+                    "created when the cluster is ready, so it must not be in the cluster's gang"
                 )
                 hint = "Remove schedulingGroup from submitterPodTemplate."
                 yield Finding(item, path, message, name, hint=hint)
@@ -79,8 +79,8 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
         template = next((one for one in census.templates_of(item) if one.path == head), None)
         if on and template is not None and template.link is not None and not template.link.bridged:
             message = (
-                f"the Redis clean-up pod is made from the head's template and joins the group {template.link.group}: "
-                "alone it never reaches minCount, so the deletion of the cluster waits for its deadline"
+                f"the Redis clean-up pod uses the head's template and joins the group {template.link.group}: alone "
+                "it never reaches minCount, so the deletion of the cluster is delayed until its deadline"
             )
             hint = "Set ENABLE_GCS_FT_REDIS_CLEANUP=false on the operator, or accept the delay."
             yield Finding(item, template.link.path, message, hint=hint)
@@ -94,14 +94,14 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
             item = next(owner for owner in gang.owners if _autoscales(owner))
             message = (
-                f"minCount is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} {item.name} down to "
-                f"{lowest} pods: a pod that is replaced then waits for ever"
+                f"minCount is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} {item.name} down "
+                f"to {lowest} pods: a replaced pod is then never scheduled"
             )
             hint = f"Set minCount to {lowest} (min-count: MinReplicas), or raise minReplicas."
             yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 
-@rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds are not held together by the gang.")
+@rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds do not start together.")
 def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
     """The Ray autoscaler adds pods that the gang does not protect."""
     for item, cluster, base in _clusters(census):
@@ -113,18 +113,18 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
             if most is None or most > least:
                 path = (*base, "workerGroupSpecs", index, "maxReplicas")
                 message = (
-                    f"workers between minReplicas {least} and maxReplicas {'(none)' if most is None else most} come "
-                    "one by one: the gang does not hold them together"
+                    f"workers between minReplicas {least} and maxReplicas {'(none)' if most is None else most} are "
+                    "scheduled one by one, outside the quorum of the gang"
                 )
                 hint = (
-                    "Nothing to do when single workers are of use; otherwise fix the size (minReplicas equal to "
+                    "Nothing to do if single workers are useful; otherwise fix the size (minReplicas equal to "
                     "maxReplicas)."
                 )
                 yield Finding(item, path, message, most, hint=hint)
                 break
 
 
-@rule("ray-retry-shares-group", "info", "Retries of a RayJob use one group.")
+@rule("ray-retry-shares-group", "info", "All retries of a RayJob use one group.")
 def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
     for gang in census.gangs:
@@ -132,10 +132,10 @@ def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
             limit = as_int(dig(item.value, "spec", "backoffLimit")) or 0
             if (item.ref.group, item.kind) == ("ray.io", "RayJob") and limit > 0 and gang.group.policy == "gang":
                 message = (
-                    f"a retry makes a new cluster in the same group {gang.group.name}; pods of the old one that still "
-                    "terminate count as members, so the new ones may start in parts"
+                    f"a retry creates a new cluster in the same group {gang.group.name}; pods of the old cluster "
+                    "count while they terminate, so the new cluster may start in parts"
                 )
-                hint = "Set backoffLimit: 0 and start a new RayJob, or accept it."
+                hint = "Set backoffLimit: 0 and start a new RayJob instead, or accept this."
                 yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)
 
 

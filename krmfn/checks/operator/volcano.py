@@ -23,7 +23,7 @@ _QUEUE: Final = "volcano.sh/queue-name"
 LINK: Final = "scheduling.k8s.io/group-name"
 
 
-@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that is not known.")
+@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names an unknown queue.")
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is not among those that are known."""
     queues = census.facts.queues
@@ -34,7 +34,7 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
         message = (
             f'there is no queue "{name}"{suggest(name, queues)}: Volcano refuses the PodGroup, or leaves it Pending'
         )
-        hint = "Add the Queue, or give those of the cluster under cluster.queues."
+        hint = "Add the Queue, or list the queues of the cluster under cluster.queues."
         yield Finding(
             item,
             ("spec", "queue"),
@@ -57,7 +57,11 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
-@rule("volcano-resources-above-queue", "error", "minResources of a Volcano PodGroup is more than its queue can give.")
+@rule(
+    "volcano-resources-above-queue",
+    "error",
+    ("minResources of a Volcano PodGroup exceeds the capability of its queue."),
+)
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
@@ -67,7 +71,7 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
             unlimited = limit is None or (limit <= 0 and resource in ("cpu", "memory"))
             if wanted > 0 and not unlimited and limit is not None and wanted > limit:
                 message = (
-                    f"minResources asks for {format_quantity(wanted)} {resource}, the queue {name} has at most "
+                    f"minResources is {format_quantity(wanted)} {resource}, but the queue {name} has at most "
                     f"{format_quantity(limit)}: the PodGroup stays Pending"
                 )
                 hint = "Raise the queue's capability, or make the gang smaller."
@@ -108,13 +112,14 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
         name = as_text(dig(item.value, "spec", "queue"))
         if name in children and name:
             message = (
-                f"the queue {name} has the child {children[name]}: with hierarchical queues it takes no work itself"
+                f"the queue {name} has the child {children[name]}: with hierarchical queues it accepts no "
+                "PodGroups itself"
             )
             hint = "Use a queue without children."
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
-@rule("volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup is more than the nodes have.")
+@rule("volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup exceeds what the nodes have.")
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the nodes have, with Volcano's overcommit factor."""
     if census.facts.nodes is None:
@@ -128,7 +133,7 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
             room = total.get(resource, 0) * 12 // 10
             if wanted > room:
                 message = (
-                    f"minResources asks for {format_quantity(wanted)} {resource}, all nodes have "
+                    f"minResources is {format_quantity(wanted)} {resource}, but all nodes have "
                     f"{format_quantity(total.get(resource, 0))}: the PodGroup stays Pending"
                 )
                 hint = "Add nodes, or make the gang smaller."
@@ -149,7 +154,7 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.kind(_GROUP, "PodGroup"):
         wanted, exist = as_int(dig(item.value, "spec", "minMember")), pods.get((item.space, item.name))
         if wanted is not None and exist is not None and wanted > exist:
-            message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: none of them is ever scheduled"
+            message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: no pod is ever scheduled"
             hint = f"Set minMember to {exist}, or raise the number of pods."
             yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
 
@@ -160,9 +165,7 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.kind("batch.volcano.sh", "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:
-            message = (
-                f"Volcano schedules this Job as a gang by itself and does not read the group {template.link.group}"
-            )
+            message = f"Volcano schedules this Job as a gang itself and ignores the group {template.link.group}"
             hint = "Remove the link and the group."
             yield Finding(item, template.link.path, message, template.link.group, hint=hint)
 

@@ -29,8 +29,9 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
         for template in gang.templates[1:]:
             if first is not None and template.scheduler != first.scheduler:
                 message = (
-                    f"the scheduler is {template.scheduler}, other pods of the group {gang.group.name} use "
-                    f"{first.scheduler}: a scheduler counts its own pods only, so the gang is never complete"
+                    f"the scheduler is {template.scheduler}, but other pods of the group {gang.group.name} use "
+                    f"{first.scheduler}: each scheduler counts its own pods only, so the gang is never scheduled, "
+                    "and no pod is ever scheduled"
                 )
                 hint = f"Use schedulerName: {first.scheduler} in all templates of the group."
                 path = (*template.spec_path, "schedulerName")
@@ -38,7 +39,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
                 break
 
 
-@rule("scheduler-foreign", "warning", "Linked pods go to a scheduler that may not read the groups of Kubernetes.")
+@rule("scheduler-foreign", "warning", "Linked pods use a scheduler that may ignore PodGroups.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     """A linked pod goes to a scheduler that may not read native groups."""
     needed = {id(template) for gang in census.gangs for template in gang.templates if not gang.can_spare(template)}
@@ -49,14 +50,17 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         path = (*template.spec_path, "schedulerName")
         if name in OTHER_SCHEDULERS and known is None:
-            message = f"{name} does not read PodGroups of scheduling.k8s.io: the pods are scheduled one by one"
-            hint = "Remove schedulerName, or use that scheduler's own gang (configuration: scheduler: Volcano)."
+            message = f"{name} ignores PodGroups of scheduling.k8s.io: the pods are scheduled one by one"
+            hint = (
+                "Remove schedulerName, or generate gangs for that scheduler (for Volcano: scheduler: Volcano in "
+                "the configuration)."
+            )
         elif known is not None:
-            message = f"no scheduler serves the name {name}: the pods wait for ever"
+            message = f"no scheduler is called {name}: the pods are never scheduled"
             hint = f"Use one of: {', '.join(sorted(known))}."
         else:
-            message = f"whether a kube-scheduler of this release serves the name {name} cannot be seen in Git"
-            hint = "List the profiles of the cluster under cluster.schedulers."
+            message = f"not checked: whether {name} is a kube-scheduler of this release (no data about schedulers)"
+            hint = "List the schedulers of the cluster under cluster.schedulers."
         yield Finding(
             template.item,
             path,
@@ -77,11 +81,10 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
                 continue
             unsure = _is_unsure(census.facts, first.priority_class, template.priority_class)
             message = (
-                f"the priority class is {template.priority_class or 'unset'}, other pods of the group "
-                f"{gang.group.name} have "
-                f"{first.priority_class or 'none'}: the scheduler refuses the whole gang"
+                f"the priority class is {template.priority_class or 'unset'}, but other pods of the group "
+                f"{gang.group.name} have {first.priority_class or 'none'}: the gang is never scheduled"
             )
-            hint = "Give all templates of the group one priorityClassName."
+            hint = "Use the same priorityClassName in all templates of the group."
             path = (*template.spec_path, "priorityClassName")
             yield Finding(
                 template.item, path, message, template.priority_class, hint=hint, severity="warning" if unsure else None
@@ -92,7 +95,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
 @rule(
     "priority-not-groups",
     "error",
-    "The priority class of the (root) group is not that of its pods.",
+    "The priority class of the (root) group differs from that of its pods.",
     needs="group-priority",
 )
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -106,8 +109,8 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         if not wrong or census.chain(gang.group)[1]:
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
-        effect = "the scheduler refuses all of them" if refused else "the group's counts"
-        message = f"the priority class is {root.priority_class or 'unset'}, the pods have {pods}: {effect}"
+        effect = "they are never scheduled" if refused else "the group's counts"
+        message = f"the priority class is {root.priority_class or 'unset'}, but but the pods have {pods}: {effect}"
         hint = f"Set priorityClassName: {wrong[0].priority_class} in the group, as in the pod templates."
         if not wrong[0].priority_class:
             hint = f"Set priorityClassName: {root.priority_class} in the pod templates, as in the group."
@@ -142,7 +145,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
         for template, policy in policies:
             if policy and wanted and policy != wanted:
                 message = (
-                    f"the preemption policy is {policy}, {who} says {wanted}: the scheduler refuses the whole gang"
+                    f"the preemption policy is {policy}, but that of {who} is {wanted}: the gang is never scheduled"
                 )
                 hint = "Use one preemption policy for the group and all of its pods."
                 path = (*template.spec_path, "preemptionPolicy")
@@ -150,7 +153,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
                 break
 
 
-@rule("priority-by-hand", "error", "A group or template sets the value of its priority.", needs="group-priority")
+@rule("priority-by-hand", "error", "A group or template sets the number priority.", needs="group-priority")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
     """A priority value in a group or template."""
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())
@@ -164,8 +167,10 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
             continue
         if item.kind != "Workload" and census.facts.complete_classes:
             continue  # then the server stage gives the server's own answer
-        message = f"priority is {value}, but admission computes it from the priority class and refuses another value"
-        hint = "Remove priority; name a priorityClassName."
+        message = (
+            f"priority is {value}, but the API server computes it from the priority class and refuses any other value"
+        )
+        hint = "Replace priority by a priorityClassName."
         yield Finding(item, (*path, "priority"), message, value, hint=hint)
 
 

@@ -33,20 +33,20 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
         if len(children) < 2:
             continue
         if composite.policy == "basic":
-            message = f"the policy is basic: the {len(children)} child groups are scheduled one by one, not together"
-            hint = f"Use gang with minGroupCount: {len(children)}."
+            message = f"the policy is basic: the {len(children)} child groups are scheduled independently, not together"
+            hint = f"Use the policy gang with minGroupCount: {len(children)}."
             path = (*composite.path, "schedulingPolicy", "basic")
             yield Finding(composite.item, path, message, hint=hint)
         elif composite.quorum is not None and composite.quorum < len(children):
             message = (
-                f"minGroupCount is {composite.quorum} of {len(children)} child groups: "
-                "the rest may stay behind while these hold their nodes"
+                f"minGroupCount is {composite.quorum} of {len(children)} child groups: these may occupy their "
+                "nodes while the others never start"
             )
-            hint = f"Set minGroupCount to {len(children)} when the workload needs all of them."
+            hint = f"If the workload needs all of them, set minGroupCount to {len(children)}."
             yield Finding(composite.item, composite.quorum_path, message, composite.quorum, hint=hint)
 
 
-@rule("groups-without-root", "warning", "The pods of one object are in several groups that have no common root.")
+@rule("groups-without-root", "warning", "The pods of one object are in several groups without a common root.")
 def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Finding]:
     """Templates of one object link to several groups that have no common root."""
     by_item: dict[int, dict[int, Group]] = {}
@@ -64,9 +64,8 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
             continue
         names = join([root.name for root in roots.values()])
         message = (
-            f"the pods of {owner.kind} {owner.name} are in {len(roots)} groups that know nothing of each other "
-            f"({names}): "
-            "when one fits and another does not, the first holds its nodes for nothing"
+            f"the pods of {owner.kind} {owner.name} are in {len(roots)} independent groups ({names}): one may "
+            "occupy its nodes while another never fits"
         )
         way = (
             "or put a CompositePodGroup above them"
@@ -84,13 +83,16 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
             message = f'refers to Workload "{group.workload}", its parent {above[0].name} to "{above[0].workload}"'
-            hint = "Let all groups of a tree refer to one Workload."
+            hint = "Refer to one Workload in all groups of a tree."
             path = (*group.path, "workloadRef", "workloadName")
             yield Finding(group.item, path, message, group.workload, hint=hint)
 
 
 @rule(
-    "disruption-mode-overruled", "warning", "A group says single below a group that says all.", needs="composite-groups"
+    "disruption-mode-overruled",
+    "warning",
+    ("A group has disruptionMode single below a group with all."),
+    needs="composite-groups",
 )
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
     """`single` below `all`: the highest `all` wins."""
@@ -101,13 +103,19 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
         boss = next((entry for entry in above if disruption_mode(entry.spec) == "all"), None)
         if boss is not None:
             message = (
-                f"disruptionMode single has no effect: {boss.name} above says all, so the tree is evicted as a whole"
+                f"disruptionMode single has no effect: the parent {boss.name} has all, so the tree is evicted "
+                "as a whole"
             )
-            hint = "Leave disruptionMode out here, or set the parent's to single."
+            hint = "Remove disruptionMode here, or set the parent's to single."
             yield Finding(group.item, (*group.path, "disruptionMode"), message, hint=hint)
 
 
-@rule("basic-disruption-all", "warning", "Policy basic together with disruptionMode all.", needs="disruption-modes")
+@rule(
+    "basic-disruption-all",
+    "warning",
+    ("A group has the policy basic and disruptionMode all."),
+    needs="disruption-modes",
+)
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods that start one by one are evicted together."""
     for gang in census.gangs:
@@ -117,17 +125,22 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(gang.group.item, (*gang.group.path, "disruptionMode"), message, hint=hint)
 
 
-@rule("basic-child", "info", "A basic group with several pods is in a gang of groups.", needs="composite-groups")
+@rule(
+    "basic-child",
+    "info",
+    ("A group with the policy basic and several pods is in a gang of groups."),
+    needs="composite-groups",
+)
 def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
     """A basic child with several pods under a gang: the tree waits for one of them."""
     for gang in census.gangs:
         above, end = census.chain(gang.group)
         if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
             message = (
-                f"the policy is basic, so the gang {above[0].name} waits for one of these {gang.pods} pods; "
-                "the others come when there is room"
+                f"the policy is basic, so the gang {above[0].name} waits for only one of these {gang.pods} pods; "
+                "the others are scheduled one by one"
             )
-            hint = f"Use gang with minCount: {gang.pods} when the tree needs all of them."
+            hint = f"If the tree needs all of them, use the policy gang with minCount: {gang.pods}."
             path = (*gang.group.path, "schedulingPolicy", "basic")
             yield Finding(gang.group.item, path, message, hint=hint)
 
@@ -140,10 +153,10 @@ def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
         if composite.policy == "gang" and len(keys - {""}) > 1:
             message = (
                 "the child groups are placed one after another by different topology keys "
-                f"({join(sorted(keys - {''}))}), "
-                "without a step back: a placement that exists may not be found"
+                f"({join(sorted(keys - {''}))}), and never moved again: the scheduler may not find a placement "
+                "that exists"
             )
-            hint = "Give the child that is hardest to place first, or use one key."
+            hint = "Use the same key for all children, or make the child that is hardest to place the first."
             yield Finding(composite.item, composite.path, message, hint=hint)
 
 

@@ -27,8 +27,8 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
             name = template.priority_class
             if name and name not in known:
                 message = (
-                    f'there is no priority class "{name}"{suggest(name, known)}: the API server refuses every pod of '
-                    f"the gang {gang.group.name}"
+                    f'no PriorityClass "{name}" in the cluster{suggest(name, known)}: the API server refuses every pod '
+                    f"of the gang {gang.group.name}"
                 )
                 hint = f"Create the PriorityClass, or use one of: {', '.join(sorted(known))}."
                 path = (*template.spec_path, "priorityClassName")
@@ -61,7 +61,7 @@ def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "tree-priorities-differ",
     "warning",
-    "A group of a tree has another priority class than its root.",
+    "The priority class of a group differs from that of its root.",
     needs="composite-groups",
 )
 def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding]:
@@ -72,9 +72,9 @@ def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding
             continue
         root = above[-1]
         message = (
-            f"the priority class is {group.priority_class or 'unset'}, that of the root {root.name} is "
+            f"the priority class is {group.priority_class or 'unset'}, but but that of the root {root.name} is "
             f"{root.priority_class or 'unset'}: only the root's counts"
         )
-        hint = "Name one priorityClassName in all groups of the tree and in their pods."
+        hint = "Use the same priorityClassName in all groups of the tree and in their pods."
         path = (*group.path, "priorityClassName")
         yield Finding(group.item, path, message, group.priority_class, hint=hint)

@@ -25,7 +25,7 @@ def find_pod_too_large(census: Census, settings: Settings) -> Iterable[Finding]:
     return _view("pod-too-large", census, settings)
 
 
-@rule("no-node-for-pod", "error", "Selectors, affinity, taints or cordons leave no node for a pod of the gang.")
+@rule("no-node-for-pod", "error", "Selectors, affinity, taints or cordons exclude every node for a pod of the gang.")
 def find_no_node_for_pod(census: Census, settings: Settings) -> Iterable[Finding]:
     """Every node is ruled out for one pod, not only by its size."""
     return _view("no-node-for-pod", census, settings)
@@ -43,7 +43,7 @@ def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Fi
     return _view("claim-without-volume", census, settings)
 
 
-@rule("affinity-without-target", "error", "A required pod affinity looks for pods that do not exist.")
+@rule("affinity-without-target", "error", "A required pod affinity selects pods that do not exist.")
 def find_affinity_without_target(census: Census, settings: Settings) -> Iterable[Finding]:
     """No pod of the input or of the cluster is what the affinity term selects."""
     return _view("affinity-without-target", census, settings)
@@ -61,7 +61,7 @@ def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding
     return _view("quota-too-small", census, settings)
 
 
-@rule("topology-key-unknown", "error", "No node carries the topology key.", needs="topology-keys")
+@rule("topology-key-unknown", "error", "No node has the label of the topology key.", needs="topology-keys")
 def find_key_unknown(census: Census, settings: Settings) -> Iterable[Finding]:
     """A topology key that no node carries."""
     return _view("topology-key-unknown", census, settings)
@@ -133,13 +133,13 @@ _WAYS_OUT: Final = {
     "node(s) were unschedulable": "uncordon nodes (kubectl uncordon)",
     "node(s) had untolerated taint(s)": "tolerate the taint in the pod template, or remove it from the nodes",
     "node(s) didn't match Pod's node affinity/selector": (
-        "change nodeSelector or node affinity to labels that nodes carry"
+        "change nodeSelector or node affinity to labels that nodes have"
     ),
-    "node(s) didn't match PersistentVolume's node affinity": "use volumes that can be reached from the other nodes",
+    "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
     "node(s) didn't match pod topology spread constraints (missing required label)": (
-        "spread over a key that the nodes carry"
+        "spread over a label that the nodes have"
     ),
-    "node(s) didn't match pod affinity rules": "use a topologyKey that the nodes carry",
+    "node(s) didn't match pod affinity rules": "use a topologyKey that the nodes have",
 }
 
 
@@ -173,7 +173,7 @@ def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
     name, group = obstacle.resource, obstacle.group
     message = (
         f"the gang needs {need} {name}, the ResourceQuota {obstacle.by} allows {have}: some of its pods are never "
-        "created, and the gang never starts"
+        "created, and the gang is never scheduled"
     )
     hint = f"Raise {name} of the quota to at least {need}, or make the gang smaller."
     return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="quota-too-small")
@@ -194,8 +194,7 @@ def _spell_nobody(obstacle: Obstacle, _: Census) -> Finding:
     assert obstacle.kind is not None
     assert obstacle.bound is not None
     message = (
-        f"no pod of the cluster or of these manifests is what this required affinity term looks for; "
-        f"{_consequence(obstacle)}"
+        f"this required affinity term matches no pod of the cluster or of the files checked; {_consequence(obstacle)}"
     )
     hint = "Correct the label selector or the namespaces, or prefer the affinity instead of requiring it."
     path = (*obstacle.kind.template.spec_path, "affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
@@ -223,7 +222,7 @@ _APART: Final = ("affinity", "podAntiAffinity", _REQUIRED)
 #: What limits the pods of a kind: words, path in the spec, rule, way out.
 _LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
     "room": (
-        "the others find no room",
+        "the others do not fit",
         ("containers",),
         "nodes-too-small",
         "Add nodes, or make the gang or its pods smaller.",
@@ -270,13 +269,13 @@ _LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
 def _spell_resource(obstacle: Obstacle, _: Census) -> Finding:
     need, have = (format_quantity(amount) for amount in (obstacle.need, obstacle.have))
     where = f"the largest domain of {obstacle.key} has" if obstacle.key else "the nodes that its pods fit on have"
-    message = f"the gang needs {need} {obstacle.resource} at once, {where} {have}: it never starts"
+    message = f"the gang needs {need} {obstacle.resource} at once, but {where} {have}: it is never scheduled"
     return _about_group(obstacle, message)
 
 
 def _spell_packing(obstacle: Obstacle, _: Census) -> Finding:
     where = f"in any domain of {obstacle.key}" if obstacle.key else f"on the {obstacle.nodes} nodes"
-    message = f"the {obstacle.need} pods that the gang needs do not fit side by side {where}: it never starts"
+    message = f"the {obstacle.need} pods that the gang needs do not fit together {where}: it is never scheduled"
     return _about_group(obstacle, message)
 
 
@@ -290,8 +289,8 @@ def _about_group(obstacle: Obstacle, message: str) -> Finding:
 
 def _spell_key(obstacle: Obstacle, _: Census) -> Finding:
     group = obstacle.group
-    message = f"none of the {obstacle.nodes} nodes carries the label {obstacle.key}: the gang is never placed"
-    hint = "Label the nodes, or use a key that they carry."
+    message = f"none of the {obstacle.nodes} nodes has the label {obstacle.key}: the gang is never scheduled"
+    hint = "Label the nodes, or use a key that they have."
     path = (*group.path, "schedulingConstraints", "topology", 0, "key")
     return Finding(group.item, path, message, obstacle.key, hint=hint, rule="topology-key-unknown")
 
@@ -304,5 +303,5 @@ def _consequence(obstacle: Obstacle) -> str:
     group = obstacle.group
     kind = obstacle.kind
     if kind is not None and kind.pods == 1 and obstacle.need <= 1:
-        return f"the gang {group.name} needs this pod and never starts"
-    return f"the gang {group.name} needs {obstacle.need} of these pods and never starts"
+        return f"the gang {group.name} needs this pod and is never scheduled"
+    return f"the gang {group.name} needs {obstacle.need} of these pods and is never scheduled"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.groups import Group
 
 
-@rule("cluster-gates", "info", "The feature gates and API versions that the input needs.")
+@rule("cluster-gates", "info", "The feature gates and API versions that the manifests need.")
 def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
     """Once: the gates that hand-written groups need, and where. Generated ones have a note of their own."""
     groups = [group for group in _list_groups(census) if not is_generated(group.item)]
@@ -48,11 +48,11 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
                 f"{gate} is off on {join(off)}: {_EFFECTS.get(gate, 'the fields that need it are ignored')}, and "
                 "nothing reports it"
             )
-            hint = f"Switch {gate} on for {', '.join(components)}, or do without what needs it."
+            hint = f"Turn {gate} on for {', '.join(components)}, or remove the objects and fields that need it."
             yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
-@rule("gate-dependency", "error", "A feature gate is on while one that it depends on is off.")
+@rule("gate-dependency", "error", "A feature gate is on, but one that it depends on is off.")
 def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding]:
     """A gate that is on while one it depends on is off: the component does not start."""
     groups = _list_groups(census)
@@ -61,12 +61,12 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
         for gate, row in settings.release.gates.items():
             missing = [other for other in row.needs if gates.get(other) is False]
             if gates.get(gate) is True and missing:
-                message = f"{place} has {gate} on and {join(missing)} off: a component with these gates does not start"
-                hint = f"Switch {join(missing)} on as well."
+                message = f"{place} has {gate} on, but {join(missing)} off: a component with these gates does not start"
+                hint = f"Turn {join(missing)} on as well."
                 yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
-@rule("facts-missing", "info", "Something could not be checked without facts about the cluster.")
+@rule("facts-missing", "info", "Something was not checked, because data about the cluster is missing.")
 def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Once: what could not be checked, because nobody gave facts about the cluster."""
     groups = _list_groups(census)
@@ -75,18 +75,18 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     open_questions = []
     if census.facts.nodes is None:
         keys = sorted({group.topology_key for group in groups if group.topology_key})
-        open_questions.append("whether the gangs fit" + (f" and nodes carry {join(keys)}" if keys else "") + " (nodes)")
+        labels = f" and whether nodes have {join(keys)}" if keys else ""
+        open_questions.append(f"whether the gangs fit the nodes{labels} (no node data)")
     classes = {template.priority_class for gang in census.gangs for template in gang.templates}
     unknown = sorted(name for name in classes if name and name not in census.facts.priority_classes)
     told = any(group.priority_class for group in groups)  # of groups the server stage tells
     if unknown and not told and not census.facts.complete_classes:
-        open_questions.append(f"whether {join(unknown)} exist{'s' if len(unknown) == 1 else ''} (priorityClasses)")
-    if open_questions:
-        message = f"cannot be checked without facts about the cluster: {join(open_questions)}"
-        hint = (
-            "Put what kubectl get nodes,priorityclasses,resourcequotas -A -o yaml prints under cluster: of the "
-            "configuration."
+        open_questions.append(
+            f"whether {join(unknown)} exist{'s' if len(unknown) == 1 else ''} (no data about priority classes)"
         )
+    if open_questions:
+        message = f"not checked: {join(open_questions)}"
+        hint = "Add the output of `kubectl get nodes,priorityclasses,resourcequotas -A -o yaml` with --cluster."
         yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
@@ -102,10 +102,10 @@ def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[
     for gang in census.gangs:
         if gang.group.topology_key:
             message = (
-                f"the 1.36 scheduler evicts nobody for a group with a topology key ({gang.group.topology_key}), "
-                "whatever its priority"
+                "the scheduler of 1.36 evicts no pods for a group with a topology key "
+                f"({gang.group.topology_key}), whatever its priority"
             )
-            hint = "Leave the topology key out where the gang must be able to preempt."
+            hint = "If the gang must be able to preempt, remove the topology key."
             path = (*gang.group.path, "schedulingConstraints")
             yield Finding(gang.group.item, path, message, hint=hint)
 
@@ -128,7 +128,7 @@ _EFFECTS = {
     "GenericWorkload": "the link is dropped or ignored and pods are scheduled one by one",
     "GangScheduling": "policies are ignored and pods are scheduled one by one",
     "TopologyAwareWorkloadScheduling": "topology keys are dropped or ignored",
-    "CompositePodGroup": "every group of a tree is scheduled on its own",
+    "CompositePodGroup": "every group of a tree is scheduled independently",
     "WorkloadAwarePreemption": "disruptionMode and priorityClassName of groups are dropped",
     "PodGroupPreemptionPolicy": "preemptionPolicy of groups is dropped",
 }

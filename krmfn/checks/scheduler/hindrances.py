@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
-@rule("gated-member", "warning", "Some pods of a gang carry a scheduling gate.")
+@rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
     """Scheduling gates on pods of a gang."""
     for gang in census.gangs:
@@ -28,17 +28,17 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
         for template in gated:
             names = join([as_text(dig(gate, "name")) for gate in as_list(template.spec["schedulingGates"])])
             message = (
-                f"the pods carry the scheduling gate {names}: until it is removed they do not fill the gang "
+                f"the pods have the scheduling gate {names}: until it is removed, they do not count for the gang "
                 f"{gang.group.name}"
             )
             if not all_gated:
-                message += ", and the pods without a gate wait with them"
+                message += ", and the other pods of the gang wait, too"
             hint = "Remove the gate, or make sure that something removes it from all pods of the gang."
             path = (*template.spec_path, "schedulingGates")
             yield Finding(template.item, path, message, hint=hint, severity="info" if all_gated else None)
 
 
-@rule("node-name", "warning", "A pod of a gang is bound in its manifest.")
+@rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")
 def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
     """A pod that is bound in its manifest."""
     for gang in census.gangs:
@@ -46,8 +46,8 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
             name = as_text(template.spec.get("nodeName"))
             if name:
                 message = (
-                    f"nodeName {name} binds the pods without the scheduler: they run even when the rest of "
-                    f"{gang.group.name} never starts"
+                    f"nodeName {name} binds the pods without the scheduler: they run even if the rest of "
+                    f"{gang.group.name} is never scheduled"
                 )
                 hint = "Use a nodeSelector or node affinity instead."
                 yield Finding(template.item, (*template.spec_path, "nodeName"), message, name, hint=hint)
@@ -63,17 +63,17 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
                 for key, system in keys.items():
                     if key in held:
                         message = (
-                            f"{key} puts the pods into a group of {system}, and schedulingGroup into "
-                            f"{gang.group.name}: one scheduler cannot obey both"
+                            f"{key} puts the pods into a group of {system}, but schedulingGroup into "
+                            f"{gang.group.name}: a scheduler follows only one of them"
                         )
-                        hint = f"Remove the key, or the link when {system} schedules these pods."
+                        hint = f"Remove the key; if {system} schedules these pods, remove schedulingGroup."
                         path = (*template.path, "metadata", field, key)
                         yield Finding(template.item, path, message, held[key], hint=hint)
         for owner in gang.owners:
             for path, system in _list_rival_fields(owner):
                 message = (
-                    f"{path[-1]} makes the operator put the pods into a group of {system}, and they link to "
-                    f"{gang.group.name}: one scheduler cannot obey both"
+                    f"{path[-1]} makes the operator put the pods into a group of {system}, but they link to "
+                    f"{gang.group.name}: a scheduler follows only one of them"
                 )
                 hint = "Remove the field, or the link."
                 yield Finding(owner, path, message, hint=hint)
@@ -127,7 +127,7 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
                     f"{path[-1]} is {seconds} s and runs while the gang {gang.group.name} waits for room: the work may "
                     "be over before it starts"
                 )
-                hint = "Allow for the time in the queue, or leave the deadline out."
+                hint = "Add the time in the queue to the deadline, or remove it."
                 yield Finding(template.item, path, message, seconds, hint=hint)
 
 
@@ -141,9 +141,8 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
             if missing and id(template.item) not in seen:
                 seen.add(id(template.item))
                 message = (
-                    f"pods of {template.item.kind} {template.item.name} request no {join(missing)}: they fit on any "
-                    "node, "
-                    "so the gang is complete where it cannot run"
+                    f"the pods of {template.item.kind} {template.item.name} have no {join(missing)} requests: "
+                    "the gang may be placed on nodes that are too small"
                 )
                 hint = "Set resources.requests in every container of the gang's pods."
                 path = (*template.spec_path, "containers")

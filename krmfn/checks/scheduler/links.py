@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
-@rule("group-missing", "error", "A pod template links to a group that the input does not hold.")
+#: What the last part of a link names.
+_KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
+
+
+@rule("group-missing", "error", "A pod template links to a group that does not exist.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """A link to a group that is neither in the input nor among the facts."""
     names = group_names(census.groups)
@@ -27,12 +31,10 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         known = names.get(template.item.space, [])
         message = (
-            f'links to the group "{link.group}", which the input does not hold{suggest(link.group, known)}: the pods '
-            "wait for ever"
+            f'no {_KINDS[str(link.path[-1])]} "{link.group}" in the files checked{suggest(link.group, known)}: '
+            "these pods are never scheduled"
         )
-        hint = (
-            f'Add the group "{link.group}", or list it under cluster.podGroups when it exists in the cluster already.'
-        )
+        hint = f'Add the group "{link.group}"; if it is in the cluster already, list it under cluster.podGroups.'
         yield Finding(
             template.item, link.path, message, link.group, hint=hint, severity=None if known_all else "warning"
         )
@@ -48,9 +50,10 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
         here = template.item.namespace or "the namespace of the apply"
         there = join([f"{space or 'no namespace given'}" for space in elsewhere])
         message = (
-            f'the group "{link.group}" is in another namespace ({there}) than the pods ({here}): they wait for ever'
+            f'the group "{link.group}" is in another namespace ({there}) than the pods ({here}): they are '
+            "never scheduled"
         )
-        hint = "Put both into one namespace: a pod names a group of its own namespace only."
+        hint = "Put both into one namespace: pods can link only to groups of their own namespace."
         unsure = not template.item.namespace or "" in elsewhere
         yield Finding(template.item, link.path, message, link.group, hint=hint, severity="warning" if unsure else None)
 
@@ -75,13 +78,13 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         effect = (
             "the API server refuses the group"
             if old
-            else "nothing stops the group, but its tree is not the one described"
+            else "the group works, but the Workload that describes it is missing"
         )
         reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
         path = (*group.path, *reference)
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
-            message = f'names the Workload "{group.workload}", which the input does not hold{near}: {effect}'
+            message = f'no Workload "{group.workload}" in the files checked{near}: {effect}'
             note = Note("template-missing", (*path, "workloadName"), message, group.workload)
             yield note._replace(hint="Add the Workload, or correct its name.").on(
                 group.item, None if old else "warning"
@@ -89,11 +92,11 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         else:
             near = suggest(group.template, workload.templates)
             message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
-            hint = f"Name one of: {', '.join(sorted(workload.templates))}."
+            hint = f"Use one of: {', '.join(sorted(workload.templates))}."
             yield Finding(group.item, (*path, "templateName"), message, group.template, hint=hint)
 
 
-@rule("template-differs", "warning", "A group does not say what its template in the Workload says.", needs="pod-groups")
+@rule("template-differs", "warning", "A group differs from its template in the Workload.", needs="pod-groups")
 def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """A group whose policy, topology or priority is not its template's."""
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
@@ -113,10 +116,10 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
         for name, own, declared in pairs:
             if own != declared:
                 message = (
-                    f"{name} is {own or 'unset'}, but template {group.template} of Workload {workload.name} says "
-                    f"{declared or 'unset'}"
+                    f"{name} is {own or 'unset'}, but in the template {group.template} of Workload {workload.name} "
+                    f"it is {declared or 'unset'}"
                 )
-                hint = "Copy the template: the scheduler obeys the group, people read the Workload."
+                hint = "Make both equal: the scheduler follows the group, but people read the Workload."
                 where = group.quorum_path if name in (field, "policy") else group.path
                 yield Finding(group.item, where, message, own, hint=hint)
                 break

@@ -32,12 +32,12 @@ def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             message = (
                 f"minCount is {group.quorum}, but only {count(pods, 'pod')} can exist ({sum_up(gang.templates)}): "
-                + ("none of them is ever scheduled" if pods else "no pod waits now, and none could start")
+                + ("no pod is ever scheduled" if pods else "no pod could be scheduled")
             )
             hint = (
                 f"Set minCount to {pods}, or raise the number of pods."
                 if pods
-                else "Leave the group out, or give it pods."
+                else "Remove the group, or link pods to it."
             )
             note = Note("min-count-above-pods", group.quorum_path, message, group.quorum, pods or None, hint)
             yield note.on(group.item) if pods else note._replace(proposed=ABSENT).on(group.item, "warning")
@@ -55,10 +55,10 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
         if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
             continue
         message = (
-            f"minCount is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): "
-            f"{pods - group.quorum} of them can be missing when the rest starts"
+            f"minCount is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): {pods - group.quorum} "
+            "of them may be missing when the others start"
         )
-        hint = f"Set minCount to {pods} when the workload cannot run with fewer."
+        hint = f"If the workload cannot run with fewer pods, set minCount to {pods}."
         yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
@@ -68,7 +68,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
-            message = f"minCount is 1 of {pods} pods: they are grouped, but each starts on its own"
+            message = f"minCount is 1 of {pods} pods: each of them starts on its own"
             hint = f"Set minCount to {pods} to start them together."
             yield Finding(group.item, group.quorum_path, message, 1, hint=hint)
 
@@ -90,21 +90,20 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
             scaler = next(iter(scaled.values()))[0]
             message = (
                 f"minCount is {group.quorum}, but {scaler.kind} {scaler.name} may scale down to "
-                f"{count(lowest, 'pod')}: "
-                "a pod that is replaced then waits for ever"
+                f"{count(lowest, 'pod')}: a replaced pod is then never scheduled"
             )
             hint = f"Set minCount to at most {lowest}, or raise the lower bound of the {scaler.kind}."
             yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
-@rule("group-unused", "warning", "No pod template of the input links to this group.")
+@rule("group-unused", "warning", "No pod template links to this group.")
 def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """A PodGroup that no template names."""
     for gang in census.gangs:
         group = gang.group
         if gang.templates or (group.path[-1] != "spec" and not census.templates):
             continue
-        message = f'no pod template of the input links to "{group.name}"'
+        message = f'no pod template in the files checked links to "{group.name}"'
         hint = f"Set schedulingGroup.podGroupName: {group.name} in the pod template, or remove the group."
         if group.path[-1] != "spec":
             hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
@@ -142,8 +141,7 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
 
 
 _STUCK = (
-    "The scheduler holds every pod of a gang back until minCount of them exist. Succeeded and failed pods do not "
-    "count. "
-    "Held back before the scheduling queue, a pod gets neither a condition nor an event, so nothing in the cluster "
-    "says why."
+    "The scheduler delays every pod of a gang until minCount of them exist. Succeeded and failed pods do not "
+    "count. Delayed before the scheduling queue, a pod gets neither a condition nor an event, so nothing in the "
+    "cluster says why."
 )

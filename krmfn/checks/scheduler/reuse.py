@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-@rule("retry-starves", "warning", "A retried pod of a Job can wait for ever when others have succeeded.")
+@rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
 def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job whose failed pods are replaced by pods that may miss the quorum."""
     for gang, template in _complete_jobs(census):
@@ -25,8 +25,8 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
         if template.spec.get("restartPolicy") != "Never" or dig(spec, "backoffLimit") == 0:
             continue
         message = (
-            f"a pod that replaces a failed one counts {gang.group.quorum} members again, but pods that succeeded no "
-            "longer count: after the first success a retry waits for ever"
+            f"after one pod has succeeded, a retried pod can never reach minCount {gang.group.quorum}: succeeded "
+            "pods do not count"
         )
         hint = "Use restartPolicy: OnFailure, backoffLimit: 0, or a smaller minCount."
         path = (*template.spec_path, "restartPolicy")
@@ -40,8 +40,8 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
         item = template.item
         if dig(item.value, *_job_spec(template), "completionMode") == "Indexed" and QUEUE in item.labels:
             message = (
-                "a resumed Job makes only the pods of unfinished indexes: when one has finished, minCount "
-                f"{gang.group.quorum} is out of reach"
+                "a resumed Job creates only the pods of unfinished indexes: after one index has finished, "
+                f"minCount {gang.group.quorum} can never be reached"
             )
             hint = "Lower minCount, or make the pods finish together."
             yield Finding(item, ("metadata", "labels", QUEUE), message, hint=hint)
@@ -55,10 +55,10 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
         limit = as_int(dig(template.item.value, *path))
         if limit is not None:
             message = (
-                f"an index that failed {limit + 1} times is not made again, so the pods become fewer than minCount "
-                f"{gang.group.quorum}, and every later retry waits for ever"
+                f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than minCount "
+                f"{gang.group.quorum}, and no later retry is ever scheduled"
             )
-            hint = "Leave backoffLimitPerIndex out, or lower minCount."
+            hint = "Remove backoffLimitPerIndex, or lower minCount."
             yield Finding(template.item, path, message, limit, hint=hint)
 
 
@@ -81,8 +81,8 @@ def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Findin
             if is_selected(owner, settings):
                 continue
             message = (
-                f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run fill the gang "
-                "of the next, which then starts in parts"
+                f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run count for "
+                "the next, which may start in parts"
             )
             yield Finding(owner, path, message, dig(owner.value, *path) or "Allow", hint=hint)
 
@@ -96,15 +96,15 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
                 continue
             if dig(owner.value, "spec", "strategy", "type") != "Recreate" and not is_selected(owner, settings):
                 message = (
-                    f"a rolling update adds new pods to the gang {gang.group.name} beside the old ones, which fill the "
-                    "quorum: the new pods are not scheduled together"
+                    f"during a rolling update the old pods meet the quorum of the gang {gang.group.name}: the new "
+                    "pods start one by one"
                 )
                 hint = "Use strategy type Recreate, or the policy basic."
                 path = ("spec", "strategy", "type")
                 yield Finding(owner, path, message, "RollingUpdate", hint=hint)
 
 
-@rule("upgrade-shares-group", "warning", "A RayService builds its next cluster with the group of the old one.")
+@rule("upgrade-shares-group", "warning", "The next cluster of a RayService uses the group of the old one.")
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A RayService that builds its next cluster beside the old one, with the same group."""
     for gang in census.gangs:
@@ -115,8 +115,8 @@ def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Fi
             if is_selected(owner, settings):
                 continue
             message = (
-                "an upgrade builds a second cluster beside the first one, and both link to the group "
-                f"{gang.group.name}: the old pods fill the quorum, so the new cluster starts in parts"
+                f"an upgrade builds a second cluster that links to the same group {gang.group.name}: the old pods "
+                "meet the quorum, so the new cluster starts in parts"
             )
             hint = (
                 "Use naming: Revisioned, so that every revision has a group of its own, or upgradeStrategy type None."

@@ -35,14 +35,14 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
             if template.link is None:
                 pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
                 message = (
-                    f"{pods} belong to no group, while {count(len(linked), 'other template')} of {template.item.kind} "
-                    f"{template.item.name} link to one"
+                    f"{pods} are not linked to a group, but {count(len(linked), 'other template')} of "
+                    f"{template.item.kind} {template.item.name} link to one"
                 )
-                hint = "Link every template of the object, so that the pods start together."
+                hint = "Link every pod template of the object to a group."
                 yield Finding(template.item, template.spec_path, message, hint=hint)
 
 
-@rule("group-shared", "warning", "Several objects link to one group whose minCount does not count them together.")
+@rule("group-shared", "warning", "Several objects link to one group, but its minCount is too small for all of them.")
 def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several objects use one group, and nobody counted them together."""
     for gang in census.gangs:
@@ -52,15 +52,14 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
         if len(owners) < 2 or meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
             continue
         message = (
-            f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: pods of one count for the "
-            "other, "
-            "so neither starts as a whole"
+            f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: they share one quorum, so "
+            "each may start incomplete"
         )
-        hint = "Give each object a group of its own, or set minCount to the pods of all of them."
+        hint = "Give each object a group of its own, or set minCount to the number of all their pods."
         yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 
-@rule("gang-group-split", "error", "Resources that declare one gang link to groups without a common root.")
+@rule("gang-group-split", "error", "Resources of one gang link to groups without a common root.")
 def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
     """Resources that declare one gang but link to groups without a common root."""
     declared: dict[tuple[str, str], list[Template]] = {}
@@ -79,8 +78,8 @@ def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
         for template in list(roots.values())[1:]:
             first = next(iter(roots.values()))
             message = (
-                f'declares the gang "{name}", but its group has no root in common with that of {first.item.kind} '
-                f"{first.item.name}"
+                f'is in the gang "{name}", but its group has no common root with that of {first.item.kind} '
+                f"{first.item.name}: they do not start together"
             )
             hint = "Run krmfn generate for all resources of the gang together, or link them to one group."
             path = template.link.path if template.link else template.path

@@ -33,8 +33,8 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
             port = kind.ports[0][2]
             message = (
-                f"the {needed} pods that the gang {gang.group.name} needs must share one node ({HOSTNAME}) and each "
-                f"takes its port {port}: only one fits, and the gang never starts"
+                f"the {needed} pods that the gang {gang.group.name} needs must share one node ({HOSTNAME}) and "
+                f"each takes its port {port}: only one of them fits, and the gang is never scheduled"
             )
             hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
             path = (*kind.template.spec_path, "containers")
@@ -44,7 +44,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]
 @rule(
     "topology-anti-affinity",
     "error",
-    "Required anti-affinity keeps the pods of a gang out of the one domain they must share.",
+    "Required anti-affinity separates pods of a gang that must share one domain.",
     needs="topology-keys",
 )
 def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -57,8 +57,8 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
             if key and _selects_itself(term, kind, census.facts):
                 sure = term.key == key
                 message = (
-                    f"the gang {gang.group.name} must be in one domain of {key}, and required anti-affinity keeps the "
-                    f"{needed} pods that it needs out of one another's {term.key}: it never starts"
+                    f"the gang {gang.group.name} must be in one domain of {key}, but required anti-affinity puts "
+                    f"the {needed} pods that it needs into different domains of {term.key}: it is never scheduled"
                 )
                 if not sure:
                     message += " where the nodes carry both labels"
@@ -69,7 +69,9 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
                 )
 
 
-@rule("one-pod-per-node", "warning", "Pods of a gang exclude each other on a node, so the gang needs as many nodes.")
+@rule(
+    "one-pod-per-node", "warning", ("Pods of a gang exclude each other on a node, so the gang needs one node per pod.")
+)
 def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods that exclude each other on a node: the gang needs that many nodes in a domain."""
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
@@ -81,7 +83,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
             continue
         where = f"one domain of {keys[0]}" if keys else "the cluster"
         message = f"at most one of these pods fits on a node, so the gang needs {needed} nodes in {where}"
-        hint = "Make sure that there are as many nodes, or let pods share a node."
+        hint = "Provide as many nodes, or let pods share a node."
         yield Finding(kind.template.item, kind.template.spec_path, message, needed, hint=hint)
 
 
@@ -99,10 +101,10 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
         for spread in kind.spreads:
             if spread.key in keys and spread.skew < needed and id(kind.template.item) not in told:
                 message = (
-                    f"the gang must be in one domain of {spread.key}, and maxSkew {spread.skew} spreads its pods over "
-                    f"several: where there are several, {needed} pods do not fit into one"
+                    f"the gang must be in one domain of {spread.key}, but maxSkew {spread.skew} spreads its pods "
+                    f"over several domains: {needed} pods do not fit into one"
                 )
-                hint = "Spread over a finer key, use ScheduleAnyway, or drop the group's topology key."
+                hint = "Spread over a finer key, use ScheduleAnyway, or remove the group's topology key."
                 path = (*kind.template.spec_path, "topologySpreadConstraints", spread.place)
                 yield Finding(kind.template.item, path, message, spread.skew, hint=hint)
 
@@ -110,7 +112,7 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
 @rule(
     "topology-selectors-apart",
     "error",
-    "Templates of one gang ask for different domains of the group's topology key.",
+    "Pod templates of one gang select different domains of the group's topology key.",
     needs="topology-keys",
 )
 def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
@@ -124,8 +126,11 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
     for (_item, key), values in pinned.items():
         if len(values) > 1:
             template = list(values.values())[1].template
-            message = f"the gang must be in one domain of {key}, and its templates ask for {join(sorted(values))}"
-            hint = f"Use one value of {key} in all templates, or drop the group's topology key."
+            message = (
+                f"the gang must be in one domain of {key}, but its pod templates select {join(sorted(values))}: it "
+                "is never scheduled"
+            )
+            hint = f"Use one value of {key} in all templates, or remove the group's topology key."
             path = (*template.spec_path, "nodeSelector")
             yield Finding(template.item, path, message, hint=hint)
 
@@ -133,7 +138,7 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "topology-child-key",
     "warning",
-    "A child group's topology key is its parent's, or a coarser one.",
+    "The topology key of a child group equals its parent's, or is coarser.",
     needs="composite-groups",
 )
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
@@ -145,7 +150,7 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
             if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
-                message = f"{group.topology_key} is {kind} {parent.name} above: it constrains nothing more"
+                message = f"{group.topology_key} is {kind} {parent.name} above: it has no effect"
                 hint = "Use a finer key here, or none."
                 path = (*group.path, "schedulingConstraints", "topology", 0, "key")
                 yield Finding(group.item, path, message, group.topology_key, hint=hint)
@@ -166,10 +171,10 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
                 key = owner.annotations.get(annotation, "")
                 if key and key == gang.group.topology_key and (gang.group.quorum or 0) > 1:
                     message = (
-                        f"{annotation} puts each job into a domain of {key} of its own, and the gang {gang.group.name} "
-                        "must be in one"
+                        f"{annotation} puts each job into a different domain of {key}, but the gang "
+                        f"{gang.group.name} must be in one"
                     )
-                    hint = "Use one of the two."
+                    hint = "Remove the annotation or the group's topology key."
                     path = ("metadata", "annotations", annotation)
                     yield Finding(owner, path, message, key, hint=hint)
 

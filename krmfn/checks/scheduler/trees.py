@@ -27,8 +27,8 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
         if group.parent and (group.namespace, group.parent) not in census.composites:
             known = names.get(group.namespace, [])
             message = (
-                f'the parent "{group.parent}" is not in the input{suggest(group.parent, known)}: '
-                "everything below it waits for ever"
+                f'the parent "{group.parent}" is not in the files checked{suggest(group.parent, known)}: '
+                "no pod below it is ever scheduled"
             )
             hint = f'Add the CompositePodGroup "{group.parent}", or correct the name.'
             path = (*group.path, _PARENT)
@@ -43,7 +43,7 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
             names = " -> ".join([composite.name, *(entry.name for entry in above), composite.name])
             message = f"the groups are each other's parents ({names}): no pod below them is ever scheduled"
-            hint = f"Remove {_PARENT} from the group that is to be the root."
+            hint = f"Remove {_PARENT} from the group that should be the root."
             path = (*composite.path, _PARENT)
             yield Finding(composite.item, path, message, composite.parent, hint=hint)
 
@@ -57,15 +57,15 @@ def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
         levels = above.index(keyed) + 1 if keyed else 0
         if not end and (len(above) > MAX_LEVELS or levels >= MAX_LEVELS):
             message = (
-                f"{len(above)} composite levels are above this group, the scheduler follows {MAX_LEVELS}: its pods are "
-                "never scheduled"
+                f"{len(above)} composite levels are above this group, but the scheduler supports {MAX_LEVELS}: its "
+                "pods are never scheduled"
             )
             if keyed and len(above) <= MAX_LEVELS:
                 message = (
-                    f"this group is {levels} levels below {keyed.name}, which has a topology key: there the scheduler "
-                    f"follows {MAX_LEVELS - 1}, and the tree is never scheduled"
+                    f"this group is {levels} levels below {keyed.name}, which has a topology key: there the "
+                    f"scheduler supports {MAX_LEVELS - 1}, and the tree is never scheduled"
                 )
-            hint = "Remove a level; a list holds 8 groups."
+            hint = "Remove a level; a parent can have 8 children."
             path = (*gang.group.path, _PARENT)
             yield Finding(gang.group.item, path, message, gang.group.parent, hint=hint)
 
@@ -73,17 +73,17 @@ def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "min-group-count-above-children",
     "error",
-    "minGroupCount is greater than the number of child groups, so nothing below is ever scheduled.",
+    "minGroupCount is greater than the number of child groups, so no pod below is ever scheduled.",
     needs="composite-groups",
 )
 def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
     """minGroupCount is greater than the number of children."""
     for composite, children in list_families(census):
         if composite.quorum is not None and composite.quorum > len(children):
+            names = f" ({join([child.name for child in children])})" if children else ""
             message = (
-                f"minGroupCount is {composite.quorum}, but the input holds {count(len(children), 'child group')}"
-                f"{' (' + join([child.name for child in children]) + ')' if children else ''}: nothing below is ever "
-                "scheduled"
+                f"minGroupCount is {composite.quorum}, but the files checked contain "
+                f"{count(len(children), 'child group')}{names}: no pod below is ever scheduled"
             )
             hint = (
                 f"Set minGroupCount to {len(children)}, or add the missing groups."

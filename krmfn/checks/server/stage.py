@@ -95,8 +95,8 @@ class Judge:
         for cause in verdict.causes:
             yield _note(kind.root, value, cause).on(item)
         for path, gate in verdict.dropped:
-            hint = f"Turn the feature gate {gate} on, or leave the field out."
-            message = f"dropped: the feature gate {gate} is off"
+            hint = f"Turn the feature gate {gate} on, or remove the field."
+            message = f"the server drops this field: the feature gate {gate} is off"
             yield Finding(item, path, message, _at(value, path), hint=hint, type="Dropped", rule="dropped-field")
         for warning in verdict.warnings:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
@@ -181,8 +181,8 @@ class Judge:
             return
         self._asked_for_class = True
         path = ("spec", "priorityClassName")
-        message = f"cannot be checked: whether the PriorityClass {name} exists"
-        hint = "Give the cluster's PriorityClasses as facts (`cluster.priorityClasses` in the configuration)."
+        message = f"not checked: whether the PriorityClass {name} exists (no data about priority classes)"
+        hint = "Add the output of `kubectl get priorityclasses -o yaml` with --cluster."
         yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")
 
 
@@ -279,7 +279,9 @@ def _not_served(item: Item, kind: Kind) -> Finding:
 
 def _not_known(item: Item, release: str) -> Finding:
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
-    hint = f"Kubernetes {release} has no {item.kind}; krmfn convert --to {release} rewrites what can be said there."
+    hint = (
+        f"Kubernetes {release} has no {item.kind}; `krmfn convert --to {release}` converts what that release supports."
+    )
     return Finding(
         item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
     )

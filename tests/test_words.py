@@ -1,0 +1,85 @@
+"""What people read is plain English: no turn of phrase that had to be read twice, in messages, help, pages and docs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from krmfn.catalogue import RULES
+from krmfn.reports.pages import read_page
+
+ROOT = Path(__file__).parents[1]
+#: What was written, and what to write instead.
+BANNED = {
+    r"\bfor ever\b": "never scheduled, never starts, forever",
+    r"(?<!there )\b(is|are) no (?!longer\b|more\b)": "is not a",
+    r"\bask(s|ed)? for\b": "needs, sets, opts in, requests",
+    r"\b(holds|held) (back|it|them|a|an|no|the|its|\d)\b": "contains, has, uses, delays",
+    r"\bno word for\b": "does not exist in",
+    r"\banew\b": "again",
+    r"\bwithout a word\b": "silently",
+    r"\b(which|that) the input does not\b": "not in the files checked",
+    r"\bSwitch .{1,60} (on|off)\b": "Turn … on",
+}
+#: The messages of the API server and of libraries of Go are theirs.
+FOREIGN = ("checks/server/", "capacity/admission.py", "capacity/filters.py", "capacity/world.py", "model/gotext.py")
+OURS = ("checks/server/hints.py", "checks/server/rules.py", "checks/server/stage.py")
+MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"^\* .*https?://.*$", re.MULTILINE)
+#: Sources that are no texts: what real clusters did.
+_OBSERVED = re.compile(r"observed |decisions of Kubernetes", re.IGNORECASE)
+
+
+def find_banned(text: str) -> list[str]:
+    """The banned phrases in a text, each with what to write."""
+    found = [(match[0], instead) for bad, instead in BANNED.items() for match in re.finditer(bad, text, re.IGNORECASE)]
+    return [f"{phrase!r}: write {instead}" for phrase, instead in found]
+
+
+def list_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The string literals of a module that may be read by people, with their lines; no docstrings."""
+    tree = ast.parse(path.read_text())
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_messages(path: Path) -> None:
+    here = path.relative_to(ROOT / "krmfn").as_posix()
+    if here.startswith(FOREIGN) and here not in OURS:
+        return
+    assert not [(line, text, bad) for line, text in list_texts(path) for bad in find_banned(text)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages(path: Path) -> None:
+    assert find_banned(_CODE.sub("`…`", path.read_text())) == []
+
+
+def test_the_schema_of_the_configuration() -> None:
+    text = (ROOT / "schemas/krmfn/v1alpha1/gangscheduling.json").read_text()
+    assert find_banned(text) == []
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_sources_can_be_opened(rule: str) -> None:
+    """What a page refers to is a link, or what was observed in a real cluster."""
+    entries = [line for line in read_page(rule).sections.get("Sources", "").splitlines() if line.startswith("* ")]
+    assert all(_LINK.match(line) or _OBSERVED.search(line) for line in entries)
+
+
+def test_what_is_banned_is_found() -> None:
+    text = "The name is no label, the pods wait for ever: the group, which the input does not hold, asks for 4."
+    assert len(find_banned(text)) == 4
+    assert find_banned("There is no file; it is no longer needed; the pods are never scheduled.") == []
