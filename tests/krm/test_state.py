@@ -100,7 +100,7 @@ ANCHORED = "- kind: A\n  a: &x {v: 1}\n  k: &k key\n"
     [
         ("functionConfig:\n  kind: C\n  a: *x # why\n", "functionConfig:\n  kind: C\n  a: # why\n    v: 1\n"),
         ("functionConfig: *x\n", "functionConfig:\n  v: 1\n"),
-        ("other: [*x, {*k : *k}]\n", "other: [{v: 1}, {key : key}]\n"),
+        ("other: [*x, {*k : *k}]\n", 'other: [{v: 1}, {"key" : key}]\n'),
         ("other:\n  ? *k\n  : *x\n", "other:\n  ? key\n  : {v: 1}\n"),
         ("results:\n- message: *k\n", "results:\n- message: key\n"),
     ],

@@ -1,0 +1,84 @@
+"""How rendering ends when kustomize fails, takes too long, or somebody stops it: no secrets, no remains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from krmfn.workspace.overlays import NotRendered
+from tests.cli.conftest import ROOT
+from tests.e2e.tools import PATH
+from tests.workspace.repositories import Trap
+from tests.workspace.test_rendering import KUSTOMIZATION, build, folder, trap, write
+
+__all__ = ["folder", "trap"]
+
+SLEEP = shutil.which("sleep")
+SECRETS = {
+    "no key": {"kustomization.yaml": "secretGenerator: [{name: s, literals: [hushed]}]\n"},
+    "two keys": {"kustomization.yaml": "secretGenerator: [{name: s, files: [a=b=hushed]}]\n"},
+    "generator": {
+        "kustomization.yaml": "generators: [f.yaml]\n",
+        "f.yaml": "apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: a}\nliterals: [hushed]\nfiles: 1\n",
+    },
+}
+
+
+@pytest.mark.parametrize("way", SECRETS)
+def test_what_kustomize_says_holds_no_secrets(way: str, folder: Path) -> None:
+    write(folder, SECRETS[way])
+    with pytest.raises(NotRendered, match="cannot be built by kustomize") as caught:
+        build()
+    assert "hushed" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_kustomize_and_removes_the_copy(number: int, folder: Path, trap: Trap) -> None:
+    program = folder.parent / "bin/kustomize"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ > '{trap.mark}'\nexec {SLEEP} 60\n")
+    program.chmod(0o755)
+    (folder.parent / "tmp").mkdir()
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "namePrefix: a-\n"})
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "signal.signal(signal.SIGHUP, signal.SIG_DFL); from krmfn.__main__ import main; sys.exit(main())"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "validate", "app"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PATH": f"{program.parent}:{PATH}",
+            "TMPDIR": str(folder.parent / "tmp"),
+            "PYTHONPATH": str(ROOT),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    limit = time.monotonic() + 60
+    while not (trap.mark.exists() and trap.mark.read_text().strip()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    run.send_signal(number)
+    assert run.communicate() == (b"", b"")
+    assert run.returncode == (130 if number == signal.SIGINT else -number)
+    assert not list((folder.parent / "tmp").iterdir())
+    state = Path(f"/proc/{trap.mark.read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().split()[2] in "XZ"
+
+
+def test_kustomize_may_not_take_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder.parent / "bin/kustomize"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec {SLEEP} 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{PATH}")
+    monkeypatch.setattr("krmfn.workspace.rendering._MOST_SECONDS", 0.2)
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "namePrefix: a-\n"})
+    with pytest.raises(NotRendered, match="it was still at work after"):
+        build()
