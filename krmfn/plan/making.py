@@ -133,7 +133,7 @@ def _find_stopping(old: Item, settings: Settings) -> Reason | None:
 
 def _explain_order(release: str) -> tuple[str, ...]:
     return (
-        "Delete it before the upgrade of the cluster and make it anew after it; pods can go on running. "
+        "Delete it before the cluster is upgraded and create it again afterwards; its pods can go on running. "
         f"krmfn upgrade --to {release} prints the commands.",
     )
 

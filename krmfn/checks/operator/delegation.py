@@ -109,8 +109,8 @@ def find_own_scheduling_and_link(census: Census, _: Settings) -> Iterator[Findin
             links = [template.link for template in census.templates_of(owner) if template.link]
             if links and dig(owner.value, *path) is not None:
                 message = (
-                    f"{path[-1]} makes the controller put the pods into a group of its own, and they link to "
-                    f"{links[0].group}: a pod is in one group, and the other one waits for it for ever"
+                    f"{path[-1]} makes the controller put the pods into its own group, but the pods link to "
+                    f"{links[0].group}: a pod is in one group only, so the other group never starts"
                 )
                 hint = f"Remove {'.'.join(path)}, or the link and the group {links[0].group}."
                 yield Finding(owner, path, message, hint=hint)

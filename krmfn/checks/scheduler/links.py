@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Template
 
 
-#: What the last part of a link names.
+#: What the last part of a link names; the annotations that the link bridge reads name a PodGroup, too.
 _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 
@@ -31,7 +31,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         known = names.get(template.item.space, [])
         message = (
-            f'no {_KINDS[str(link.path[-1])]} "{link.group}" in the files checked{suggest(link.group, known)}: '
+            f'no {_KINDS.get(str(link.path[-1]), "PodGroup")} "{link.group}" in the files checked{suggest(link.group, known)}: '
             "these pods are never scheduled"
         )
         hint = f'Add the group "{link.group}"; if it is in the cluster already, list it under cluster.podGroups.'
