@@ -93,8 +93,8 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
     )
     if writer.link != release.link:
         yield _say(
-            "Pods that run lost their link and go on without a gang. They get their group when they are created again; the "
-            "template of a Job cannot change, so it is deleted."
+            "Pods that run lost their link and go on without a gang. They get their group when they are created again; "
+            "the template of a Job cannot change, so it is deleted."
         )
         for item in items:
             if (item.ref.group, item.kind) == ("batch", "Job") and _is_linked(item, writer):

@@ -30,9 +30,9 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
         if elsewhere or link is None:
             continue
         known = names.get(template.item.space, [])
+        kind = _KINDS.get(str(link.path[-1]), "PodGroup")
         message = (
-            f'no {_KINDS.get(str(link.path[-1]), "PodGroup")} "{link.group}" in the files checked{suggest(link.group, known)}: '
-            "these pods are never scheduled"
+            f'no {kind} "{link.group}" in the files checked{suggest(link.group, known)}: these pods are never scheduled'
         )
         hint = f'Add the group "{link.group}"; if it is in the cluster already, list it under cluster.podGroups.'
         yield Finding(
