@@ -1,6 +1,7 @@
 """Who may import whom, how long a file may be, what it may be called, and what the function's start may load."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,6 +92,21 @@ def test_the_arrows_form_no_circle() -> None:
     order = list(ARROWS)
     for part, targets in ARROWS.items():
         assert {target for target in targets if order.index(target) >= order.index(part)} <= {"api", "function", "cli"}
+
+
+def test_files_form_no_circle() -> None:
+    """Within a room, too, and whether an import stands at the top, in a function or is for type checkers only."""
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+    arrows: dict[str, set[str]] = {name: set() for name in names}
+    for name, path in names.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                arrows[name] |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):  # of a package a name, or a module in it
+                inside = {f"{node.module}.{alias.name}" for alias in node.names}
+                arrows[name] |= inside & names.keys() or {str(node.module)}
+        arrows[name] = arrows[name] & names.keys() - {name, "krmfn"}
+    graphlib.TopologicalSorter(arrows).prepare()
 
 
 #: Who may do what with the world outside: each is a gate that everybody else uses. Schemas and pages are our own files.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.krm.composing import compose
+from krmfn.krm.envelope import Found, check_version
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
@@ -16,10 +17,9 @@ from krmfn.krm.lines import read_lines
 from krmfn.krm.list_reading import Offsets, read_listing
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.parts import Part, Skipped
 from krmfn.krm.places import column, lines_end, position
-from krmfn.krm.resource_list import ResourceList, check_version
 from krmfn.krm.source import BOM, Source
-from krmfn.krm.stream import Part, Skipped, Stream
 from krmfn.krm.values import to_value
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ _KIND = re.compile(rb"""^[\s{,-]*["']?kind["']?\s*:""", re.MULTILINE)
 _TEMPLATE = re.compile(rb"\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@", re.MULTILINE)
 
 
-def read_resource_list(source: Source) -> ResourceList:
+def read_resource_list(source: Source) -> Found:
     """Read the only document of a source as a ResourceList. Raises Unreadable."""
     start = source.begin
     end = len(source.data)
@@ -66,7 +66,7 @@ def read_resource_list(source: Source) -> ResourceList:
     if isinstance(follow(config) if config else None, Mapping):
         assert config is not None
         function_config = cut_item(text, config, Offsets(text, start), frame)
-    return ResourceList(source, listing, api_version, function_config)
+    return Found(api_version, kind, listing, function_config)
 
 
 def cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
@@ -81,7 +81,7 @@ def _spell(node: Node | None) -> str:
     return node.content if isinstance(node, Scalar) else ""
 
 
-def read_stream(source: Source, tolerant: bool = False) -> Stream:
+def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], list[Skipped]]:
     """Read all documents of a source. Raises Unreadable, unless it is `tolerant` of documents that cannot be read."""
     parts: list[Part] = []
     skipped: list[Skipped] = []
@@ -91,7 +91,7 @@ def read_stream(source: Source, tolerant: bool = False) -> Stream:
         if looks_like_json(head or source.text(start, len(source.data))):
             json_parts = _read_json_stream(source, start)
             if json_parts is not None:
-                return Stream(source, json_parts, skipped)
+                return json_parts, skipped
     except Unreadable:
         if not tolerant:
             raise
@@ -105,7 +105,7 @@ def read_stream(source: Source, tolerant: bool = False) -> Stream:
             continue
         if part is not None:
             parts.append(part)
-    return Stream(source, parts, skipped)
+    return parts, skipped
 
 
 def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:

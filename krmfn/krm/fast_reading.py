@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krmfn.krm.envelope import Found
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
@@ -14,19 +15,6 @@ if TYPE_CHECKING:
     from krmfn.krm.splitting import Entry, Split
 
 _NULLS = (b"", b"~", b"null", b"Null", b"NULL")
-
-
-class Found:
-    """What a ResourceList is made of."""
-
-    __slots__ = ("api_version", "function_config", "kind", "listing")
-
-    def __init__(self, api_version: str, kind: str, listing: Listing, function_config: Item | None) -> None:
-        """A plain record."""
-        self.api_version = api_version
-        self.kind = kind
-        self.listing = listing
-        self.function_config = function_config
 
 
 def read_fast(source: Source) -> Found | None:

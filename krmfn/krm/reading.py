@@ -11,14 +11,23 @@ from krmfn.krm.errors import EditRefused, Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
     from krmfn.krm.editing import Editor
-    from krmfn.krm.item import Item
+    from krmfn.krm.frames import Frame
     from krmfn.krm.nodes import Node
     from krmfn.krm.paths import Path
     from krmfn.krm.places import Positions
     from krmfn.krm.style import Style
+
+    class Owner(Protocol):
+        """The item whose text this is: where it stands, and how a text that stands there is read."""
+
+        frame: Frame
+        start: int
+        end: int
+
+        def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]: ...
 
     #: Everything that an edit changes.
     State = tuple[str, Any, Any, list[tuple[int, int, str]], bool]
@@ -31,7 +40,7 @@ class Reading:
 
     __slots__ = ("_edits", "_owner", "_parsed", "_positions", "_root", "_shares", "_style", "_value", "touched")
 
-    def __init__(self, owner: Item, text: str, value: Any = _NOTHING) -> None:
+    def __init__(self, owner: Owner, text: str, value: Any = _NOTHING) -> None:
         """Nothing is parsed yet; `value` is given where it is known."""
         self._owner = owner
         #: The text that tree and edits belong to.

@@ -5,7 +5,7 @@ Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the 
 
 from __future__ import annotations
 
-from krmfn.krm.errors import Unreadable
+from krmfn.krm.envelope import check_version
 from krmfn.krm.listing import splice
 from krmfn.krm.source import Source
 
@@ -13,11 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from krmfn.krm.envelope import Found
     from krmfn.krm.item import Item
-    from krmfn.krm.listing import Listing
     from krmfn.krm.results import Result
-
-VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
 
 class ResourceList:
@@ -25,13 +23,13 @@ class ResourceList:
 
     __slots__ = ("_listing", "_source", "api_version", "function_config", "items")
 
-    def __init__(self, source: Source, listing: Listing, api_version: str, function_config: Item | None) -> None:
+    def __init__(self, source: Source, found: Found) -> None:
         """Use `parse`."""
         self._source = source
-        self._listing = listing
-        self.api_version = api_version
-        self.function_config = function_config
-        self.items: list[Item] = list(listing.items)
+        self._listing = found.listing
+        self.api_version = found.api_version
+        self.function_config = found.function_config
+        self.items: list[Item] = list(found.listing.items)
 
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> ResourceList:
@@ -43,9 +41,9 @@ class ResourceList:
         if found is None:
             from krmfn.krm.documents import read_resource_list
 
-            return read_resource_list(source)
+            found = read_resource_list(source)
         check_version(found.api_version, found.kind)
-        return cls(source, found.listing, found.api_version, found.function_config)
+        return cls(source, found)
 
     def append(self, item: Item) -> None:
         """Add an object behind the others."""
@@ -75,10 +73,3 @@ class ResourceList:
         listing = self._listing if items is not None else self._listing.copy()
         spelled = [result.to_json() for result in results]
         return splice(self._source.data, listing.splice(listing.items if items is None else items, spelled))
-
-
-def check_version(api_version: str, kind: str) -> None:
-    """Raise Unreadable unless these belong to a ResourceList."""
-    if kind != "ResourceList" or not api_version.startswith("config.kubernetes.io/"):
-        found = f"{api_version} {kind}".strip() or "something else"
-        raise Unreadable(f"expected a ResourceList of config.kubernetes.io/v1, found {found}")

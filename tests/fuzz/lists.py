@@ -36,7 +36,7 @@ def check(random: Random) -> None:
         text = spoil(random, text)
     data = text.encode()
     try:
-        whole = read_resource_list(Source(data))
+        whole = ResourceList(Source(data), read_resource_list(Source(data)))
     except Unreadable:
         whole = None
     try:

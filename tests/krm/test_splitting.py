@@ -41,13 +41,13 @@ def read_both(data: bytes) -> tuple[ResourceList | None, ResourceList | Unreadab
     """What the splitter makes of a text (None: it declines), and what the full reader makes of it."""
     full: ResourceList | Unreadable
     try:
-        full = read_resource_list(Source(data))
+        full = ResourceList(Source(data), read_resource_list(Source(data)))
     except Unreadable as error:
         full = error
     fast = read_fast(Source(data))
     if fast is None:
         return None, full
-    return ResourceList(Source(data), fast.listing, fast.api_version, fast.function_config), full
+    return ResourceList(Source(data), fast), full
 
 
 def read_value(item: Item) -> Any:
