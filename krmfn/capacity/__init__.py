@@ -7,7 +7,7 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 
 from __future__ import annotations
 
-from krmfn.krm.records import NamedTuple
+from krmfn.capacity.obeyed import Obeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 __all__ = ["Obeyed", "Obstacle", "prove"]
-
-
-class Obeyed(NamedTuple):
-    """What the cluster's scheduler does: whether it knows composite groups and topology constraints, and whether a
-    pod of a gang meets those that the same attempt placed before it in every respect. 1.36 forgets their claims and
-    their anti-affinity."""
-
-    trees: bool
-    keys: bool
-    remembers: bool
 
 
 def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:

@@ -121,6 +121,14 @@ def _sum(caps: dict[NodeKind, tuple[int, int]]) -> int:
     return min(MANY, sum(cap * count for cap, count in caps.values()))
 
 
+def fit(pod: PodKind, world: World) -> Fitting:
+    """What fits where for this kind of pod; worked out once for a world."""
+    found: Fitting | None = world.fittings.get(id(pod))
+    if found is None:
+        found = world.fittings[id(pod)] = Fitting(pod, world)
+    return found
+
+
 def list_conflicts(fittings: Sequence[Fitting]) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
     """Pairs of kinds that exclude each other on a host: by anti-affinity, and by ports."""
     apart, clashing = set(), set()

@@ -7,15 +7,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from krmfn.capacity.admission import counts, find_refusal
-from krmfn.capacity.bounds import Bound, Fitting, list_conflicts
+from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
 from krmfn.capacity.packing import Demand, Quota, can_pack, find_short_resource
 from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.world import World
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
-    from krmfn.capacity import Obeyed
     from krmfn.capacity.nodes import Room
+    from krmfn.capacity.obeyed import Obeyed
     from krmfn.capacity.pods import PodKind
     from krmfn.survey.census import Census, Gang
     from krmfn.survey.facts import Facts
@@ -188,7 +188,7 @@ def _try_leaf(branch: Branch, world: World, room: Room) -> Obstacle | None:
     if not world.known:
         return None
     quota = _quota(branch, world, room)
-    return _compare(branch.group, [quota], [world.fitting(demand.kind) for demand in quota.demands], room)
+    return _compare(branch.group, [quota], [fit(demand.kind, world) for demand in quota.demands], room)
 
 
 def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: int) -> tuple[Obstacle | None, int]:
@@ -208,7 +208,7 @@ def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: in
         if world.finds_nobody(term, kind):
             bound = Bound(0, "nobody", term.key, term.place)
             return Obstacle(branch.group, "nobody", kind, bound=bound, nodes=room.size, need=least), 0
-    fitting = world.fitting(kind)
+    fitting = fit(kind, world)
     if not any(node in fitting.nodes for node in room.kinds):
         said, reasons = fitting.explain(room)
         found = Obstacle(branch.group, "pod", kind, said, tuple(reasons.items()), nodes=room.size, need=least)
@@ -225,7 +225,7 @@ def _quota(branch: Branch, world: World, room: Room, clipped: bool = True) -> Qu
     """A leaf's pods, with the nodes in `room` that they fit on; no more of a kind than its bound (`clipped`)."""
     demands = []
     for kind in branch.kinds:
-        fitting = world.fitting(kind)
+        fitting = fit(kind, world)
         nodes = frozenset(node for node in fitting.nodes if node in room.kinds)
         pods = kind.pods or 0
         if nodes and not world.missing_claim(kind) and not world.refusal(kind):
@@ -268,7 +268,7 @@ def _try_together(branch: Branch, children: Iterable[Branch], world: World, room
     if not world.known or branch.need < len(children):
         return None
     quotas = [_quota(leaf, world, room) for child in children for leaf in _needed_leaves(child)]
-    fittings = [world.fitting(demand.kind) for quota in quotas for demand in quota.demands]
+    fittings = [fit(demand.kind, world) for quota in quotas for demand in quota.demands]
     return _compare(branch.group, quotas, fittings, room)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
-from krmfn.capacity.bounds import Fitting
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.pods import PodKind, Term, selects
 from krmfn.capacity.selectors import match_labels
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
-    from krmfn.capacity import Obeyed
+    from krmfn.capacity.obeyed import Obeyed
     from krmfn.capacity.pods import Spread
     from krmfn.survey.facts import Facts, Node, Resources
 
@@ -30,19 +29,14 @@ class World:
         self._volumes = {
             as_text(dig(value, "metadata", "name")): value for value in facts.objects("", "PersistentVolume")
         }
-        self._fittings: dict[int, Fitting] = {}
+        #: What bounds.fit worked out, by the identity of the kind.
+        self.fittings: dict[int, Any] = {}
         self._refusals: dict[int, Refusal | None] = {}
         self._usages: dict[int, Resources] = {}
         #: Whether the facts say which nodes there are.
         self.known = facts.nodes is not None
         terms = [term for kind in kinds for found in self.volumes_of(kind) for term in as_list(found)]
         self.room: Room = sort_nodes(nodes, kinds, keys, terms)
-
-    def fitting(self, pod: PodKind) -> Fitting:
-        """What fits where for this kind; worked out once."""
-        if id(pod) not in self._fittings:
-            self._fittings[id(pod)] = Fitting(pod, self)
-        return self._fittings[id(pod)]
 
     def refusal(self, pod: PodKind) -> Refusal | None:
         """Why the API server never creates pods of this kind, as far as is known."""

@@ -97,7 +97,7 @@ def _foresee(old: World | None, new: World, options: Mapping[str, Any]) -> Itera
     """The gangs of a world whose outlook in the cluster changes."""
     from krmfn.cli.fit import find_asker
     from krmfn.pipeline import foresee
-    from krmfn.reports.outlooks import MEANINGS
+    from krmfn.reports.outlook_view import MEANINGS
 
     states: list[dict[str, Standing]] = []
     for world in (old, new):

@@ -11,7 +11,8 @@ from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.options import CLUSTER, COMMON, PATHS, RENDERING, SIMULATOR, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete, foresee
-from krmfn.reports.outlooks import FORMATS, View, render_outlooks
+from krmfn.reports.outlook_view import View
+from krmfn.reports.outlooks import FORMATS, render_outlooks
 from krmfn.workspace.origins import merge
 from krmfn.workspace.simulator import Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing

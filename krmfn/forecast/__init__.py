@@ -6,8 +6,7 @@ rest. Copies nothing of its scoring. Knows neither files nor formats.
 
 from __future__ import annotations
 
-from krmfn.forecast.loads import Load
 from krmfn.forecast.outlook import forecast
-from krmfn.forecast.standing import Ask, Outlook, Place, Standing
+from krmfn.forecast.standing import Ask, Load, Outlook, Place, Standing
 
 __all__ = ["Ask", "Load", "Outlook", "Place", "Standing", "forecast"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity.requests import count_requests
 from krmfn.forecast.question import name_nodes
-from krmfn.krm.records import NamedTuple
+from krmfn.forecast.standing import Load
 from krmfn.survey.values import as_list, as_text, dig
 
 if TYPE_CHECKING:
@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from krmfn.survey.facts import Facts, Resources
 
 _ZONE: Final = "topology.kubernetes.io/zone"
-
-
-class Load(NamedTuple):
-    """A node: the domain that it is in, what it can give and what is taken of it (in billionths), how many pods of each
-    gang (by the standing's name) it would have, and how many of others."""
-
-    name: str
-    domain: str
-    allocatable: Resources
-    used: Resources
-    gangs: Mapping[str, int]
-    others: int
-    unschedulable: bool
 
 
 def find_key(facts: Facts, standings: Iterable[Standing]) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
-    from krmfn.forecast.loads import Load
     from krmfn.forecast.roster import Pod
+    from krmfn.survey.facts import Resources
     from krmfn.survey.groups import Group
 
 #: "runs": whatever the order; "never": not even in the empty cluster; "waits": for room that others hold; "depends": on
@@ -46,6 +46,19 @@ class Standing(NamedTuple):
     def placed(self) -> int:
         """How many pods have a node."""
         return sum(bool(place.node) for place in self.places)
+
+
+class Load(NamedTuple):
+    """A node: the domain that it is in, what it can give and what is taken of it (in billionths), how many pods of each
+    gang (by the standing's name) it would have, and how many of others."""
+
+    name: str
+    domain: str
+    allocatable: Resources
+    used: Resources
+    gangs: Mapping[str, int]
+    others: int
+    unschedulable: bool
 
 
 class Outlook(NamedTuple):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from krmfn.forecast.loads import Load
-from krmfn.forecast.standing import Place, Standing
+from krmfn.forecast.standing import Load, Place, Standing
 from krmfn.model.quantity import format_quantity
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
-from krmfn.reports.outlooks import View
+from krmfn.reports.outlook_view import View
 
 
 def render(views: Sequence[View], form: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from krmfn.forecast.standing import Outlook, Standing
 from krmfn.reports import channels
-from krmfn.reports.outlooks import (
+from krmfn.reports.outlook_view import (
     MEANINGS,
     View,
     group_alike,

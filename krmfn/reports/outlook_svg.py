@@ -10,11 +10,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from krmfn.forecast.loads import Load
-from krmfn.forecast.standing import Outlook, Standing
+from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.krm.records import NamedTuple
 from krmfn.reports import channels
-from krmfn.reports.outlooks import (
+from krmfn.reports.outlook_view import (
     MEANINGS,
     View,
     group_alike,

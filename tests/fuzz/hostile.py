@@ -21,7 +21,8 @@ from krmfn.forecast.roster import Pod
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.plan.records import Change, Entry, Plan, Reason
 from krmfn.reports import render
-from krmfn.reports.outlooks import View, render_outlooks
+from krmfn.reports.outlook_view import View
+from krmfn.reports.outlooks import render_outlooks
 from krmfn.reports.plans import render_plan
 from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import Branch

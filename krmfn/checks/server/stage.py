@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.server import Facts, as_sent, change, hold, misreads_numbers
-from krmfn.checks.server.requests import create
+from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.answers import as_sent, change, misreads_numbers
+from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
 from krmfn.krm.paths import Path

@@ -1,0 +1,122 @@
+"""What all formats of an outlook (what would run, and where) share: sums, names, and what is shown of many nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from krmfn.forecast.standing import Load, Outlook, Standing
+from krmfn.krm.records import NamedTuple
+from krmfn.model.quantity import format_quantity
+
+#: What a verdict means, in a few words.
+MEANINGS: Final[Mapping[str, str]] = {
+    "runs": "starts",
+    "never": "never starts",
+    "waits": "waits for room that others hold",
+    "depends": "starts or not, by what comes first",
+    "open": "nothing forbids it",
+}
+
+
+class View(NamedTuple):
+    """The outlook of a world; `world` is empty for an only one."""
+
+    world: str
+    outlook: Outlook
+
+
+def summarize(outlook: Outlook) -> str:
+    """How many gangs there are of each verdict.
+
+    >>> summarize(Outlook((), None, "", ()))
+    'no gangs'
+    """
+    counts: dict[str, int] = {}
+    for standing in outlook.standings:
+        counts[standing.verdict] = counts.get(standing.verdict, 0) + 1
+    if not counts:
+        return "no gangs"
+    words = {"runs": ("runs", "run"), "waits": ("waits", "wait"), "depends": ("depends", "depend")}
+    parts = []
+    for verdict in MEANINGS:
+        if verdict in counts:
+            one, many = words.get(verdict, ("", ""))
+            said = {"never": "never", "open": "open"}.get(verdict) or (one if counts[verdict] == 1 else many)
+            parts.append(f"{counts[verdict]} {said}{' on the order' if verdict == 'depends' else ''}")
+    total = len(outlook.standings)
+    return f"{total} {'gang' if total == 1 else 'gangs'}: {', '.join(parts)}"
+
+
+def name_authority(outlook: Outlook) -> str:
+    """Who says so."""
+    if outlook.simulator:
+        return f"by the scheduler of Kubernetes {outlook.simulator}, run on the facts about the cluster"
+    if outlook.loads is None:
+        return "without facts about nodes: give them with --cluster"
+    return "by necessary conditions alone: with krmfn-simulator on the PATH the scheduler itself is asked"
+
+
+def list_nodes(standing: Standing) -> list[tuple[str, int]]:
+    """The nodes that a gang would get, with how many of its pods."""
+    found: dict[str, int] = {}
+    for place in standing.places:
+        if place.node:
+            found[place.node] = found.get(place.node, 0) + 1
+    return sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def spell_nodes(standing: Standing, most: int = 4) -> str:
+    """The same in words: the first `most` of them."""
+    nodes = list_nodes(standing)
+    shown = [f"{name} ×{count}" if count > 1 else name for name, count in nodes[:most]]
+    rest = len(nodes) - most
+    return ", ".join(shown) + (f" and {rest} more nodes" if rest > 1 else f", {nodes[most][0]}" if rest == 1 else "")
+
+
+def list_resources(loads: Iterable[Load]) -> list[str]:
+    """The resources to show of nodes: devices that anybody uses, then CPU and memory, then slots where they run out."""
+    used = {name for load in loads for name, amount in load.used.items() if amount}
+    devices = sorted(name for name in used if "/" in name and not name.startswith("kubernetes.io/"))
+    return [*devices, *(name for name in ("cpu", "memory") if name in used)]
+
+
+def spell_share(load: Load, resource: str) -> str:
+    """How much of a resource is taken, of how much.
+
+    >>> spell_share(Load("n", "", {"cpu": 4 * 10**9}, {"cpu": 10**9}, {}, 0, False), "cpu")
+    '1/4'
+    """
+    if not load.allocatable.get(resource) and not load.used.get(resource):
+        return "–"
+    return f"{_round(load.used.get(resource, 0))}/{_round(load.allocatable.get(resource, 0))}"
+
+
+def _round(amount: int) -> str:
+    """A quantity in at most four digits: shares are looked at, not calculated with."""
+    for unit, size in (("Ti", 2**40), ("Gi", 2**30)):
+        if amount >= size * 10**9:
+            return f"{amount / size / 10**9:.4g}{unit}"
+    return format_quantity(amount)
+
+
+def group_alike(loads: Iterable[Load]) -> list[tuple[Load, int]]:
+    """Nodes without pods of the gangs that are alike are one entry with their number; the others stay as they are."""
+    found: list[tuple[Load, int]] = []
+    places: dict[object, int] = {}
+    for load in loads:
+        alike = (
+            load.domain,
+            load.unschedulable,
+            load.others,
+            tuple(sorted(load.allocatable.items())),
+            tuple(sorted(load.used.items())),
+        )
+        if not load.gangs and alike in places:
+            number = places[alike]
+            found[number] = (found[number][0], found[number][1] + 1)
+        else:
+            if not load.gangs:
+                places[alike] = len(found)
+            found.append((load, 1))
+    return found
