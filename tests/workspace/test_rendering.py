@@ -371,7 +371,7 @@ def test_our_function_is_this_program_whatever_the_file_says(spelled: str, folde
 
 
 def test_our_image_is_this_program_too(folder: Path) -> None:
-    text = declare("x").replace("exec: {path: x}", "container: {image: 'ghcr.io/evil/krmfn@sha256:00'}")
+    text = declare("x").replace("exec: {path: x}", "container: {image: 'images.example.com/evil/krmfn@sha256:00'}")
     write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": text})
     assert kinds(build()) == ["Job", "PodGroup", "Workload"]
 
