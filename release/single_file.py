@@ -26,10 +26,16 @@ MADE_FOR = {made_for!r}
 DIGEST = {digest!r}
 
 
+def end(message):
+    """Ends with one line. Every Python since 2.7 must be able to read this file."""
+    sys.stderr.write("krmfn: " + message + "\\n")
+    sys.exit(2)
+
+
 def find_folder():
     """The folder of this very content; made on the first run, by renaming a finished one so that two runs may race."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    for parent in (os.path.join(home, "krmfn"), os.path.join(tempfile.gettempdir(), f"krmfn-{{os.getuid()}}")):
+    for parent in (os.path.join(home, "krmfn"), os.path.join(tempfile.gettempdir(), "krmfn-" + str(os.getuid()))):
         folder = os.path.join(parent, DIGEST)
         # What somebody else put there is not run.
         if os.path.isdir(folder) and os.stat(folder).st_uid == os.getuid():
@@ -52,12 +58,12 @@ def find_folder():
 
             shutil.rmtree(work)
         return folder
-    sys.exit("krmfn: no folder to unpack into: set XDG_CACHE_HOME to one that can be written")
+    end("no folder to unpack into: set XDG_CACHE_HOME to one that can be written")
 
 
-HERE = f"Python {{sys.version_info[0]}}.{{sys.version_info[1]}} on {{sysconfig.get_platform()}}"
+HERE = "Python {{0}}.{{1}} on {{2}}".format(sys.version_info[0], sys.version_info[1], sysconfig.get_platform())
 if HERE != MADE_FOR:
-    sys.exit(f"krmfn: this file was made for {{MADE_FOR}}, and here is {{HERE}}")
+    end("this file runs with " + MADE_FOR + ", and here is " + HERE + ": run it with that Python")
 sys.path[0] = os.path.join(find_folder(), "lib")
 from krmfn.__main__ import main
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Call
 from tests.e2e.tools import require
-from tests.workspace.repositories import commit
+from tests.workspace.repositories import commit, git
 
 
 @pytest.fixture
 def kustomize() -> None:
     """kustomize, or a skip that says how to get it."""
     require("kustomize", "./dev setup builds it into the cache")
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -105,6 +105,12 @@ def test_the_single_file_runs_without_installation(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert [item["kind"] for item in yaml.safe_load(done.stdout)["items"]] == ["Job", "Workload", "PodGroup"]
     assert len(list((tmp_path / "cache" / "krmfn").iterdir())) == 1
+    # As if an older Python ran it.
+    older = f"import runpy, sys; sys.version_info = (3, 9, 2); runpy.run_path({str(program)!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-S", "-c", older], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert f"runs with Python {sys.version_info[0]}.{sys.version_info[1]} on " in done.stderr
+    assert "here is Python 3.9 on " in done.stderr
 
 
 def test_the_lock_pins_what_the_image_is_built_with() -> None:

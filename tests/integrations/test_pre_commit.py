@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import yaml
 
+from tests.e2e.tools import require
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "pre-commit"
-PRE_COMMIT = shutil.which("pre-commit", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 #: What the package is built from.
 SHIPPED = ("krmfn", "schemas", "docs/rules", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
@@ -39,9 +39,8 @@ class Repository(NamedTuple):
     def run(self, hook: str) -> subprocess.CompletedProcess[str]:
         """`pre-commit run HOOK --all-files`, everything being staged."""
         git(self.path, "add", "--all")
-        assert PRE_COMMIT
         return subprocess.run(
-            [PRE_COMMIT, "run", hook, "--all-files", "--color", "never"],
+            [require("pre-commit", "pip install pre-commit"), "run", hook, "--all-files", "--color", "never"],
             cwd=self.path,
             capture_output=True,
             text=True,
@@ -59,9 +58,8 @@ def git(folder: Path, *words: str) -> str:
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A repository with one commit of the work tree as it is, changes included."""
-    if not PRE_COMMIT or not shutil.which("git"):
-        assert not os.environ.get("CI"), "pre-commit is missing: pip install pre-commit"
-        pytest.skip("pre-commit is missing: pip install pre-commit")
+    require("git", "apt-get install git")
+    require("pre-commit", "pip install pre-commit")
     path = tmp_path_factory.mktemp("krmfn")
     for name in SHIPPED:
         source = ROOT / name

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.e2e.tools import require
+
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -22,10 +24,11 @@ spec:
 
 
 def git(folder: Path, *words: str) -> str:
-    """Runs git with an identity of its own; its output."""
+    """Runs git with an identity of its own; its output. Without git the test is skipped."""
+    program = require("git", "apt-get install git")
     identity = ("user.name=x", "user.email=x@example.com", "commit.gpgsign=false", "protocol.file.allow=always")
     settings = [word for each in identity for word in ("-c", each)]
-    done = subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run([program, *settings, *words], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
 
 

@@ -1,0 +1,61 @@
+"""`./dev example` on machines that lack kustomize or Go, or have an old one: it does what it can and says the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.tools import ROOT
+
+OLD_GO = "echo go1.19.8"
+OLD_KUSTOMIZE = "echo '{Version:kustomize/v4.5.7 GitCommit:56d8}'"
+NEW_KUSTOMIZE = 'test "$1" = version && echo v5.0.3 || echo "kustomize $*"'
+
+
+def run_example(folder: Path, **programs: str) -> subprocess.CompletedProcess[str]:
+    """`./dev example examples/job` in a copy of what it needs, with `programs` and without other kustomizes and Gos."""
+    shutil.copy(ROOT / "dev", folder)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(ROOT / "examples" / "job", folder / "examples" / "job")
+    packages = folder / ".venv" / "bin"
+    place = folder / "bin"
+    for each in (packages, place):
+        each.mkdir(parents=True)
+    for name in ("python", "krmfn"):
+        program = sys.executable if name == "python" else str(Path(sys.executable).with_name(name))
+        (packages / name).symlink_to(program)
+    for name in ("bash", "cat", "cksum", "dirname", "env", "grep", "sh", "sort"):
+        (place / name).symlink_to(shutil.which(name) or name)
+    for name, script in programs.items():
+        (place / name).write_text(f"#!/bin/sh\n{script}\n")
+        (place / name).chmod(0o755)
+    stamp = subprocess.run(["cksum", "pyproject.toml"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    (folder / ".venv" / "krmfn-stamp").write_text(stamp.strip() + " ")
+    environment = {**os.environ, "PATH": str(place), "KRMFN_CACHE": str(folder / "cache")}
+    command = [str(folder / "dev"), "example", "examples/job"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "programs", [{}, {"go": OLD_GO}, {"kustomize": OLD_KUSTOMIZE}, {"go": OLD_GO, "kustomize": OLD_KUSTOMIZE}]
+)
+def test_without_kustomize_5_and_go_the_groups_are_generated_all_the_same(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
+    done = run_example(tmp_path, **programs)
+    assert done.returncode == 0, done.stderr
+    assert "kind: PodGroup" in done.stdout
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("dev: ")]
+    assert "left out: kustomize build" in line
+    assert "install kustomize 5 or newer, or Go 1.24 or newer" in line
+
+
+def test_a_kustomize_on_the_path_that_is_new_enough_is_used(tmp_path: Path) -> None:
+    done = run_example(tmp_path, kustomize=NEW_KUSTOMIZE, go=OLD_GO)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "kustomize build --enable-alpha-plugins --enable-exec examples/job\n"
