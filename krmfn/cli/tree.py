@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.configuration import load_settings
-from krmfn.cli.findings import exit_status, report_aside, show
+from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import Result, Severity
@@ -46,5 +46,5 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         forests.append(Forest(world.name, trees, list_loose(items, trees)))
     told = merge(results)
     report_aside(told, options)
-    show(render_forests(forests, options["output"]), options["output"])
+    show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, found.unreadable)

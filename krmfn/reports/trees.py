@@ -10,6 +10,7 @@ from krmfn.reports import channels
 from krmfn.survey.forest import Branch
 
 FORMATS = ("text", "mermaid", "dot", "json")
+_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 class Forest(NamedTuple):
@@ -20,12 +21,12 @@ class Forest(NamedTuple):
     loose: Sequence[str]
 
 
-def render_forests(forests: Sequence[Forest], form: str) -> str:
-    """Spell the trees of all worlds in one of FORMATS. Raises ValueError for another."""
+def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False) -> str:
+    """Spell the trees of all worlds in one of FORMATS; ValueError for another. `color` matters to text alone."""
     trees = [tree for forest in forests for tree in forest.trees]
     match form:
         case "text":
-            return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1)))
+            return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1, color)))
         case "mermaid":
             return _render_mermaid(trees)
         case "dot":
@@ -44,26 +45,27 @@ def _name(forest: Forest) -> dict[str, str]:
     return {"world": forest.world} if forest.world else {}
 
 
-def _render_text(forest: Forest, one_of_several: bool) -> str:
+def _render_text(forest: Forest, one_of_several: bool, color: bool) -> str:
     lines: list[str] = []
     for tree in forest.trees:
-        lines += [_line(tree), *_draw(tree, "")]
+        lines += [_line(tree, color), *_draw(tree, "", color)]
     if forest.loose:
-        lines += ["without a group, scheduled pod by pod:", *(f"   {name}" for name in forest.loose)]
+        lines += ["without a group, scheduled pod by pod:", *(f"   {channels.line(name)}" for name in forest.loose)]
     if lines and one_of_several:
-        lines = [f"{forest.world or 'other files'}:", *(f"  {line}" for line in lines)]
-    return "".join(f"{channels.line(line)}\n" for line in lines)
+        lines = [f"{channels.line(forest.world or 'other files')}:", *(f"  {line}" for line in lines)]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _draw(tree: Branch, indent: str) -> Iterator[str]:
+def _draw(tree: Branch, indent: str, color: bool) -> Iterator[str]:
     for number, child in enumerate(tree.children):
         last = number == len(tree.children) - 1
-        yield f"{indent}{'└─ ' if last else '├─ '}{_line(child)}"
-        yield from _draw(child, indent + ("   " if last else "│  "))
+        yield f"{indent}{'└─ ' if last else '├─ '}{_line(child, color)}"
+        yield from _draw(child, indent + ("   " if last else "│  "), color)
 
 
-def _line(branch: Branch) -> str:
-    return f"{branch.name}: {branch.words}" if branch.words else branch.name
+def _line(branch: Branch, color: bool) -> str:
+    text = channels.line(f"{branch.name}: {branch.words}" if branch.words else branch.name)
+    return f"{_RED}{text}{_RESET}" if color and branch.facts.get("neverStarts") else text
 
 
 def _render_mermaid(trees: Sequence[Branch]) -> str:

@@ -115,6 +115,15 @@ class Census(NamedTuple):
     asking: tuple[Item, ...]
     shared: dict[str, Any]
 
+    @property
+    def lost(self) -> tuple[Template, ...]:
+        """The templates whose pods wait for a group that is neither in the input nor among the facts."""
+        # A pod that its manifest binds does not wait.
+        waiting = (each for each in self.dangling if not each.spec.get("nodeName"))
+        return tuple(
+            each for each in waiting if each.link and (each.item.space, each.link.group) not in self.facts.groups
+        )
+
     def kind(self, group: str, kind: str) -> tuple[Item, ...]:
         """The objects of one kind, in order."""
         return self.by_kind.get((group, kind), ())

@@ -23,7 +23,8 @@ Shape = Literal["workload", "composite", "group", "pods"]
 class Branch(NamedTuple):
     """A node: what it is, which object (`Kind namespace/name`), what it means in words, and what is below it.
 
-    `facts` are the same in data: pods, minCount, minGroupCount, topologyKey, disruptionMode, priorityClassName, path.
+    `facts` are the same in data: pods, minCount, minGroupCount, topologyKey, disruptionMode, priorityClassName, path,
+    and neverStarts where that is certain.
     """
 
     shape: Shape
@@ -34,18 +35,22 @@ class Branch(NamedTuple):
 
 
 def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
-    """The trees of all groups among `items`: one for every Workload, and one for every root group without."""
+    """The trees of all groups among `items`: one for every Workload, and one for every root group without.
+
+    A pod template whose group is not among `items` is a tree of its own.
+    """
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import survey
 
     members, _ = count_members(survey(items, settings).present, settings)
-    census = take_census(items, members)
+    census = take_census(items, members, None, settings.cluster)
     by_parent, roots = _sort(census)
     gangs = {id(gang.group): gang for gang in census.gangs}
+    parents = settings.release.has("composite-groups")
 
     def branch(root: Group) -> Branch:
-        return _branch(root, by_parent, gangs, census)
+        return _branch(root, by_parent, gangs, census, parents)
 
     #: The places of roots by the Workload that they name, and by the object that they stand in.
     waiting: dict[object, list[int]] = {}
@@ -63,7 +68,10 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
         _, kind, name = workload.controller
         words = f"for {kind} {name}" if kind else ""
         trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
-    return trees + [branch(root) for place, root in enumerate(roots) if place not in taken]
+    trees += [branch(root) for place, root in enumerate(roots) if place not in taken]
+    lost = {id(template) for template in census.lost}
+    apart = [each for each in census.dangling if not each.spec.get("nodeName")]  # a pod that is bound does not wait
+    return trees + [_stand_apart(template, id(template) in lost) for template in apart]
 
 
 def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
@@ -97,34 +105,48 @@ def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Grou
 
 
 def _branch(
-    group: Group, by_parent: dict[tuple[str, str], list[Group]], gangs: dict[int, Gang], census: Census
+    group: Group, by_parent: dict[tuple[str, str], list[Group]], gangs: dict[int, Gang], census: Census, parents: bool
 ) -> Branch:
     facts: dict[str, Any] = {}
+    obstacle = _find_obstacle(group, census) if parents else ""
     for key, value in (("topologyKey", group.topology_key), ("priorityClassName", group.priority_class)):
         if value:
             facts[key] = value
     if group.composite:
         below = [] if census.chain(group)[1] == "cycle" else by_parent.get((group.namespace, group.name), [])
         facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
-        words = _say(group, len(below), "group", facts)
-        children = tuple(_branch(child, by_parent, gangs, census) for child in below)
+        words = _say(group, len(below), "group", facts, obstacle)
+        children = tuple(_branch(child, by_parent, gangs, census, parents) for child in below)
         return Branch("composite", str(group.item.ref), words, facts, children)
     gang = gangs[id(group)]
     facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
     name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
-    return Branch("group", name, _say(group, gang.pods, "pod", facts), facts, _pods(gang))
+    return Branch("group", name, _say(group, gang.pods, "pod", facts, obstacle), facts, _pods(gang))
 
 
-def _say(group: Group, count: int | None, what: str, facts: dict[str, Any]) -> str:
+def _find_obstacle(group: Group, census: Census) -> str:
+    """Why no pod below the group starts, whatever its quorum: the groups above it do not end in a root."""
+    above, end = census.chain(group)
+    if end == "cycle":
+        return "the groups above it are each other's parents"
+    top = (group, *above)[-1]
+    which = "its parent" if top is group else f"the parent of {top.name}"
+    return f"{which}, CompositePodGroup {top.parent}, is missing" if end else ""
+
+
+def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obstacle: str) -> str:
     parts = []
-    if group.policy == "basic":
+    if not obstacle and group.policy != "basic" and group.quorum and count is not None and group.quorum > count:
+        obstacle = f"waits for {group.quorum} {what}s, and there {_are(count)}"
+    if obstacle:
+        parts.append(f"never starts: {obstacle}")
+        facts["neverStarts"] = True
+    elif group.policy == "basic":
         parts.append("no quorum: each starts on its own")
     elif group.quorum is None:
         parts.append("no readable quorum")
     elif count is None:
         parts.append(f"starts when {group.quorum} {what}s fit (their number is unknown)")
-    elif group.quorum > count:
-        parts.append(f"never starts: waits for {group.quorum} {what}s, and there {_are(count)}")
     elif count == 1:
         parts.append(f"1 {what}")
     else:
@@ -144,6 +166,16 @@ def _are(count: int) -> str:
 
 def _pods(gang: Gang) -> tuple[Branch, ...]:
     return tuple(_leaf(template) for template in gang.templates)
+
+
+def _stand_apart(template: Template, lost: bool) -> Branch:
+    """A template whose group is missing (`lost`), or in the cluster only."""
+    leaf = _leaf(template)
+    group = template.link.group if template.link else ""
+    if lost:
+        words = f"never starts: its group {group} is missing ({leaf.words})"
+        return leaf._replace(words=words, facts=leaf.facts | {"neverStarts": True})
+    return leaf._replace(words=f"in group {group}, which is in the cluster ({leaf.words})")
 
 
 def _leaf(template: Template) -> Branch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import JOB, Call
 
 GROUP = ("--kubernetes", "1.37")
 
@@ -32,6 +32,64 @@ def test_a_quorum_that_cannot_be_met(folder: Path, krmfn: Call) -> None:
     path = folder / "base/job-gang.yaml"
     path.write_text(path.read_text().replace("minCount: 8", "minCount: 9"))
     assert "never starts: waits for 9 pods, and there are 8" in krmfn("tree", "--as-is", "base").out
+
+
+LINKED = JOB.replace("      restartPolicy", "      schedulingGroup: {podGroupName: %s}\n      restartPolicy")
+PARENTED = """\
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: %s
+metadata: {name: %s}
+spec:
+  parentCompositePodGroupName: %s
+  schedulingPolicy: {gang: {%s}}
+"""
+
+
+def test_a_link_to_a_missing_group_never_starts(folder: Path, krmfn: Call) -> None:
+    (folder / "job.yaml").write_text(LINKED % "gone")
+    line = "Job train spec.template: never starts: its group gone is missing (8 pods, by spec.parallelism)"
+    assert krmfn("tree", "--as-is", "job.yaml").out == f"{line}\n"
+    assert krmfn("tree", "--as-is", "--color", "always", "job.yaml").out == f"\x1b[1;31m{line}\x1b[0m\n"
+    document = json.loads(krmfn("tree", "--as-is", "-o", "json", "job.yaml").out)
+    assert document["trees"][0]["neverStarts"] is True
+    assert document["withoutGroup"] == []
+
+
+def test_a_group_that_the_facts_know_is_not_missing(folder: Path, krmfn: Call) -> None:
+    (folder / "job.yaml").write_text(LINKED % "there")
+    (folder / "krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: x}\n"
+        "spec: {cluster: {podGroups: [default/there]}}\n"
+    )
+    line = "Job train spec.template: in group there, which is in the cluster (8 pods, by spec.parallelism)\n"
+    assert krmfn("tree", "--as-is", "--color", "always", "job.yaml").out == line
+
+
+def test_a_group_whose_parent_is_missing_never_starts(folder: Path, krmfn: Call) -> None:
+    group = PARENTED % ("PodGroup", "eight", "all", "minCount: 8")
+    parent = PARENTED % ("CompositePodGroup", "all", "gone", "minGroupCount: 1")
+    path = folder / "job.yaml"
+    path.write_text("---\n".join([LINKED % "eight", group]))
+    done = krmfn("tree", "--as-is", *GROUP, "job.yaml")
+    assert done.out.startswith("PodGroup eight: never starts: its parent, CompositePodGroup all, is missing\n")
+    path.write_text("---\n".join([LINKED % "eight", group, parent]))
+    told = krmfn("tree", "--as-is", *GROUP, "--color", "always", "job.yaml").out
+    red = "\x1b[1;31m%s\x1b[0m\n"
+    assert told.startswith(
+        red % "CompositePodGroup all: never starts: its parent, CompositePodGroup gone, is missing"
+        + "└─ "
+        + red % "PodGroup eight: never starts: the parent of all, CompositePodGroup gone, is missing"
+    )
+
+
+def test_groups_in_a_cycle_never_start(folder: Path, krmfn: Call) -> None:
+    group = PARENTED % ("PodGroup", "eight", "one", "minCount: 8")
+    one = PARENTED % ("CompositePodGroup", "one", "two", "minGroupCount: 1")
+    two = PARENTED % ("CompositePodGroup", "two", "one", "minGroupCount: 1")
+    (folder / "job.yaml").write_text("---\n".join([LINKED % "eight", group, one, two]))
+    out = krmfn("tree", "--as-is", *GROUP, "job.yaml").out
+    assert out.count("never starts: the groups above it are each other's parents") == 3
+    assert "start together" not in out
 
 
 def test_json_has_the_numbers(folder: Path, krmfn: Call) -> None:

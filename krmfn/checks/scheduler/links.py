@@ -130,12 +130,6 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
     spaces: dict[str, list[str]] = {}
     for (_, name), group in census.groups.items():
         spaces.setdefault(name, []).append(group.item.namespace)
-    for template in census.dangling:
-        link = template.link
-        # A pod that its manifest binds does not wait.
-        if link is not None and not template.spec.get("nodeName") and not _exists(link.group, template, census):
-            yield template, tuple(sorted(spaces.get(link.group, ())))
-
-
-def _exists(group: str, template: Template, census: Census) -> bool:
-    return (template.item.space, group) in census.facts.groups
+    for template in census.lost:
+        if template.link:
+            yield template, tuple(sorted(spaces.get(template.link.group, ())))
