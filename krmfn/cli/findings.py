@@ -52,6 +52,8 @@ def report(
     form = options["output"]
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
+    if form in ("sarif", "github", "gitlab"):  # services that look for the paths in the repository
+        shown = _place_from_top(shown)
     rules = {}
     if form == "sarif":
         from krmfn.catalogue import RULES
@@ -62,6 +64,22 @@ def report(
     show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on, folded=folded), form)
     if form == "text" and not options.get("quiet"):
         streams.say(_summarize(results, scope))
+
+
+def _place_from_top(results: Iterable[Result]) -> list[Result]:
+    """With paths from the top of the repository; outside of one they stay relative to the working directory."""
+    from krmfn.workspace.disk import find_here, find_top, is_below
+
+    here = find_here()
+    top = find_top(here) or here
+    placed = []
+    for result in results:
+        file = result.file
+        if file and file.path not in ("", "-"):
+            whole = os.path.normpath(os.path.join(here, file.path))
+            file = file._replace(path=os.path.relpath(whole, top)) if is_below(whole, top) else file
+        placed.append(result._replace(file=file))
+    return placed
 
 
 def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:

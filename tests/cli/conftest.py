@@ -76,16 +76,16 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def krmfn(tmp_path: Path) -> Call:
-    """Calls the console script in the test's folder."""
+    """Calls the console script in the test's folder, or another."""
 
-    def call(*words: str, stdin: str = "", **environment: str) -> Done:
+    def call(*words: str, stdin: str = "", folder: Path = tmp_path, **environment: str) -> Done:
         python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, "-m", "krmfn", *words],
             input=stdin.encode(),
             capture_output=True,
             check=False,
-            cwd=tmp_path,
+            cwd=folder,
             env={**os.environ, "PATH": PATH, "PYTHONPATH": python_path, **environment},
         )
         return Done(done.stdout.decode(), done.stderr.decode(), done.returncode)

@@ -128,3 +128,31 @@ def test_no_color(krmfn: Call) -> None:
     bad = JOB.replace("parallelism: 8", "parallelism: -1")
     assert "\x1b[" in krmfn("generate", "-", "--color", "always", stdin=bad).err
     assert "\x1b[" not in krmfn("generate", "-", stdin=bad).err
+
+
+@pytest.mark.parametrize("where", [".", "sub/deep"], ids=["top", "below"])
+@pytest.mark.parametrize("git", [True, False], ids=["git", "folder"])
+def test_paths_of_services_begin_at_the_top(tmp_path: Path, krmfn: Call, where: str, git: bool) -> None:
+    place = tmp_path / where
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "job.yaml").write_text(JOB.replace("parallelism: 8", "parallelism: -1"))
+    if git:
+        (tmp_path / ".git").mkdir()
+    path = f"{where}/job.yaml".removeprefix("./") if git else "job.yaml"
+
+    def told(form: str) -> str:
+        return krmfn("validate", "-o", form, ".", folder=place).out
+
+    assert {issue["location"]["path"] for issue in json.loads(told("gitlab"))} == {path}
+    assert f"::error file={path},line=" in told("github")
+    (run,) = json.loads(told("sarif"))["runs"]
+    places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]]
+    assert set(places) == {path}
+    assert told("text").startswith("job.yaml:")
+
+
+def test_stdin_has_no_place_in_the_repository(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    bad = JOB.replace("parallelism: 8", "parallelism: -1")
+    assert "::error file=-,line=" in krmfn("validate", "-o", "github", "-", stdin=bad, folder=tmp_path / "sub").out
