@@ -113,7 +113,10 @@ def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:
 
 
 def join(parts: Sequence[bytes]) -> bytes:
-    """Several streams as one: a marker line between those that do not begin with one."""
+    """Several streams as one: a marker line between those that do not begin with one.
+
+    kubectl takes a stream for JSON when it begins with a brace, and then refuses markers. A marker comes first there.
+    """
     whole = b""
     for part in parts:
         if not part.strip():
@@ -122,4 +125,23 @@ def join(parts: Sequence[bytes]) -> bytes:
             whole += b"" if whole.endswith(b"\n") else b"\n"
             whole += b"" if part.startswith(b"---") else b"---\n"
         whole += part
-    return whole
+    is_mixed = whole.lstrip().startswith(b"{") and b"\n---" in whole  # no JSON has a line that begins so
+    return b"---\n" + _separate(whole) if is_mixed else whole
+
+
+def _separate(stream: bytes) -> bytes:
+    """The stream with a marker, too, between JSON documents at its beginning that follow one another without."""
+    import json
+
+    text = stream.decode("utf-8", "surrogateescape")
+    documents = []
+    try:
+        while text.lstrip().startswith("{"):
+            text = text.lstrip()
+            _, end = json.JSONDecoder().raw_decode(text)
+            documents.append(text[:end])
+            text = text[end:]
+    except ValueError:  # a mapping of YAML in braces
+        pass
+    separated = "\n---\n".join(documents) + ("\n---\n" if documents and text.lstrip().startswith("{") else "") + text
+    return separated.encode("utf-8", "surrogateescape")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.cli.conftest import JOB, RAYCLUSTER, Call
@@ -129,3 +131,19 @@ def test_config_beside_the_manifests_counts(folder: Path, krmfn: Call) -> None:
     )
     assert "scheduling.k8s.io/v1alpha2" in krmfn("generate", "--only-generated", "base").out
     assert "scheduling.k8s.io/v1beta1" in krmfn("generate", "--only-generated", "--kubernetes=1.37", "base").out
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_json_before_yaml_is_a_stream_that_kubectl_reads(folder: Path, krmfn: Call, number: int) -> None:
+    job = yaml.safe_load(JOB)
+    documents = [json.dumps({**job, "metadata": {**job["metadata"], "name": f"train-{n}"}}) for n in range(number)]
+    (folder / "job.json").write_text("\n".join(documents) + "\n")
+    done = krmfn("generate", "job.json")
+    assert done.out.startswith("---\n{")
+    assert kinds(done.out) == ["Job"] * number + ["Workload", "PodGroup"] * number
+
+
+def test_json_alone_stays_json(folder: Path, krmfn: Call) -> None:
+    job = yaml.safe_load(JOB)
+    (folder / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [job]}))
+    assert len(json.loads(krmfn("generate", "list.json").out)["items"]) == 3
