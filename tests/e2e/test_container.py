@@ -68,5 +68,5 @@ def test_the_bill_of_materials_names_what_is_inside(engine: Engine) -> None:
     assert json.loads(inside.stdout) == bill
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "krmfn")
     packages = {component["name"].lower() for component in bill["components"]}
-    assert {"python", "krmfn", "pyyaml", "click", "jsonschema", "ruamel.yaml"} <= packages
-    assert "pip" not in packages
+    assert {"python", "krmfn", "pyyaml", "click"} <= packages
+    assert not packages & {"pip", "jsonschema", "ruamel.yaml"}
