@@ -12,6 +12,18 @@ if TYPE_CHECKING:
 else:
     from _collections import _tuplegetter  # what collections.namedtuple uses; no Python module to load
 
+    #: The code of a constructor by the number of its fields: compiling it for every record is felt at the start.
+    _CODES = {}
+
+    def _make_constructor(names, defaults):
+        """As in collections.namedtuple: a function with real parameters is the fastest constructor there is."""
+        code = _CODES.get(len(names))
+        if code is None:
+            words = ", ".join(f"_{place}" for place in range(len(names)))
+            code = _CODES[len(names)] = eval(f"lambda _cls, {words}: _new(_cls, ({words},))").__code__
+        code = code.replace(co_varnames=("_cls", *names), co_name="__new__")
+        return type(_make_constructor)(code, {"_new": tuple.__new__}, "__new__", defaults or None)
+
     class NamedTuple(tuple):
         """The base of records."""
 
@@ -21,12 +33,7 @@ else:
             """Make the constructor and the fields."""
             names = tuple(cls.__dict__.get("__annotations__", ()))  # noqa: RUF063  # inspect takes long to import
             defaults = tuple(cls.__dict__[name] for name in names if name in cls.__dict__)
-            words = ", ".join(names)
-            # As in collections.namedtuple: a constructor with real parameters is the fastest there is.
-            new = eval(f"lambda _cls, {words}: _new(_cls, ({words},))", {"_new": tuple.__new__})
-            new.__name__ = "__new__"
-            new.__defaults__ = defaults or None
-            cls.__new__ = new
+            cls.__new__ = _make_constructor(names, defaults)
             cls._fields = cls.__match_args__ = names
             for place, name in enumerate(names):
                 setattr(cls, name, _tuplegetter(place, f"Field {place}"))
