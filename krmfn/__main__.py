@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 
 
 def main() -> int:
     """Runs what the caller asked for and returns the exit code (0 clean, 1 findings, 2 usage or input, 3 a defect)."""
+    # Python looks for cycles once more when it ends, which nobody gains from and takes a tenth of a short run.
+    atexit.register(gc.freeze)
     try:
         return _run(sys.argv[1:])
     except KeyboardInterrupt:
