@@ -9,7 +9,6 @@ check    what would be refused, or never run?    (checks)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
@@ -17,6 +16,7 @@ from krmfn.krm.results import Result
 from krmfn.model.findings import Finding, to_result
 from krmfn.model.placeholders import is_placeholder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook

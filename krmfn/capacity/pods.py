@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.selectors import Answer, both, match_labels
 from krmfn.krm.records import NamedTuple
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.survey.census import Template
     from krmfn.survey.facts import Facts, Resources
 

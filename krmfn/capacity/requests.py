@@ -7,10 +7,13 @@ the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from krmfn.survey.facts import Resources, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _POD_LEVEL = ("cpu", "memory")
 

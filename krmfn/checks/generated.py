@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
@@ -16,7 +15,10 @@ from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.config import Settings
     from krmfn.reconcile import Wanted
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
 
 from krmfn.krm.records import NamedTuple
-from krmfn.model.findings import Finding, Rule, Stage
+from krmfn.model.findings import Finding, Rule
 from krmfn.releases.gates import has
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final, TypeAlias
+
     from krmfn.config import Settings
     from krmfn.krm.results import Severity
     from krmfn.survey.census import Census
@@ -19,7 +21,7 @@ SCHEDULER: Final = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
 WITHOUT_GANGS: Final = ("fit", "hindrances", "gating")
 
-Find = Callable[["Census", "Settings"], Iterable[Finding]]
+Find: TypeAlias = 'Callable[["Census", "Settings"], Iterable[Finding]]'
 
 
 class Check(NamedTuple):
@@ -38,7 +40,7 @@ def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: 
     """
 
     def make(find: Find) -> Check:
-        stage = cast(Stage, find.__module__.split(".")[2])
+        stage: Any = find.__module__.split(".")[2]
         return Check(Rule(id, stage, severity, sentence, needs, lacks), find)
 
     return make

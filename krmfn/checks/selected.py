@@ -6,10 +6,9 @@ only the whole input shows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.config import options_for
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
@@ -13,7 +12,10 @@ from krmfn.releases.release import find_release
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import LeftOut
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.workspace.trees import Tree
     from krmfn.workspace.worlds import World
 

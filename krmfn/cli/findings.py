@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render, summarize_skipped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:

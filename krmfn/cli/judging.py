@@ -9,14 +9,16 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.cli.options import UsageError, split_list
 from krmfn.config.selection import IGNORE
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.krm.item import Item
     from krmfn.workspace.manifests import Manifest
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from krmfn.krm.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 STAGES = ("server", "scheduler", "operator", "gitops")
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")

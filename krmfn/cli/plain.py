@@ -7,9 +7,12 @@ mistake) is left to click, which knows how to explain it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from krmfn.cli.options import Argument, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def parse(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from krmfn.cli.configuration import check_options
 from krmfn.cli.options import split_list
@@ -11,6 +10,10 @@ from krmfn.cli.progress import track
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:

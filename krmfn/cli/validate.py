@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings, read_facts
@@ -31,7 +30,10 @@ from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import describe_scope, find_all, to_results
 from krmfn.workspace.files import GIT, is_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.krm.results import Result, Severity
     from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds

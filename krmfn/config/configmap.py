@@ -6,12 +6,15 @@ Turns the texts into the values that the schema wants. Holds no key of the confi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.config.problems import Problem
 from krmfn.config.schema import Schema, is_type, resolve
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Problem]]:

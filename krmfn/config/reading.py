@@ -6,7 +6,6 @@ Knows how the keys of the schema become the records of the settings, and no defa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
 
 from krmfn.config.configmap import read_data
 from krmfn.config.problems import ConfigError, Problem, find_nearest
@@ -15,6 +14,10 @@ from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 
 def read_settings(value: Mapping[str, Any] | None) -> Settings:

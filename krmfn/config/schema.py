@@ -7,7 +7,6 @@ than all the rest of a run. Holds no key of the configuration: they stand in sch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.config.problems import Problem, join_words, suggest
 from krmfn.config.selectors import SelectorError, parse_requirements
@@ -16,9 +15,13 @@ from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import UnknownRelease, find_release
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 
-Schema = Mapping[str, Any]
+Schema: TypeAlias = "Mapping[str, Any]"
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),

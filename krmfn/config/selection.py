@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
 
 from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
@@ -16,6 +15,10 @@ from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
 
 PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"
@@ -27,7 +30,7 @@ KUBERAY_LABEL = "ray.io/gang-scheduling-enabled"
 #: Annotations of KubeRay's proof of concept (ray-project/kuberay#4723), before and after its renaming.
 KUBERAY_ANNOTATIONS = ("ray.io/native-workload-scheduling", "ray.io/k8s-workload-scheduling")
 
-Why = Literal["selected", "not selected", "opted out", "invalid"]
+Why: TypeAlias = 'Literal["selected", "not selected", "opted out", "invalid"]'
 
 
 class Selection(NamedTuple):

@@ -5,10 +5,15 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import parse_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Head(Protocol):

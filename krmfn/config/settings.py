@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
 
 from krmfn.config.selectors import Selector
 from krmfn.krm.records import NamedTuple
 from krmfn.releases.gates import has
 from krmfn.releases.release import Release
 
-Scheduler = Literal["Kubernetes", "Volcano"]
-LinkBy = Literal["Template", "Bridge", "Auto"]
-Manager = Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
+Scheduler: TypeAlias = 'Literal["Kubernetes", "Volcano"]'
+LinkBy: TypeAlias = 'Literal["Template", "Bridge", "Auto"]'
+Manager: TypeAlias = 'Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]'
 
 
 class GangOptions(NamedTuple):

@@ -7,11 +7,14 @@ files into one ResourceList, and it resolves scalars by another dialect. Knows n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
 MAX_DEPTH = 200

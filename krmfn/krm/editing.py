@@ -7,7 +7,6 @@ anchor stand in the way, it first writes one of them out, and asks to be called 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
@@ -18,6 +17,10 @@ from krmfn.krm.splices import end_line, insert_element, insert_entry, remove_chi
 from krmfn.krm.style import Style
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection, write_block, write_scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: The value of `edit_copy` that takes something out.
 REMOVED: Any = object()

@@ -6,7 +6,6 @@ Knows style, not paths; who else uses an anchor is somebody else's concern.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
@@ -31,6 +30,10 @@ from krmfn.krm.places import (
 from krmfn.krm.style import Style
 from krmfn.krm.styling import flow_style, is_multiline
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: A tag without a value, which would go on with the bracket behind it.
 _TAG_AT_END = re.compile(r"(?:^|[\s\[{,])![^\s,]*\Z", re.MULTILINE)

@@ -6,15 +6,17 @@ yield. The pipeline turns findings into results with the severity and stage of t
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result, Severity
 from krmfn.releases.release import Release
 
-Stage = Literal["server", "scheduler", "operator", "gitops"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
+Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
 
 
 class Rule(NamedTuple):

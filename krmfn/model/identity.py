@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.results import ResourceRef
 

@@ -7,9 +7,11 @@ docs/reference/mapping.md names.
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.krm.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:

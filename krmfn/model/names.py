@@ -7,7 +7,10 @@ most 63 (`short`) in every release of scheduling.k8s.io.
 from __future__ import annotations
 
 import re
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 NAME_LIMIT: Final = 253
 LABEL_LIMIT: Final = 63

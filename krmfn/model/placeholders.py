@@ -6,7 +6,10 @@ What they will be is unknown, so nothing is said about them; the rest of an obje
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _MARK: Final = re.compile(
     r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform

@@ -7,10 +7,13 @@ variables are hidden wherever a value is taken out of a manifest to be shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HIDDEN = "(hidden)"
 #: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.

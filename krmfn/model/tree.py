@@ -7,15 +7,17 @@ several pod templates: with one gang over a whole RayCluster, head and workers a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.krm.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
     from krmfn.krm.results import ResourceRef
 
 Path = tuple[str | int, ...]
-DisruptionMode = Literal["", "Single", "All"]
+DisruptionMode: TypeAlias = 'Literal["", "Single", "All"]'
 
 
 class PodTemplate(NamedTuple):

@@ -7,7 +7,6 @@ touched. Knows no release, no source kind and no check; how gangs are formed is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
@@ -26,6 +25,10 @@ from krmfn.reconcile.placing import rename
 from krmfn.reconcile.updates import update
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.remarks import is_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Addition", "Reconciliation", "Wanted", "reconcile"]
 

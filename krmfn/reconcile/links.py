@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
 
 from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, POD_GROUP_LABEL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _SCHEDULER: Final = "volcano"

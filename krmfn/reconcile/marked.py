@@ -8,7 +8,6 @@ the owner's name at that time. Whatever is put around names later is put around 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
@@ -16,6 +15,10 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION
 from krmfn.model.names import name_gang
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 #: (API group, kind) of everything that targets generate.
 GENERATED: Final = frozenset(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from krmfn.krm import FileRef, Item
 from krmfn.model.gotext import parse_int
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
 
 from krmfn.model.marks import GENERATED_FROM, POD_GROUP_LABEL
 from krmfn.model.names import slug
@@ -11,6 +10,10 @@ from krmfn.model.tree import Gang
 from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
 from krmfn.targets.emission import Emission, Link
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
 _OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})

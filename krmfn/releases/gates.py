@@ -6,9 +6,12 @@ A gate that nobody names is taken as on when manifests need it; the opt-in gates
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def list_gates() -> list[str]:

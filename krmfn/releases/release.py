@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final
 
 from krmfn.releases import schemastore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 GROUP: Final = "scheduling.k8s.io"
 

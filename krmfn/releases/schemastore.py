@@ -4,8 +4,13 @@ Must not know what a schema says, nor who asks. Imported on every build, so it t
 file is read; `importlib.resources` or `functools` would cost more than reading the file.
 """
 
+from __future__ import annotations
+
 import os
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _READ: dict[str, dict[str, Any]] = {}
 

@@ -10,12 +10,12 @@ in `FORMATS`, and a test that reads the output with a program that consumes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.reports.ordering import count, order, summarize, summarize_skipped
 from krmfn.reports.report import Report
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.findings import Rule
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.findings import Rule
 

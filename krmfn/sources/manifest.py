@@ -5,7 +5,6 @@ notes that are left on the way. Knows no kind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import kuberay_keeps
@@ -16,6 +15,10 @@ from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, Kind
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_INT32 = 2**31 - 1
 

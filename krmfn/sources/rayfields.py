@@ -7,14 +7,17 @@ are in schemas/kuberay; nothing else about them is known here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.config.problems import find_nearest
 from krmfn.krm.paths import Path, format_path
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
 
-Schema = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Schema: TypeAlias = "Mapping[str, Any]"
 
 #: A key is a slip of the pen when it is at least this like a known one (1 is equal).
 _LIKENESS = 0.8

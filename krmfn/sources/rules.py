@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("count-type", "operator", "error", "A field that decides the number of pods is not a whole number."),

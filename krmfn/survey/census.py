@@ -6,7 +6,6 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
@@ -17,7 +16,10 @@ from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
 from krmfn.survey.values import as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.krm.item import Item
     from krmfn.model.findings import Member
 

@@ -7,14 +7,16 @@ A topic that nobody gave is None or empty, and rules that need it say so once. R
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.krm.item import Item
 
 Resources = Mapping[str, int]

@@ -7,18 +7,20 @@ type reads as absent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
     from krmfn.krm.item import Item
 
 API_GROUP = "scheduling.k8s.io"
-Policy = Literal["gang", "basic", ""]
-Mode = Literal["single", "all", ""]
+Policy: TypeAlias = 'Literal["gang", "basic", ""]'
+Mode: TypeAlias = 'Literal["single", "all", ""]'
 
 
 class Group(NamedTuple):

@@ -7,14 +7,16 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from krmfn.model.findings import Member
 from krmfn.model.kinds import Template, find_kind
 from krmfn.model.tree import Group, Path, leaves
 from krmfn.survey.values import as_int, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.krm.item import Item
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.config import Settings
 from krmfn.model.findings import Note
 from krmfn.model.tree import Group, leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
 OTHER_SCHEDULERS: Final = frozenset({"volcano", "kai-scheduler", "yunikorn"})

@@ -6,11 +6,11 @@ What is owned is no further member of a gang: its owner stands for it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from krmfn.krm.glance import may_hold
 from krmfn.survey.values import as_list, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
 

@@ -5,13 +5,16 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from krmfn.config import GangOptions
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Shaped(NamedTuple):

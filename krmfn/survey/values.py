@@ -6,7 +6,10 @@ Wrong types are findings of the server stage; every other check looks past them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NOTHING: Mapping[str, Any] = {}
 

@@ -16,11 +16,10 @@ A target knows no source and no check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.model.tree import Gang
 from krmfn.targets.emission import Emission, Link
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
 

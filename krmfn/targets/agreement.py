@@ -6,12 +6,15 @@ Source: rules R23, R24, R25 of the API reference (kube-scheduler 1.37), C22 (one
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Gang, PodTemplate, leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _FIELDS: Final[Mapping[str, Path]] = {

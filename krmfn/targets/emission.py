@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Link(NamedTuple):

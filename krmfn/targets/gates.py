@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
 from krmfn.model.findings import Note
 from krmfn.releases.release import Release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
     "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",

@@ -7,7 +7,6 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
@@ -27,7 +26,10 @@ from krmfn.targets.ranking import note_order, rank
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
 from krmfn.targets.revision import revise
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.config.settings import Settings
 
 

@@ -6,11 +6,14 @@ Source: KubeRay's CalculatePodResource (`controllers/ray/utils/util.go`): contai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, str]:

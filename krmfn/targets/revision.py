@@ -7,7 +7,6 @@ to each other in fields that cannot change: so all objects of a gang get new nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
@@ -15,6 +14,10 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
 from krmfn.releases.release import Release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
 

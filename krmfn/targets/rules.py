@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.model.findings import Rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.model.kinds import find_kind
 from krmfn.workspace.manifests import Manifest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
@@ -20,7 +19,10 @@ from krmfn.workspace.manifests import KUSTOMIZATIONS, Manifest, load
 from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 from krmfn.workspace.trees import ManifestFile, Tree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.model.findings import Finding
     from krmfn.workspace.gathering import Gathered
     from krmfn.workspace.origins import Origins, Sources

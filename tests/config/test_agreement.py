@@ -49,7 +49,7 @@ def enum_of(schema: Any) -> set[Any]:
     ],
 )
 def test_allowed_values(record: Any, field: str, path: tuple[str, ...]) -> None:
-    hint = typing.get_type_hints(record)[field]
+    hint = typing.get_type_hints(record, localns={"Any": Any, "Literal": typing.Literal})[field]
     values = values_of(hint) if typing.get_origin(hint) is not None else set()
     assert {value for value in values if isinstance(value, str)} == enum_of(descend(SPEC, *path))
 

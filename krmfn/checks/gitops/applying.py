@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.krm.results import ABSENT
@@ -11,7 +10,10 @@ from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.tree import Path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census

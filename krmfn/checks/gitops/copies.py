@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.server import validate_create, validate_update
@@ -14,7 +13,10 @@ from krmfn.releases.gates import assume_gates
 from krmfn.survey.groups import API_GROUP
 from krmfn.survey.values import as_list, as_mapping, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.survey.values import as_list, as_mapping, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
@@ -11,7 +10,10 @@ from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census

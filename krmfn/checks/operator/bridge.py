@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.bridge.wording import NAME
 from krmfn.capacity.selectors import match_labels
@@ -13,7 +12,10 @@ from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.survey.values import as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template
 

@@ -4,7 +4,6 @@ scheduling.k8s.io/group-template-name), and of others for their own kinds."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import rule
@@ -13,6 +12,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

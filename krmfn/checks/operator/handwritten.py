@@ -6,7 +6,6 @@ Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, P
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, join, suggest, sum_up
@@ -14,7 +13,10 @@ from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
@@ -11,7 +10,10 @@ from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_mapping
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 

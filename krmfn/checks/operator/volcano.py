@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -13,7 +12,10 @@ from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.config import Settings
     from krmfn.survey.census import Census
     from krmfn.survey.facts import Resources

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
@@ -12,6 +11,7 @@ from krmfn.model.findings import Finding
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
 from krmfn.survey.values import as_int, as_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang, Template

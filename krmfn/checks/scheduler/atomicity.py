@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families, list_groups
@@ -15,6 +14,7 @@ from krmfn.releases.release import first_release
 from krmfn.survey.groups import Group, disruption_mode
 from krmfn.survey.values import as_list, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

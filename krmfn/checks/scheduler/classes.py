@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_groups
@@ -11,6 +10,7 @@ from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.survey.values import as_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census

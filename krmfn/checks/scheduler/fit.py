@@ -6,13 +6,15 @@ An error here is a proof: not even in the empty cluster does the gang start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.capacity import Obstacle
     from krmfn.config import Settings
     from krmfn.model.tree import Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import join
@@ -11,7 +10,10 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.releases.gates import list_needed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.config import Settings
     from krmfn.survey.census import Census
     from krmfn.survey.groups import Group

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.wording import join
@@ -13,7 +12,10 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census, Template

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, join, suggest
@@ -11,6 +10,7 @@ from krmfn.model.findings import Finding, Note
 from krmfn.survey.groups import topology_key
 from krmfn.survey.values import as_int, as_mapping, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, sum_up
@@ -12,6 +11,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.survey.values import as_int, as_text, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
 from krmfn.survey.values import as_int, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang, Template

@@ -6,7 +6,6 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.fit import find_obstacles
@@ -15,7 +14,10 @@ from krmfn.model.findings import Finding
 from krmfn.survey.facts import HOSTNAME
 from krmfn.survey.values import as_list, dig
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from krmfn.capacity.pods import PodKind, Term
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import count, group_names, join, suggest
 from krmfn.model.findings import Finding, Note
 from krmfn.survey.groups import Group
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census

@@ -20,9 +20,6 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.answers import (
     Mode,
@@ -37,7 +34,10 @@ from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.model.findings import Finding

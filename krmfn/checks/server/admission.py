@@ -11,13 +11,18 @@ Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
 
 from krmfn.checks.server.formats import check_path_segment
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 
 class PriorityClass(Protocol):

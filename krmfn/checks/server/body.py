@@ -7,7 +7,6 @@ k8s.io/apimachinery/pkg/runtime/serializer/json.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
 
 from krmfn.checks.server.decode import Normal, Unclean, decode
 from krmfn.checks.server.schema import Kind, find_kind
@@ -15,6 +14,10 @@ from krmfn.checks.server.verdict import Cause, Verdict, invalid, refuse
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _VERSION: Final = ("metadata", "resourceVersion")
 

@@ -10,7 +10,6 @@ Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.schema import Field, Type
@@ -18,8 +17,12 @@ from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, not_supported, required, too_many
 from krmfn.krm.paths import Path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
 Out = list[Cause]
-Check = Callable[[Any, Any, Path, Out], None]
+Check: TypeAlias = "Callable[[Any, Any, Path, Out], None]"
 
 _EMPTY: dict[str, Any] = {}
 

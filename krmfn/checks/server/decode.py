@@ -15,15 +15,18 @@ all).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from krmfn.checks.server.schema import Type
 from krmfn.model.gotext import BadTime, read_time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _INT64 = range(-(2**63), 2**63)
 
 
-class Normal(dict[str, Any]):
+class Normal(dict[str, "Any"]):
     """The root of a normal object, with the value that it was read from."""
 
     __slots__ = ("written",)

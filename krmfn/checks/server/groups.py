@@ -9,7 +9,6 @@ Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C1
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import (
     check_label_key,
@@ -33,7 +32,11 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"

@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
 from krmfn.checks.server.spell import write_json
@@ -24,7 +23,11 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _FAILURE = "job-failure-policy"
 _SUCCESS = "job-success-policy"

@@ -10,7 +10,6 @@ rules J1-J25 of the reference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.jobpolicies import check_policies
@@ -25,7 +24,11 @@ from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")

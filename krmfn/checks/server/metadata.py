@@ -9,7 +9,6 @@ k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import (
     check_label_key,
@@ -24,6 +23,10 @@ from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Out = list[Cause]
 

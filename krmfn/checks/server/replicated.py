@@ -7,7 +7,6 @@ of pkg/apis/core.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.checks.server.pods.changes import list_template_causes
@@ -20,7 +19,11 @@ from krmfn.checks.server.spell import spell, to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path, dig
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"

@@ -6,7 +6,6 @@ Source: k8s.io/apiserver/pkg/endpoints/handlers and pkg/registry/rest; section 2
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
@@ -27,6 +26,10 @@ from krmfn.checks.server.strategy import (
 from krmfn.checks.server.verdict import Cause, Verdict, refuse
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NO_FACTS = Facts()
 STORED_VERSION = "4611686018427387904"

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 from krmfn.releases import schemastore
 
-Calls = Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 
 #: Go's word for the type of a scalar, by (`type`, `format`) of the schema.
 _SCALARS = {

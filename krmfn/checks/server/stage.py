@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
@@ -20,7 +19,10 @@ from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import find_release
 from krmfn.releases.stored import find_writer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.checks.server.custom import Definitions
     from krmfn.checks.server.structure import Structure
     from krmfn.config import Settings

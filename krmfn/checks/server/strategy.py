@@ -9,10 +9,13 @@ Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: The uid that every stored object has here: the server's is random, and only its being there matters.
 STORED_UID = "00000000-0000-0000-0000-000000000000"

@@ -6,12 +6,15 @@ Knows no rule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NOTHING: dict[str, Any] = {}
 

@@ -7,7 +7,6 @@ validateAppArmorAnnotationsAndFieldsMatchOnCreate of k8s.io/kubernetes/pkg/apis/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
@@ -16,7 +15,11 @@ from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-annotations"
 _MIRROR = "kubernetes.io/config.mirror"

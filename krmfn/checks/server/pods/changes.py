@@ -7,7 +7,6 @@ pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta); rule P6 of the ref
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.pods.annotations import is_cost
 from krmfn.checks.server.pods.containers import check_image_of_pod
@@ -19,7 +18,11 @@ from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required
 from krmfn.krm.paths import Path
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-immutable"
 _UPDATABLE = (

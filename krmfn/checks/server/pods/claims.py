@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_long_name, check_short_name
@@ -18,7 +17,11 @@ from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "volume-claims"
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -7,13 +7,16 @@ pkg/api/pod/util.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.amounts import Amount, round_up
 from krmfn.checks.server.pods.resources import add_up
 from krmfn.checks.server.pods.setting import ARMOR, LISTS
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _POD_RESOURCES = ("cpu", "memory")
 _HOOKS = ("postStart", "preStop")

@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/core/validation; ConvertDownwardAPIFieldLabel of pkg/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import (
@@ -23,7 +22,11 @@ from krmfn.checks.server.verdict import invalid, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-env"
 _FIELDS = (

@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/core/validation; ValidateLabelSelector of k8s.io/apim
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.checks.server.pods.setting import Setting
@@ -16,7 +15,11 @@ from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_t
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _AFFINITY = "pod-affinity"
 _SPREAD = "pod-topology-spread"

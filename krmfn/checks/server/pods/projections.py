@@ -7,7 +7,6 @@ ValidateClusterTrustBundleName of pkg/apis/certificates/validation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.checks.server.pods.paths import check_local
@@ -18,7 +17,11 @@ from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_su
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-volumes"
 _TWICE = "conflicting duplicate paths"

@@ -7,7 +7,6 @@ k8s.io/component-helpers/resource (how the requests of containers add up).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
 from krmfn.checks.server.formats import check_label_key, check_short_name
@@ -18,7 +17,11 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-resources"
 _HUGE = "hugepages-"

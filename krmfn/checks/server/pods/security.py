@@ -7,7 +7,6 @@ validateWindowsHostProcessPod of k8s.io/kubernetes/pkg/apis/core/validation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_long_name, count_bytes
 from krmfn.checks.server.pods.paths import check_relative
@@ -17,7 +16,11 @@ from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_t
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-security"
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

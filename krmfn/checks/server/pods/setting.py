@@ -6,12 +6,15 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")

@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import (
     check_ip,
@@ -45,7 +44,11 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -7,7 +7,6 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, check_resource_field
 from krmfn.checks.server.pods.paths import check_local
@@ -15,7 +14,11 @@ from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.verdict import invalid, required
 from krmfn.krm.paths import Path
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-volumes"
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"

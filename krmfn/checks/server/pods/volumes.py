@@ -9,7 +9,6 @@ Source: ValidateVolumes and the functions that it calls in k8s.io/kubernetes/pkg
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.pods.paths import check_no_backsteps, check_relative
@@ -29,7 +28,11 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-volumes"
 _PARTITION = "must be between 1 and 255, inclusive"  # though 0 is fine
