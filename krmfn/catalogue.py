@@ -6,7 +6,6 @@ A row is looked up part by part, so that a finding of a source does not import t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Catalogue(Mapping[str, "Rule"]):
 def list_rules(part: str) -> Iterable[Rule]:
     """The rows of one part, in the order of the text."""
     if "." in part:
-        rules: Iterable[Rule] = import_module(part).RULES
+        rules: Iterable[Rule] = __import__(part, fromlist=["RULES"]).RULES
         return rules
     from krmfn.checks.rule import list_checks
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding, Rule
@@ -49,7 +48,9 @@ def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: 
 def list_checks(stage: str) -> tuple[Check, ...]:
     """Every rule of a stage: those in the modules that its package lists in TOPICS, in the order of the text."""
     package = f"krmfn.checks.{stage}"
-    topics = (import_module(f"{package}.{topic}") for topic in import_module(package).TOPICS)
+    # What importlib.import_module does, without importing importlib.
+    names = __import__(package, fromlist=["TOPICS"]).TOPICS
+    topics = (__import__(f"{package}.{name}", fromlist=["*"]) for name in names)
     return tuple(value for topic in topics for value in vars(topic).values() if isinstance(value, Check))
 
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.workspace.manifests import Manifest
 
-_COMMENT: Final = re.compile(r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)")
-_REASON: Final = re.compile(r"\(.*\)")
+#: Patterns that are compiled where a manifest ignores something.
+_COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
+_REASON: Final = r"\(.*\)"
 
 
 class Ignore(NamedTuple):
@@ -112,7 +113,7 @@ def _read_comments(file: Manifest) -> list[Ignore]:
     """The comments in a file: on the line of a finding, or alone on the line above it."""
     found = []
     for number, line in enumerate(file.data.decode("utf-8", "replace").splitlines(), 1):
-        match = _COMMENT.search(line)
+        match = re.search(_COMMENT, line)
         if match:
             lines = (number, number + 1) if line.lstrip().startswith("#") else (number,)
             place = FileRef(file.path, 0, number, match.start() + 1)
@@ -127,7 +128,7 @@ def _read_annotation(item: Item) -> Ignore | None:
     if not isinstance(text, str):
         return None
     place = item.locate(("metadata", "annotations", IGNORE))
-    return Ignore(_split(_REASON.sub("", text)), ref=item.ref, place=place, text=f"the annotation {IGNORE}")
+    return Ignore(_split(re.sub(_REASON, "", text)), ref=item.ref, place=place, text=f"the annotation {IGNORE}")
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -112,11 +112,9 @@ def find_source(ref: ResourceRef) -> Source:
     Its module is imported when its kind turns up, because most runs meet two or three kinds, and every run pays for
     imports.
     """
-    from importlib import import_module
-
     row = KINDS[ref.group, ref.kind]
     if not row.source and not row.reason:
         raise KeyError(ref.kind)
     module, _, function = (row.source or "foreign.explain_foreign").partition(".")
-    source: Source = getattr(import_module(f"krmfn.sources.{module}"), function)
+    source: Source = getattr(__import__(f"krmfn.sources.{module}", fromlist=[function]), function)
     return source

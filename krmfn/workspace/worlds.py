@@ -14,9 +14,7 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.fragments import leave_out_fragments
 from krmfn.workspace.manifests import KUSTOMIZATIONS, Manifest, load
-from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 from krmfn.workspace.trees import ManifestFile, Tree
 
 TYPE_CHECKING = False
@@ -149,6 +147,9 @@ def find_worlds(
     if not any(is_folder):  # files that are named one by one belong together
         worlds += [_make_world(read_files, tree, start)] if read_files else []
     else:
+        from krmfn.workspace.fragments import leave_out_fragments
+        from krmfn.workspace.splitting import split, split_completely, tell_alternatives
+
         read_files, told = leave_out_fragments(read_files, kustomized)
         for label, files in split_completely(read_files) if complete else split(read_files):
             world = _make_world(files, tree, start)
@@ -178,6 +179,9 @@ def find_written(
     `configurations` are the functionConfigs of ours that the kustomization, or one that builds on it, lists: where
     there are any, the function does the work. Raises InputMissing.
     """
+    from krmfn.workspace.fragments import leave_out_fragments
+    from krmfn.workspace.splitting import split
+
     find_here()
     inputs = read_paths(arguments, excluded)
     read = load(watch(inputs.files), inputs.left_out, {each for each in arguments if not _is_folder(each)})

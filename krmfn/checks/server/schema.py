@@ -8,7 +8,6 @@ and neither reads nor checks a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from krmfn.releases import schemastore
 
@@ -221,7 +220,7 @@ def compile_schemas(release: str, gates: Mapping[str, bool]) -> Schemas:
 def find_function(name: str) -> Callable[..., Any]:
     """The function that a schema names as `module.function` of this package, imported when it is first needed."""
     module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"krmfn.checks.server.{module}"), function)
+    found: Callable[..., Any] = getattr(__import__(f"krmfn.checks.server.{module}", fromlist=[function]), function)
     return found
 
 
