@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.requests import create, hold, update
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Verdict, guard
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from typing import Any, Literal, TypeAlias
 
-Mode = Literal["apply", "server-side-apply", "replace"]
+Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 
 _NO_FACTS = Facts()
 
