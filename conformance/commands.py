@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -220,11 +220,15 @@ def compare_custom(arguments: argparse.Namespace) -> int:
         for version, release in custom.ASKED.items()
         for record in custom.record_version(version, read_releases()[release], arguments.seed, arguments.count)
     ]
-    if arguments.record:
-        write_records(custom.RECORDED, records)
+    return _judge(records, custom.differ, custom.RECORDED if arguments.record else None)
+
+
+def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | None) -> int:
+    if keep:
+        write_records(keep, records)
     wrong = 0
     for record in records:
-        found = custom.differ(record)
+        found = differ(record)
         if found:
             wrong += 1
             print(f"{json.dumps(record)}\n  {found}")
@@ -255,16 +259,7 @@ def compare_shapes(arguments: argparse.Namespace) -> int:
         for release in read_releases().values()
         for record in shapes.record_release(release, arguments.seed, arguments.count)
     ]
-    if arguments.record:
-        write_records(shapes.RECORDED, records)
-    wrong = 0
-    for record in records:
-        found = shapes.differ(record)
-        if found:
-            wrong += 1
-            print(f"{json.dumps(record)}\n  {found}")
-    print(f"{len(records)} objects, {wrong} judged otherwise", file=sys.stderr)
-    return 1 if wrong else 0
+    return _judge(records, shapes.differ, shapes.RECORDED if arguments.record else None)
 
 
 def compare_numbers(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import socket
@@ -185,8 +184,3 @@ def free_ports(count: int) -> list[int]:
     finally:
         for each in sockets:
             each.close()
-
-
-def describe_environment() -> str:
-    """Which programs would be used, for error reports."""
-    return f"etcd={shutil.which('etcd')} go={shutil.which('go')} KRMFN_APISERVERS={os.environ.get('KRMFN_APISERVERS')}"

@@ -14,7 +14,6 @@ from conformance.versions import has_trees
 
 EMPTY = Struct({})
 CLASSES = ("high", "normal", "low")
-HIGHEST = 1_000_000_000
 
 TOPOLOGY = Struct({"topology": Many(Struct({"key": Text("label-key")}, ("key",)), 1, 1)}, odds=0.9)
 CLAIM = Struct(

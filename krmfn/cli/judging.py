@@ -14,6 +14,7 @@ from krmfn.cli.options import UsageError, split_list
 from krmfn.config.selection import IGNORE
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.workspace.manifests import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +137,5 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _tell_unused(ignore: Ignore) -> Result:
-    tags = {"rule": "ignore-unused", "stage": "gitops", "hint": "Remove it, so that it hides nothing later."}
     message = f"{ignore.text} ignores nothing: no finding of {', '.join(ignore.rules)} is there"
-    return Result(message, "warning", file=ignore.place, tags=tags)
+    return tell("ignore-unused", message, ignore.place, hint="Remove it, so that it hides nothing later.")

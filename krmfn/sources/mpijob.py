@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
+from krmfn.sources.roles import read_role
 
 _ROLES: Path = ("spec", "mpiReplicaSpecs")
 _CREATION: Path = ("spec", "launcherCreationPolicy")
@@ -45,13 +46,5 @@ def _read_role(manifest: Manifest, role: str, default: int) -> Leaf | None:
     path = (*_ROLES, role)
     if manifest.get(path) is None:
         return None
-    count_path = (*path, "replicas")
-    replicas = manifest.count(count_path, default)
-    if replicas < 0:
-        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
-        return None
-    template = manifest.template((*path, "template"), replicas, count_path)
-    if template and replicas == 0:
-        manifest.note("group-without-pods", count_path, f"role {role} has no pods: it is left out of the gang")
-        return None
-    return manifest.leaf(role.lower(), template, replicas)._replace(head=role == "Launcher") if template else None
+    template = read_role(manifest, path, default)
+    return manifest.leaf(role.lower(), template, template.pods)._replace(head=role == "Launcher") if template else None

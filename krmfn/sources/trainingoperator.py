@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
+from krmfn.sources.roles import read_role
 
 
 def read_trainingjob(manifest: Manifest) -> Group | None:
@@ -23,17 +24,10 @@ def read_trainingjob(manifest: Manifest) -> Group | None:
 
 
 def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
-    count_path = (*path, "replicas")
-    replicas = manifest.count(count_path, 1)
-    if replicas < 0:
-        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
-        return None
-    template = manifest.template((*path, "template"), replicas, count_path)
-    if template and replicas == 0:
-        manifest.note("group-without-pods", count_path, f"role {role} has no pods: it is left out of the gang")
-        return None
+    template = read_role(manifest, path, 1)
     if template is None:
         return None
+    replicas = template.pods
     minimum = ("spec", "elasticPolicy", "minReplicas")
     if role == "Worker" and manifest.get(("spec", "elasticPolicy")) is not None:
         # An elastic job runs with fewer workers, so only its lower bound can be waited for.

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.model.kinds import find_kind
-from krmfn.workspace.manifests import Manifest
+from krmfn.workspace.manifests import Manifest, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> 
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside = _is_below(file.path, folders)
         if pods and len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods):
-            tags = {"rule": "skipped", "stage": "gitops", "sort": SORT}
             message = "not checked: it is a part of a manifest, such as a patch, and no kustomization lists it"
-            told.append(Result(message, "info", file=FileRef(file.path), tags=tags))
+            told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
             kept.append(file)
     return kept, told

@@ -17,7 +17,7 @@ from krmfn.krm.results import Severity
 from krmfn.workspace.deployers import Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
-from krmfn.workspace.manifests import load
+from krmfn.workspace.manifests import load, tell
 from krmfn.workspace.origins import RENDERED, Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import copy_into, put_into, read_plain
@@ -57,6 +57,10 @@ class Gathering:
         self._rendered: dict[str, Rendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
         self._files = self._read()
+        self._kustomizations: dict[str, list[str]] = {}  # by folder
+        for file in self._files:
+            if posixpath.basename(file.path) in NAMES:
+                self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
         deployments = list(self._expand(self._find_deployments(), overlays))
         used = {place for overlay in overlays.values() for place in list_uses(tree, overlay)}
@@ -84,7 +88,7 @@ class Gathering:
     @property
     def folders(self) -> set[str]:
         """Those with a kustomization."""
-        return {posixpath.dirname(path) or "." for path, _ in self._files if _is_kustomization(path)}
+        return set(self._kustomizations)
 
     def _read(self) -> list[ManifestFile]:
         files = []
@@ -104,11 +108,7 @@ class Gathering:
                 overlay = find_overlay(self._tree, folder)
             except NotRendered as reason:
                 self._tell(folder, reason)
-                self._covered |= {
-                    self._tree.resolve(path)
-                    for path, _ in self._files
-                    if _is_kustomization(path) and (posixpath.dirname(path) or ".") == folder
-                }
+                self._covered |= {self._tree.resolve(path) for path in self._kustomizations[folder]}
                 continue
             if overlay is not None:
                 found[folder] = overlay
@@ -221,12 +221,8 @@ class Gathering:
         self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations))
 
     def _tell(self, path: str, reason: NotRendered) -> None:
-        tags = {"rule": "not-rendered", "stage": "gitops", **({"hint": reason.hint} if reason.hint else {})}
-        self.problems.append(Result(f"not checked: it {reason}", self._severity, file=FileRef(path), tags=tags))
-
-
-def _is_kustomization(path: str) -> bool:
-    return posixpath.basename(path) in NAMES
+        hint = {"hint": reason.hint} if reason.hint else {}
+        self.problems.append(tell("not-rendered", f"not checked: it {reason}", FileRef(path), self._severity, **hint))
 
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:

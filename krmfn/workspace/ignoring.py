@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from krmfn.krm.records import NamedTuple
 
-GIT, OWN = ".gitignore", ".krmfnignore"
-
 
 class Pattern(NamedTuple):
     """A line of such a file. `base` is the folder that it counts from; the last pattern that matches decides."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.parts import Skipped
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Rule
 from krmfn.workspace.trees import LeftOut, ManifestFile
 
@@ -76,7 +77,7 @@ def load(
                 item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
         except Unreadable as error:
             place = FileRef(path, 0, error.line, error.column)
-            problems.append(Result(error.message, "error", file=place, tags={"rule": "unreadable", "stage": "server"}))
+            problems.append(tell("unreadable", error.message, place))
             continue
         read.append(Manifest(path, data, stream))
         is_named = named is None or path in named
@@ -87,19 +88,23 @@ def load(
 def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:
     place = FileRef(skipped.path, skipped.index, skipped.line, skipped.column)
     if not skipped.sort or (is_named and skipped.sort != "templates"):
-        return Result(skipped.message, "error", file=place, tags=_tags("unreadable", "server"))
-    return Result(skipped.message, "info", file=place, tags={**_tags("skipped", "gitops"), "sort": skipped.sort})
+        return tell("unreadable", skipped.message, place)
+    return tell("skipped", skipped.message, place, sort=skipped.sort)
 
 
 def _tell(left: LeftOut) -> Result:
     if left.severe:
-        return Result(f"the file {left.reason}", "error", file=FileRef(left.path), tags=_tags("unreadable", "server"))
-    tags = {**_tags("skipped", "gitops"), "sort": left.sort}
-    return Result(f"not read: it {left.reason}", "info", file=FileRef(left.path), tags=tags)
+        return tell("unreadable", f"the file {left.reason}", FileRef(left.path))
+    return tell("skipped", f"not read: it {left.reason}", FileRef(left.path), sort=left.sort)
 
 
-def _tags(rule: str, stage: str) -> dict[str, str]:
-    return {"rule": rule, "stage": stage}
+def tell(rule: str, message: str, file: FileRef | None, severity: Severity | None = None, **tags: str) -> Result:
+    """What one of the RULES says about a file; without a `severity` that of its row."""
+    row = _ROWS[rule]
+    return Result(message, severity or row.severity, file=file, tags={"rule": rule, "stage": row.stage, **tags})
+
+
+_ROWS = {rule.id: rule for rule in RULES}
 
 
 def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:

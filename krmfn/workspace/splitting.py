@@ -13,7 +13,7 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
-from krmfn.workspace.manifests import Manifest
+from krmfn.workspace.manifests import Manifest, tell
 
 #: More alternatives of one file than that are checked without the files beside them.
 _MOST = 100
@@ -49,8 +49,7 @@ def _complete(parts: Sequence[Part]) -> Sequence[Part]:
 
 def _tell(file: Manifest) -> Result:
     message = "checked for itself: another file of the folder defines one of its objects differently"
-    tags = {"rule": "alternatives", "stage": "gitops"}
-    return Result(message, "info", file=FileRef(file.path), tags=tags)
+    return tell("alternatives", message, FileRef(file.path))
 
 
 def _split_folders(files: Sequence[Manifest], depth: int) -> list[list[Manifest]]:
