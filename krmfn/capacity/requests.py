@@ -6,7 +6,7 @@ the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from krmfn.survey.facts import Resources, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
@@ -74,12 +74,6 @@ def default_limits(item: Mapping[str, Any]) -> Resources:
 def default_requests(item: Mapping[str, Any]) -> Resources:
     """What a LimitRange item gives a container without requests."""
     return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
-
-
-def containers_of(spec: Mapping[str, Any]) -> Iterator[Any]:
-    """All containers that a LimitRange looks at."""
-    yield from as_list(spec.get("containers"))
-    yield from as_list(spec.get("initContainers"))
 
 
 def _add(total: dict[str, int], amounts: Resources) -> None:

@@ -143,10 +143,6 @@ def _index(values: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Mapping
     }
 
 
-def _by_name(values: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    return {as_text(dig(value, "metadata", "name")): value for value in values}
-
-
 def _is_for_another(volume: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
     """Whether the volume is reserved for a claim of another name."""
     reserved = dig(volume, "spec", "claimRef")

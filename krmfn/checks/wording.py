@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from krmfn.model.wording import count, join
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.survey.census import Template
 
 
-def count(number: int, noun: str) -> str:
-    """`1 pod`, `3 pods`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def name_all(items: Iterable[Item]) -> str:
     """`Job a and RayCluster b`; more than three are cut."""
     names = [f"{item.kind} {item.name}" for item in items]
     return join([*names[:3], count(len(names) - 3, "more object")] if len(names) > 3 else names)
-
-
-def join(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def sum_up(templates: Iterable[Template]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError
 from krmfn.krm.results import Result
+from krmfn.model.wording import count
 from krmfn.reports import order
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.replacing import Change, replace
@@ -30,13 +31,12 @@ def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> li
         disk = Disk(path)
         replace([Change(path, disk.find(path), text.encode())])
         if not options["quiet"]:
-            number = text.count("\n") - 1
-            streams.say(f"wrote {path}: {number} known finding{'' if number == 1 else 's'}")
+            streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
         return unreadable
     kept, left_out, gone = leave_out_known(known, path)
     if not options["quiet"] and (left_out or gone):
         more = f", {gone} of it are gone (--write-baseline forgets them)" if gone else ""
-        streams.say(f"{left_out} known finding{'' if left_out == 1 else 's'} of {path} left out{more}")
+        streams.say(f"{count(left_out, 'known finding')} of {path} left out{more}")
     return kept
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import load_settings, read_facts
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
-from krmfn.cli.options import CLUSTER, COMMON, PATHS, RENDERING, SIMULATOR, Option
+from krmfn.cli.options import AS_IS, CLUSTER, COMMON, PATHS, PROVE, RENDERING, SIMULATOR, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
@@ -27,11 +27,9 @@ ARGUMENTS = PATHS
 OPTIONS = (
     CLUSTER,
     SIMULATOR,
-    Option(("--prove",), "Do not run the simulator; report only what can be proved.", False, flag=True),
+    PROVE,
     Option(("-o", "--output"), "Output format.", "text", FORMATS),
-    Option(
-        ("--as-is",), "Only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
-    ),
+    AS_IS,
     *RENDERING,
     *COMMON,
 )

@@ -68,8 +68,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         results += outcome.results
     report_aside(results, options)
     if left and not options["quiet"]:
-        files = "1 file is" if left == 1 else f"{left} files are"
-        streams.say(f"{files} left as they are: their kustomization runs krmfn itself")
+        streams.say(f"{count_files(left)} left as they are: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)
     status = exit_status(results, fail_on, manifests.unreadable)
     if status:
@@ -85,7 +84,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
 
 def _finish(changes: Sequence[Change], options: Mapping[str, Any]) -> int:
     if options["check"] and changes and not options["quiet"]:
-        streams.say(f"{count_files(changes)} out of date: krmfn generate --write brings them up to date")
+        streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))
 
 

@@ -68,6 +68,10 @@ CONFIG = Option(
     metavar="FILE",
 )
 COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
+PROVE = Option(("--prove",), "Do not run the simulator; report only what can be proved.", False, flag=True)
+AS_IS = Option(
+    ("--as-is",), "Only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
+)
 QUIET = Option(("-q", "--quiet"), "Errors only: no warnings, notes or progress.", False, flag=True)
 VERBOSE = Option(("-v", "--verbose"), "Every note, and every file that was not read.", False, flag=True)
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
+from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.workspace.manifests import Manifests, join
 
@@ -88,9 +89,9 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
     streams.write_bytes(join(parts))
 
 
-def count_files(changes: Sequence[Change]) -> str:
+def count_files(number: int) -> str:
     """`1 file is`, `2 files are`."""
-    return "1 file is" if len(changes) == 1 else f"{len(changes)} files are"
+    return f"{count(number, 'file')} {'is' if number == 1 else 'are'}"
 
 
 def _steers(item: Item) -> bool:

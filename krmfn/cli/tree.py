@@ -7,7 +7,7 @@ from typing import Any
 
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
+from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import complete
@@ -19,9 +19,7 @@ SUMMARY = "Shows the tree of groups: their quorums, their pods, and the files th
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
-    Option(
-        ("--as-is",), ("Only groups that are in the manifests, not those that krmfn would generate."), False, flag=True
-    ),
+    AS_IS,
     *RENDERING,
     EXCLUDE,
     VERBOSE,

@@ -27,6 +27,7 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_worlds
+from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, to_results
 from krmfn.workspace.files import GIT, is_path
 
@@ -129,8 +130,7 @@ def _spell_scope(found: Worlds) -> str:
     }
     if not numbers["object"]:
         return ""
-    words = [f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items() if number]
-    return ", ".join(words)
+    return ", ".join(count(number, noun) for noun, number in numbers.items() if number)
 
 
 def _spell(findings: Sequence[tuple[World, list[Finding]]], options: Mapping[str, Any]) -> list[Result]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli.configuration import load_settings
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
-from krmfn.cli.options import CLUSTER, COMMON, SIMULATOR, Argument, Option, UsageError
+from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
 from krmfn.cli.reading import read
 from krmfn.forecast.diagnosis import find_object
 from krmfn.pipeline import explain
@@ -27,7 +27,7 @@ ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml
 OPTIONS = (
     CLUSTER,
     SIMULATOR,
-    Option(("--prove",), "Only what conditions prove: ask no simulator.", False, flag=True),
+    PROVE,
     Option(("-o", "--output"), "Format of the answer.", "text", ("text", "json")),
     *COMMON,
 )

@@ -19,8 +19,6 @@ _WORDS: dict[str, bool | None] = {
 }
 #: Words that every reader agrees on.
 _AGREED = frozenset(["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"])
-#: Spellings of null.
-NULLS = frozenset(["", "~", "null", "Null", "NULL"])
 _ENDLESS = frozenset(sign + dot for sign in ("", "+") for dot in (".inf", ".Inf", ".INF")) | {
     "-.inf",
     "-.Inf",

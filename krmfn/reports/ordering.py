@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.model import wording
 from krmfn.model.gotext import parse_int
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -39,9 +40,8 @@ def summarize(results: Iterable[Result]) -> str:
     >>> summarize([])
     'no findings'
     """
-    counts = count(results)
-    words = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items() if number]
-    return ", ".join(words) or "no findings"
+    counted = count(results).items()
+    return ", ".join(wording.count(number, severity) for severity, number in counted if number) or "no findings"
 
 
 def summarize_skipped(results: Iterable[Result]) -> str:

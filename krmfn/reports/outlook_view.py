@@ -8,6 +8,7 @@ from typing import Final
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.krm.records import NamedTuple
 from krmfn.model.quantity import format_quantity
+from krmfn.model.wording import count
 
 #: What a verdict means, in a few words.
 MEANINGS: Final[Mapping[str, str]] = {
@@ -45,7 +46,7 @@ def summarize(outlook: Outlook) -> str:
             said = {"never": "never", "open": "open"}.get(verdict) or (one if counts[verdict] == 1 else many)
             parts.append(f"{counts[verdict]} {said}{' on the order' if verdict == 'depends' else ''}")
     total = len(outlook.standings)
-    return f"{total} {'gang' if total == 1 else 'gangs'}: {', '.join(parts)}"
+    return f"{count(total, 'gang')}: {', '.join(parts)}"
 
 
 def name_authority(outlook: Outlook) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.records import NamedTuple
+from krmfn.model import wording
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -181,7 +182,7 @@ def _stand_apart(template: Template, lost: bool) -> Branch:
 def _leaf(template: Template) -> Branch:
     ref = str(template.item.ref)
     path = format_path(template.path)
-    count = "pods not known" if template.pods is None else "1 pod" if template.pods == 1 else f"{template.pods} pods"
+    count = "pods not known" if template.pods is None else wording.count(template.pods, "pod")
     because = format_path(template.count_path)
     words = f"{count}, by {because}" if because and template.pods is not None else count
     return Branch("pods", f"{ref} {path}".rstrip(), words, {"pods": template.pods, "object": ref, "path": path})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
 
@@ -40,9 +40,9 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
 def count_requests(value: Any, path: Path) -> dict[str, int] | None:
     """The requests of one pod of the template at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
-    containers = _at(value, (*path, "spec", "containers"))
+    containers = dig(value, (*path, "spec", "containers"))
     for container in containers if isinstance(containers, list) else ():
-        limits, requests = (_at(container, ("resources", part)) for part in ("limits", "requests"))
+        limits, requests = (dig(container, ("resources", part)) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
         for name, text in dict(named).items():
             amount = parse_quantity(text)
@@ -54,14 +54,3 @@ def count_requests(value: Any, path: Path) -> dict[str, int] | None:
 
 def _entries(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, Mapping) else ()
-
-
-def _at(value: Any, path: Path) -> Any:
-    for part in path:
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            return None
-    return value

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.tools import PATH
+from tests.workspace.repositories import JOB
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -36,20 +37,6 @@ spec:
       template:
         spec:
           containers: [{name: worker, image: ray}]
-"""
-JOB = """\
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train
-  annotations: {krmfn.dev/gang: "true"}
-spec:
-  parallelism: 8
-  completions: 8
-  template:
-    spec:
-      restartPolicy: Never
-      containers: [{name: main, image: train}]
 """
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from krmfn.cli import COMMANDS, plain
 from krmfn.cli.options import COMMON, PATHS, Option
-from tests.cli.conftest import JOB, Call
+from tests.cli.conftest import Call
+from tests.workspace.repositories import JOB
 
 OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v",), "", False, flag=True), *COMMON)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import JOB, RAYCLUSTER, Call
+from tests.cli.conftest import RAYCLUSTER, Call
+from tests.workspace.repositories import JOB
 
 
 def kinds(text: str) -> list[str]:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
-from tests.cli.conftest import JOB, ROOT
+from tests.cli.conftest import ROOT
+from tests.workspace.repositories import JOB
 
 BAD = JOB.replace("parallelism: 8", "parallelism: -1")
 KRMFN = f"{shlex.quote(sys.executable)} -m krmfn"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import JOB, Call
+from tests.cli.conftest import Call
+from tests.workspace.repositories import JOB
 
 GROUP = ("--kubernetes", "1.37")
 

@@ -21,6 +21,15 @@ spec:
       restartPolicy: Never
       containers: [{name: main, image: train}]
 """
+GANGS = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata:
+  name: gangs
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: krmfn}
+"""
 
 
 def git(folder: Path, *words: str) -> str:

@@ -16,18 +16,9 @@ from krmfn.workspace.files import open_tree
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.rendering import Rendered, render
 from tests.e2e.tools import PATH, require
-from tests.workspace.repositories import JOB, Trap, commit
+from tests.workspace.repositories import GANGS, JOB, Trap, commit
 
 KUSTOMIZATION = "resources: [job.yaml]\n"
-OURS = """\
-apiVersion: krmfn.dev/v1alpha1
-kind: GangScheduling
-metadata:
-  name: gangs
-  annotations:
-    config.kubernetes.io/function: |
-      exec: {path: krmfn}
-"""
 
 
 @pytest.fixture
@@ -122,7 +113,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         "runs the program",
     ),
     "second document": (
-        {"kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n", "f.yaml": OURS + "---\n" + declare(EVIL)},
+        {"kustomization.yaml": KUSTOMIZATION + "transformers: [f.yaml]\n", "f.yaml": GANGS + "---\n" + declare(EVIL)},
         "runs the program",
     ),
     "list": (
@@ -170,7 +161,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [t]\n",
             "t/kustomization.yaml": "resources: [f.yaml]\ntransformers: [f.yaml]\n",
-            "t/f.yaml": OURS,
+            "t/f.yaml": GANGS,
         },
         "runs functions itself",
     ),
@@ -208,7 +199,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml, f.yaml]\n",
             "f.yaml": "apiVersion: ../../../../../../../../../..{here}/app/evil/v1\nkind: Evil\nmetadata: {name: a}\n",
-            "g.yaml": OURS,
+            "g.yaml": GANGS,
             "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
         },
         "neither one nor built into kustomize",
@@ -217,7 +208,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\nValidators: [f.yaml]\n",
             "f.yaml": declare(EVIL),
-            "g.yaml": OURS,
+            "g.yaml": GANGS,
         },
         "has an unknown field, Validators",
     ),
@@ -225,7 +216,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\nvalidator\u017f: [f.yaml]\n",
             "f.yaml": declare(EVIL),
-            "g.yaml": OURS,
+            "g.yaml": GANGS,
         },
         "has an unknown field, validator",
     ),
@@ -234,7 +225,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml, f.yaml]\n",
             "f.yaml": "kind: List\napiVersion: v1\nitems:\n- kind: AList\n  apiVersion: v1\n  items:\n  -\n"
             + declare(EVIL, indent="    "),
-            "g.yaml": OURS,
+            "g.yaml": GANGS,
         },
         "inside of another list",
     ),
@@ -360,7 +351,7 @@ def test_the_ways_are_real(way: str, folder: Path, trap: Trap) -> None:
 
 @pytest.mark.parametrize("spelled", ["krmfn", "/usr/bin/evil", "./krmfn"])
 def test_our_function_is_this_program_whatever_the_file_says(spelled: str, folder: Path, trap: Trap) -> None:
-    text = OURS.replace("path: krmfn", f"path: {spelled}")
+    text = GANGS.replace("path: krmfn", f"path: {spelled}")
     program = f"#!/bin/sh\ntouch '{trap.mark}'\ncat\n"
     write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": text, "krmfn": program})
     (folder / "app/krmfn").chmod(0o755)
@@ -378,7 +369,7 @@ def test_our_image_is_this_program_too(folder: Path) -> None:
 
 def test_nothing_of_the_folder_is_imported(folder: Path, trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
     evil = f"open({str(trap.mark)!r}, 'w')\n"
-    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": OURS})
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n", "g.yaml": GANGS})
     for name in ("krmfn/__init__.py", "yaml.py", "json.py", "sitecustomize.py", "usercustomize.py"):
         write(folder, {name: evil})
     monkeypatch.chdir(folder / "app")
@@ -393,7 +384,7 @@ def test_layers_give_what_kustomize_gives(folder: Path) -> None:
         {
             "kustomization.yaml": KUSTOMIZATION + "transformers: [g.yaml]\n"
             "configMapGenerator: [{name: c, files: [key=data/a.txt, data/b.txt], env: e.env}]\n",
-            "g.yaml": OURS,
+            "g.yaml": GANGS,
             "data/a.txt": "\U0001f600 : #\n",
             "data/b.txt": "b",
             "e.env": "X=1\n",

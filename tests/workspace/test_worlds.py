@@ -10,7 +10,7 @@ import pytest
 from krmfn.cli.entry import main
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 from tests.e2e.tools import PATH, require
-from tests.workspace.repositories import JOB, commit, git
+from tests.workspace.repositories import GANGS, JOB, commit, git
 
 GROUP = """\
 apiVersion: scheduling.k8s.io/v1beta1
@@ -22,15 +22,6 @@ spec:
 LINKED = JOB.replace(
     "      restartPolicy", "      schedulingGroup: {podGroupName: train}\n      restartPolicy"
 ).replace('\n  annotations: {krmfn.dev/gang: "true"}', "")
-GANGS = """\
-apiVersion: krmfn.dev/v1alpha1
-kind: GangScheduling
-metadata:
-  name: gangs
-  annotations:
-    config.kubernetes.io/function: |
-      exec: {path: krmfn}
-"""
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from krmfn.bridge.wording import NAME
 from krmfn.capacity.selectors import match_labels
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import join
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
+from krmfn.model.wording import join
 from krmfn.survey.values import as_text, dig
 
 TYPE_CHECKING = False

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count, join, suggest, sum_up
+from krmfn.checks.wording import suggest, sum_up
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
+from krmfn.model.wording import count, join
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 TYPE_CHECKING = False

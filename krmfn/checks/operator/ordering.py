@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.model.wording import join
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False

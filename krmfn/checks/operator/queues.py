@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.wording import count
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count, suggest
+from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
+from krmfn.model.wording import count
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
-from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.model.wording import join
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
 from krmfn.survey.values import as_int, as_text
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Gang, Template
     from krmfn.survey.facts import Facts
 
-NEVER = "Never"
 _DEFAULT_POLICY = "PreemptLowerPriority"
 
 

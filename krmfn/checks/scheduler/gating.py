@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
+from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 
 TYPE_CHECKING = False

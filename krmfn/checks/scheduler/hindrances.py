@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import is_obeyed, rule
-from krmfn.checks.wording import join
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.tree import Path
+from krmfn.model.wording import join
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False

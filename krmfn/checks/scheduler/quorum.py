@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count, sum_up
+from krmfn.checks.wording import sum_up
 from krmfn.config import options_for
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
+from krmfn.model.wording import count
 from krmfn.survey.values import as_int, as_text, dig
 
 TYPE_CHECKING = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count, name_all
+from krmfn.checks.wording import name_all
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
+from krmfn.model.wording import count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

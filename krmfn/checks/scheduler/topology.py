@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.fit import find_obstacles
-from krmfn.checks.wording import join
 from krmfn.model.findings import Finding
+from krmfn.model.wording import join
 from krmfn.survey.facts import HOSTNAME
 from krmfn.survey.values import as_list, dig
 

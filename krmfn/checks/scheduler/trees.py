@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import count, group_names, join, suggest
+from krmfn.checks.wording import group_names, suggest
 from krmfn.model.findings import Finding, Note
+from krmfn.model.wording import count, join
 from krmfn.survey.groups import Group
 
 TYPE_CHECKING = False

@@ -29,7 +29,7 @@ from krmfn.checks.server.verdict import (
     too_long,
     too_many,
 )
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
@@ -71,20 +71,10 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     for index, composite in enumerate(new.get("spec", {}).get(_COMPOSITES, ())):
         if _is_deeper(composite, argument - 1):
             of = kind.root.fields["spec"].type.fields[_COMPOSITES].type
-            written = _dig(getattr(new, "written", None), "spec", _COMPOSITES, index, _COMPOSITES)
+            written = dig(getattr(new, "written", None), ("spec", _COMPOSITES, index, _COMPOSITES))
             text = write_json(to_internal(of, composite.get(_COMPOSITES, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
             yield invalid_text(("spec", _COMPOSITES, index), "max-tree-depth", text, detail)
-
-
-def _dig(value: Any, *path: str | int) -> Any:
-    """The value at a path, None where something on the way is of another shape."""
-    for part in path:
-        try:
-            value = value[part]
-        except (TypeError, KeyError, IndexError):
-            return None
-    return value
 
 
 def _is_deeper(composite: Object, levels: int) -> bool:
@@ -270,7 +260,7 @@ def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument:
         text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
         yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
     if spec.get("podGroups") != before.get("podGroups"):
-        written = _dig(getattr(new, "written", None), "spec", "podGroups")
+        written = dig(getattr(new, "written", None), ("spec", "podGroups"))
         text = _internal(fields["podGroups"].type, spec.get("podGroups"), written)
         yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
 

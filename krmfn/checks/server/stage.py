@@ -11,7 +11,7 @@ from krmfn.checks.server.answers import as_sent, change, misreads_numbers
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
@@ -100,7 +100,8 @@ class Judge:
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or remove the field."
             message = f"the server drops this field: the feature gate {gate} is off"
-            yield Finding(item, path, message, _at(value, path), hint=hint, type="Dropped", rule="dropped-field")
+            found = dig(value, path, ABSENT)
+            yield Finding(item, path, message, found, hint=hint, type="Dropped", rule="dropped-field")
         for warning in verdict.warnings:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
         if verdict.accepted:
@@ -158,10 +159,10 @@ class Judge:
             if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
             message = cause.message
-            yield Note(cause.rule, cause.path, message, _at(item.value, cause.path), type=cause.type).on(item)
+            yield Note(cause.rule, cause.path, message, dig(item.value, cause.path, ABSENT), type=cause.type).on(item)
         for path, rule in answer.unchecked:
             message = f"not checked: the rule `{rule}` of the CustomResourceDefinition"
-            yield Finding(item, path, message, _at(item.value, path), rule="custom-rule")
+            yield Finding(item, path, message, dig(item.value, path, ABSENT), rule="custom-rule")
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)
@@ -260,7 +261,7 @@ def _weigh(finding: Finding, settings: Settings) -> Finding:
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
-    found = _at(value, path)
+    found = dig(value, path, ABSENT)
     text = found if isinstance(found, str) else "a value in it"
     message = f"not checked: {text} is filled in later"
     return Finding(item, path, message, hint="Check the object after that, too.", rule="value-unknown")
@@ -323,13 +324,4 @@ def _note(root: Type, value: Any, cause: Cause) -> Note:
     from krmfn.checks.server.hints import find_hint
 
     hint = find_hint(root, value, cause)
-    return Note(cause.rule, cause.path, cause.message, _at(value, cause.path), hint=hint, type=cause.type)
-
-
-def _at(value: Any, path: Sequence[str | int]) -> Any:
-    for part in path:
-        try:
-            value = value[part]
-        except (TypeError, KeyError, IndexError):
-            return ABSENT
-    return value
+    return Note(cause.rule, cause.path, cause.message, dig(value, cause.path, ABSENT), hint=hint, type=cause.type)

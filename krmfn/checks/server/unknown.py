@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from krmfn.checks.server.verdict import Cause, Verdict
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.placeholders import has_placeholder, is_placeholder
 
 #: Answers about what is there at all, whatever its value is.
@@ -21,8 +21,8 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
     """
     gone: set[Path] = set()
     while len(gone) < _MOST:
-        found = [cause.path for cause in verdict.causes if cause.path and is_placeholder(_find(value, cause.path))]
-        hiding = [path for path in found if verdict.code == 400 and isinstance(_find(value, path[:-1]), dict)]
+        found = [cause.path for cause in verdict.causes if cause.path and is_placeholder(dig(value, cause.path))]
+        hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, path[:-1]), dict)]
         if not hiding:
             break
         gone.add(hiding[0])
@@ -36,17 +36,8 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
 def _is_unknown(cause: Cause, value: Any) -> bool:
     if cause.type == "Required" or cause.rule in _STRUCTURE:
         return False
-    found = _find(value, cause.path)
+    found = dig(value, cause.path)
     return is_placeholder(found) if cause.type == "NotSupported" else has_placeholder(found)
-
-
-def _find(value: Any, path: Sequence[str | int]) -> Any:
-    for part in path:
-        try:
-            value = value[part]
-        except (TypeError, KeyError, IndexError):
-            return None
-    return value
 
 
 def _drop(value: Any, path: Sequence[str | int]) -> Any:

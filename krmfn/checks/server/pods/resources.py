@@ -99,11 +99,6 @@ def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: b
         out.append(invalid(path, _RULE, write_amount(amount), detail))
 
 
-def is_indivisible(name: str, amount: Amount) -> bool:
-    """Whether this is an amount of huge pages that is no multiple of one page."""
-    return name.startswith(_HUGE) and not _is_divisible(name, amount)
-
-
 def _is_divisible(name: str, amount: Amount) -> bool:
     size = parse_quantity(name.removeprefix(_HUGE))
     if size is None or size <= 0 or size % BILLION:
