@@ -52,14 +52,14 @@ RULES: tuple[Rule, ...] = (
         "merged-key-set-twice",
         "gitops",
         "warning",
-        "A key is set twice, directly and by a later merge (<<), and readers disagree which one counts.",
+        "A key is set directly and again by a later merge (<<), and YAML readers disagree which value counts.",
     ),
-    Rule("non-string-key", "gitops", "warning", "A key is a number, a boolean or null in YAML."),
+    Rule("non-string-key", "gitops", "warning", "A key is a number, a boolean or null, not a string."),
     Rule(
         "refused-escape",
         "gitops",
         "error",
-        ("A string contains the escape \\/, which YAML readers of Kubernetes refuse."),
+        ("A string contains the escape \\/, which the YAML readers of Kubernetes refuse."),
     ),
-    Rule("ambiguous-scalar", "gitops", "warning", "Tools read an unquoted value differently."),
+    Rule("ambiguous-scalar", "gitops", "warning", "Different YAML readers interpret an unquoted value differently."),
 )

@@ -20,12 +20,15 @@ RULES: Final[tuple[Rule, ...]] = (
         "annotation-without-gang",
         "operator",
         "warning",
-        "An annotation shapes a gang, but the resource does not opt in.",
+        "An annotation configures a gang, but the resource does not opt in.",
     ),
     Rule("min-count-for-groups", "scheduler", "error", "One number is set as the minCount of several groups."),
     Rule("group-not-guaranteed", "scheduler", "info", "Groups with minReplicas 0 are left out of the gang."),
     Rule(
-        "group-topology-unused", "scheduler", "warning", ("A topology key names a group that the gang does not have.")
+        "group-topology-unused",
+        "scheduler",
+        "warning",
+        ("A topology key is set for a group that the gang does not have."),
     ),
-    Rule("gang-group-conflict", "scheduler", "error", "Resources of one gang set different values."),
+    Rule("gang-group-conflict", "scheduler", "error", "Resources of one gang have conflicting settings."),
 )

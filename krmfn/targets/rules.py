@@ -36,7 +36,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "bridge-needed",
         "operator",
         "info",
-        "The pods are linked to their groups by policies of the API server, which have to be applied once.",
+        "The pods are linked to their groups by the link bridge, which must be applied once per cluster.",
         needs="pod-groups",
     ),
     Rule("groups-do-not-fit", "scheduler", "error", "A resource has more groups than one Workload can describe."),
@@ -44,23 +44,23 @@ RULES: Final[tuple[Rule, ...]] = (
         "groups-nested",
         "scheduler",
         "info",
-        "Groups are nested, because a Workload has room for 8 groups in a list.",
+        "Groups are nested, because a Workload can list only 8 groups.",
         needs="composite-groups",
     ),
-    Rule("release-preview", "server", "info", "The release is not out yet."),
+    Rule("release-preview", "server", "info", "This Kubernetes release is not out yet."),
     Rule(
         "groups-out-of-order",
         "scheduler",
         "warning",
-        "The scheduler takes a group with smaller pods before one with larger pods.",
+        "The scheduler places a group with smaller pods before a group with larger pods.",
         needs="composite-groups",
     ),
-    Rule("group-renamed", "scheduler", "info", "A group has another name in the Workload than in the manifest."),
+    Rule("group-renamed", "scheduler", "info", "A group has a different name in the Workload than in the manifest."),
     Rule(
         "groups-apart",
         "scheduler",
         "warning",
-        "The groups of one resource are scheduled one by one.",
+        "The groups of one resource are scheduled independently of each other.",
         lacks="composite-groups",
     ),
     Rule(
@@ -73,23 +73,35 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule("topology-lost", "scheduler", "warning", "A topology key cannot be expressed for this target."),
     Rule("disruption-mode-lost", "scheduler", "warning", "A disruption mode cannot be expressed for this target."),
-    Rule("name-taken", "gitops", "error", "A generated object would have the name of an object that is not generated."),
-    Rule("generated-names-meet", "gitops", "error", "Two resources would generate objects of the same name."),
+    Rule(
+        "name-taken",
+        "gitops",
+        "error",
+        "A generated object would have the name of an object that krmfn did not generate.",
+    ),
+    Rule(
+        "generated-names-meet", "gitops", "error", "The objects generated for two resources would have the same name."
+    ),
     Rule(
         "name-of-operator",
         "operator",
         "error",
-        "A generated object would have a name that the operator uses for its own.",
+        "A generated object would have a name that the operator uses itself.",
     ),
-    Rule("link-foreign", "scheduler", "warning", "The pods of a resource are linked to a group that is not generated."),
+    Rule("link-foreign", "scheduler", "warning", "The pods of a resource link to a group that krmfn did not generate."),
     Rule(
-        "link-partly-foreign", "scheduler", "error", "Some pods of a gang are linked to a group that is not generated."
+        "link-partly-foreign", "scheduler", "error", "Some pods of a gang link to a group that krmfn did not generate."
     ),
-    Rule("generated-left-over", "gitops", "info", "The source of a generated object is not in the files read."),
+    Rule(
+        "generated-left-over", "gitops", "info", "The source of a generated object is not in the files that krmfn read."
+    ),
     Rule("edit-refused", "gitops", "error", "A manifest cannot be edited without changing other parts of the file."),
     Rule("scheduler-not-volcano", "scheduler", "error", "The pods use a scheduler other than Volcano."),
     Rule("queue-not-shared", "scheduler", "error", "The resources of one gang are in different queues."),
     Rule(
-        "generated-not-selected", "gitops", "info", "A generated object's source is not selected by this configuration."
+        "generated-not-selected",
+        "gitops",
+        "info",
+        "This configuration does not select the source of a generated object.",
     ),
 )

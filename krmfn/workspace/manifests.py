@@ -24,8 +24,13 @@ RULES: tuple[Rule, ...] = (
     Rule("unreadable", "server", "error", "A file is not valid YAML or JSON."),
     Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it could not be rendered."),
     Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
-    Rule("ignore-unused", "gitops", "warning", "A comment, an annotation or an option ignores nothing."),
-    Rule("alternatives", "gitops", "info", "Files of one folder define the same object, and are checked one by one."),
+    Rule("ignore-unused", "gitops", "warning", "An instruction to ignore a finding matches nothing."),
+    Rule(
+        "alternatives",
+        "gitops",
+        "info",
+        "Several files in one folder define the same object, so each is checked separately.",
+    ),
 )
 
 

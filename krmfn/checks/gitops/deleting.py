@@ -52,7 +52,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                 yield Finding(item, path, message, hint=hint)
 
 
-@rule("force-replace-group", "warning", "An annotation lets the applier delete and create a PodGroup again.")
+@rule("force-replace-group", "warning", "An annotation tells the GitOps tool to delete a PodGroup and create it again.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
     """The applier is told to delete and recreate a PodGroup."""
     for item in census.kind(API_GROUP, "PodGroup"):
@@ -70,7 +70,7 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, path, message, item.annotations[key], hint=hint)
 
 
-@rule("pruned-apart", "warning", "A group is pruned, but the object whose pods need it is kept.")
+@rule("pruned-apart", "warning", "The GitOps tool prunes a group but keeps the object whose pods need it.")
 def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
     for gang in census.gangs:

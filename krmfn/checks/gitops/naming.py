@@ -25,7 +25,7 @@ _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 @rule(
     "renamed-reference",
     "warning",
-    "A reference still has the name that an object had before a kustomize prefix or suffix.",
+    "A reference still uses the name that an object had before kustomize added a prefix or suffix.",
 )
 def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     """A reference to the name that an object had before a prefix or suffix was put on."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 
 
-@rule("stored-version-unreadable", "error", "A stored object is of a version that the release cannot read.")
+@rule("stored-version-unreadable", "error", "The new release cannot read the API version of a stored object.")
 def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
     release = settings.release

@@ -24,7 +24,7 @@ _POLICY: Final = "MutatingAdmissionPolicy"
 _BINDING: Final = f"{_POLICY}Binding"
 
 
-@rule("bridge-missing", "info", "Pods expect a policy to link them to their group, and it is not among the objects.")
+@rule("bridge-missing", "info", "Pods rely on the link bridge, but its policies are not in the files checked.")
 def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods ask for a link, and there is no policy or no binding; an error where the facts list all of them."""
     first = next(_list_bridged(census), None)
@@ -47,9 +47,7 @@ def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]
         yield Finding(first.item, path, message, hint=hint, severity="error" if known else None)
 
 
-@rule(
-    "bridge-elsewhere", "error", "The policies that link pods to their group do not act in the namespace of the pods."
-)
+@rule("bridge-elsewhere", "error", "The link bridge does not act in the namespace of the pods.")
 def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
     """The binding's namespaceSelector does not select the namespace of pods that ask."""
     selectors = [dig(value, "spec", "matchResources", "namespaceSelector") for value in _named(census, _BINDING)]

@@ -44,7 +44,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
         yield Finding(item, path, message, hint=hint, severity="error" if verdict is False else None)
 
 
-@rule("link-of-other-release", "error", "A pod template links to its group by the field of another Kubernetes release.")
+@rule("link-of-other-release", "error", "A pod template uses the link field of another Kubernetes release.")
 def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = settings.release.link[0]

@@ -69,7 +69,7 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "delegated-suspended",
     "warning",
-    "Jobs that are created suspended never get their delegated group.",
+    "A Job that is created suspended never gets the group of its parent's Workload.",
     needs="job-scheduling",
 )
 def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
@@ -100,7 +100,9 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
     return next(found, None)
 
 
-@rule("own-scheduling-and-link", "warning", "A resource whose controller makes its groups has a link to another group.")
+@rule(
+    "own-scheduling-and-link", "warning", "A resource whose controller creates its groups also links to another group."
+)
 def find_own_scheduling_and_link(census: Census, _: Settings) -> Iterator[Finding]:
     """Both the field by which the controller makes the groups, and a link in a pod template."""
     for row in KINDS.values():

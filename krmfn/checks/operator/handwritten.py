@@ -29,7 +29,7 @@ _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 _SCHEDULERS: Final = ("default-scheduler", "volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler")
 
 
-@rule("scheduler-mistyped", "warning", "schedulerName is nearly the name of a scheduler.")
+@rule("scheduler-mistyped", "warning", "schedulerName is probably a misspelled scheduler name.")
 def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
     """A name that differs from that of a well-known scheduler by two letters at most."""
     listed = census.facts.schedulers or ()
@@ -42,7 +42,11 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, (*template.spec_path, "schedulerName"), message, name, hint=hint)
 
 
-@rule("plugins-members-above-pods", "error", "minMember of a PodGroup of scheduler-plugins is more than its pods.")
+@rule(
+    "plugins-members-above-pods",
+    "error",
+    "minMember of a scheduler-plugins PodGroup is greater than the number of its pods.",
+)
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """Fewer pods carry the group's label than must exist before the first is scheduled."""
     groups = _group_by_label(census, _PLUGINS_LABEL)
@@ -58,7 +62,7 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "minMember"), message, wanted, hint=hint)
 
 
-@rule("plugins-group-missing", "warning", "Pods are labelled with a PodGroup of scheduler-plugins that is not there.")
+@rule("plugins-group-missing", "warning", "Pods name a scheduler-plugins PodGroup that does not exist.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """No PodGroup of the label's name in the namespace of the pods; an error where groups are in the input."""
     groups = census.kind(_PLUGINS, "PodGroup")

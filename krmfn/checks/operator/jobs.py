@@ -22,7 +22,9 @@ _GATE: Final = "WorkloadWithJob"
 LONGEST_NAME: Final = 57
 
 
-@rule("job-scheduling-unused", "warning", "A Job has spec.scheduling and a link to a group.", needs="job-scheduling")
+@rule(
+    "job-scheduling-unused", "warning", "A Job sets both spec.scheduling and a link to a group.", needs="job-scheduling"
+)
 def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     """Both spec.scheduling and a link in the template."""
     for job in census.kind("batch", "Job"):
@@ -116,7 +118,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule(
     "job-class-never",
     "error",
-    "The API server refuses the PodGroup of the Job controller, because its priority class never preempts.",
+    "The API server refuses the PodGroup that the Job controller creates, because its priority class never preempts.",
     needs="group-preemption-policy",
 )
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:

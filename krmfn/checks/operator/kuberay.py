@@ -53,7 +53,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule(
     "operator-replaces-scheduler",
     "error",
-    "KubeRay gives the pods to a scheduler that ignores their group.",
+    "KubeRay assigns the pods to a scheduler that ignores their group.",
 )
 def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     """The operator sends all Ray pods to another scheduler."""
@@ -75,7 +75,7 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
             yield Finding(item, link.path, message, link.group, hint=hint)
 
 
-@rule("operator-name-taken", "error", "An object in Git has the name of one that KubeRay creates.")
+@rule("operator-name-taken", "error", "An object in Git has the name of an object that KubeRay creates.")
 def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
     """An object in Git has the name of one that the operator wants to create."""
     if settings.kuberay.manages != "KubernetesWAS":
@@ -138,7 +138,7 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
             return
 
 
-@rule("operator-skips-autoscaling", "warning", "KubeRay creates no gang for a cluster that autoscales.")
+@rule("operator-skips-autoscaling", "warning", "KubeRay does not create a gang for a cluster that uses the autoscaler.")
 def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
     """An opted-in cluster that the operator skips because it autoscales."""
     if settings.kuberay.manages != "KubernetesWAS":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Gang, Template
 
 
-@rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after another is a gang.")
+@rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
 def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
     """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
@@ -135,7 +135,9 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, driver.link.path, message, driver.link.group, hint=hint)
 
 
-@rule("initializers-in-gang", "error", "A training gang counts steps that must finish before others start.")
+@rule(
+    "initializers-in-gang", "error", "The gang of a training job includes steps that must finish before others start."
+)
 def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     """A training runtime whose gang counts steps that others wait for."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):

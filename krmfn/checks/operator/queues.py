@@ -26,7 +26,7 @@ _PARTIAL: Final = f"{_KUEUE}/job-min-parallelism"
 Resources = Mapping[str, int]
 
 
-@rule("kueue-queue-too-small", "error", "A ClusterQueue of Kueue has less quota than a workload needs at once.")
+@rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
 def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
     """What Kueue never admits: more than nominal quota and borrowing give."""
     local = {_name(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
@@ -85,9 +85,7 @@ def _list_quota(queue: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}
 
 
-@rule(
-    "volcano-job-never-whole", "error", "A Volcano Job whose minAvailable is more than the pods that are made at once."
-)
+@rule("volcano-job-never-whole", "error", "A Volcano Job requires more pods (minAvailable) than are created at once.")
 def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
     """minAvailable above all replicas, or above those of tasks that wait for no other."""
     for item in census.kind("batch.volcano.sh", "Job"):

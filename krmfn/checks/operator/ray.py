@@ -28,7 +28,7 @@ _CLUSTERS: Final[dict[str, Path]] = {
 }
 
 
-@rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster that it waits for.")
+@rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster for which it waits.")
 def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
     """The submitter of a RayJob links to the gang of its cluster."""
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
@@ -45,7 +45,7 @@ def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, path, message, name, hint=hint)
 
 
-@rule("ray-head-ports", "error", "Two ports of a Ray head have one number in the service that KubeRay makes.")
+@rule("ray-head-ports", "error", "Two ports of a Ray head get the same number in the service that KubeRay creates.")
 def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
     """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
     for item, cluster, base in _clusters(census):
@@ -70,7 +70,11 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
                 break
 
 
-@rule("ray-cleanup-joins-gang", "warning", "The Redis clean-up pod of a Ray cluster joins its gang.")
+@rule(
+    "ray-cleanup-joins-gang",
+    "warning",
+    "The Redis cleanup pod of a Ray cluster becomes a member of the cluster's gang.",
+)
 def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
     """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
     for item, cluster, base in _clusters(census):

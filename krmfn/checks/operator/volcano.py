@@ -26,7 +26,7 @@ _QUEUE: Final = "volcano.sh/queue-name"
 LINK: Final = "scheduling.k8s.io/group-name"
 
 
-@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names an unknown queue.")
+@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that does not exist.")
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is not among those that are known."""
     queues = census.facts.queues
@@ -104,7 +104,7 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
                     break
 
 
-@rule("volcano-queue-has-children", "warning", "A Volcano PodGroup names a queue that has children.")
+@rule("volcano-queue-has-children", "warning", "A Volcano PodGroup names a queue that has child queues.")
 def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is the parent of another one."""
     queues = census.facts.queues or {}
@@ -122,7 +122,9 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
-@rule("volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup exceeds what the nodes have.")
+@rule(
+    "volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup exceeds the resources of all nodes."
+)
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources is more than the nodes have, with Volcano's overcommit factor."""
     if census.facts.nodes is None:

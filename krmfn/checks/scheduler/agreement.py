@@ -70,7 +70,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
         )
 
 
-@rule("priority-differs", "error", "Pods of one gang have different priorities.", needs="group-priority")
+@rule("priority-differs", "error", "The pods of one gang have different priorities.", needs="group-priority")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang have different priorities."""
     for gang in _list_gangs(census, settings):
@@ -94,7 +94,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
 @rule(
     "priority-not-groups",
     "error",
-    "The priority class of the (root) group differs from that of its pods.",
+    "The priority class of the group, or of its root, differs from that of its pods.",
     needs="group-priority",
 )
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -127,7 +127,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
 @rule(
     "preemption-policy-differs",
     "error",
-    "Pods of one gang differ in their preemption policy.",
+    "The pods of one gang have different preemption policies.",
     needs="group-preemption-policy",
 )
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -152,7 +152,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
                 break
 
 
-@rule("priority-by-hand", "error", "A group or template sets the number priority.", needs="group-priority")
+@rule("priority-by-hand", "error", "A group or template sets the numeric priority.", needs="group-priority")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
     """A priority value in a group or template."""
     groups = [gang.group for gang in census.gangs] + list(census.composites.values())

@@ -91,7 +91,7 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
 @rule(
     "disruption-mode-overruled",
     "warning",
-    ("A group has disruptionMode single below a group with all."),
+    ("A group sets disruptionMode `single`, but a group above it sets `all`."),
     needs="composite-groups",
 )
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
 @rule(
     "basic-disruption-all",
     "warning",
-    ("A group has the policy basic and disruptionMode all."),
+    ("A group combines the policy `basic` with disruptionMode `all`."),
     needs="disruption-modes",
 )
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "basic-child",
     "info",
-    ("A group with the policy basic and several pods is in a gang of groups."),
+    ("A tree contains a group of several pods with the policy `basic`."),
     needs="composite-groups",
 )
 def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:

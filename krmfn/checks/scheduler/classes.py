@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 
-@rule("priority-class-missing", "error", "Pods of a gang name a priority class that the cluster does not have.")
+@rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")
 def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a gang name a priority class that the cluster does not have."""
     if not census.facts.complete_classes:
@@ -38,7 +38,7 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "preemption-policy-without-class",
     "warning",
-    "Pods of a gang write a preemption policy, and name no priority class that has it.",
+    "Pods of a gang set a preemption policy without a priority class that has it.",
 )
 def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
     """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""

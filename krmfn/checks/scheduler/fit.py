@@ -33,13 +33,13 @@ def find_no_node_for_pod(census: Census, settings: Settings) -> Iterable[Finding
     return _view("no-node-for-pod", census, settings)
 
 
-@rule("nodes-too-small", "error", "The nodes together have too little room for the gang.")
+@rule("nodes-too-small", "error", "All nodes together do not have enough capacity for the gang.")
 def find_nodes_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
     """No domain, or not the whole cluster, has the room that the gang needs at once."""
     return _view("nodes-too-small", census, settings)
 
 
-@rule("claim-without-volume", "error", "A volume claim of the pods does not exist, or no volume can be found for it.")
+@rule("claim-without-volume", "error", "A volume claim of the pods does not exist, or no volume can be bound to it.")
 def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Finding]:
     """A claim that keeps pods from being scheduled."""
     return _view("claim-without-volume", census, settings)
@@ -51,7 +51,11 @@ def find_affinity_without_target(census: Census, settings: Settings) -> Iterable
     return _view("affinity-without-target", census, settings)
 
 
-@rule("pod-refused", "error", "A LimitRange or a missing runtime class keeps the gang's pods from being created.")
+@rule(
+    "pod-refused",
+    "error",
+    "The API server refuses the pods of a gang (LimitRange, RuntimeClass or preemption policy).",
+)
 def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
     """Pods that the API server never lets be created."""
     return _view("pod-refused", census, settings)

@@ -95,7 +95,7 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "constraint-without-preemption",
     "info",
-    "On 1.36 a group with a topology key does not preempt.",
+    "In Kubernetes 1.36 a group with a topology key does not preempt other pods.",
     needs="topology-keys",
     lacks="topology-preemption",
 )

@@ -55,7 +55,7 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(template.item, (*template.spec_path, "nodeName"), message, name, hint=hint)
 
 
-@rule("second-gang-system", "warning", "The pods of a gang belong to a group of another scheduler, too.")
+@rule("second-gang-system", "warning", "The pods of a gang also belong to a group of another scheduler.")
 def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
     """The pods belong to a group of another scheduler, too."""
     for gang in census.gangs:
@@ -92,7 +92,7 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
 @rule(
     "claim-not-in-pods",
     "error",
-    "A resource claim of a group has no identical entry in the pods.",
+    "The pods do not repeat a resource claim of their group.",
     needs="group-claims",
 )
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -151,7 +151,7 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(template.item, path, message, hint=hint)
 
 
-@rule("volume-shared", "warning", "Pods of a gang share a volume claim that cannot serve all of them.")
+@rule("volume-shared", "warning", "The pods of a gang share a volume claim that cannot serve all of them.")
 def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of a gang share a claim that only one pod, or one node, can use."""
     claims = {

@@ -62,7 +62,7 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
 @rule(
     "template-missing",
     "error",
-    "A group refers to a Workload, or to a template of it, that does not exist.",
+    "A group refers to a Workload or template that does not exist.",
     needs="pod-groups",
 )
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
         yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
-@rule("min-count-one", "info", "A gang of several pods has minCount 1, which starts each pod on its own.")
+@rule("min-count-one", "info", "A gang of several pods has minCount 1, so each pod starts on its own.")
 def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
     """A gang of several pods that is content with one."""
     for gang in census.gangs:

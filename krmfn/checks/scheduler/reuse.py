@@ -62,7 +62,7 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, path, message, limit, hint=hint)
 
 
-@rule("runs-share-group", "warning", "Overlapping runs of a CronJob use one group.")
+@rule("runs-share-group", "warning", "Overlapping runs of a CronJob share one group.")
 def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """Runs of a CronJob or RayCronJob that overlap and link to one group."""
     for gang in census.gangs:
@@ -87,7 +87,7 @@ def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Findin
             yield Finding(owner, path, message, dig(owner.value, *path) or "Allow", hint=hint)
 
 
-@rule("rollout-shares-group", "warning", "A Deployment rolls out in steps inside one gang.")
+@rule("rollout-shares-group", "warning", "A rolling update of a Deployment replaces pods step by step within one gang.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
     for gang in census.gangs:
@@ -104,7 +104,11 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
                 yield Finding(owner, path, message, "RollingUpdate", hint=hint)
 
 
-@rule("upgrade-shares-group", "warning", "The next cluster of a RayService uses the group of the old one.")
+@rule(
+    "upgrade-shares-group",
+    "warning",
+    "During an upgrade of a RayService the new cluster uses the group of the old one.",
+)
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A RayService that builds its next cluster beside the old one, with the same group."""
     for gang in census.gangs:

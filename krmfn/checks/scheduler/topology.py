@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
-@rule("topology-host-ports", "error", "Pods that must share a node use the same port of it.", needs="topology-keys")
+@rule("topology-host-ports", "error", "Pods that must share one node use the same host port.", needs="topology-keys")
 def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]:
     """All pods of the gang must share a node, and each wants the same port of it."""
     yield from find_obstacles(census, settings).get("topology-host-ports", ())
@@ -46,7 +46,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]
 @rule(
     "topology-anti-affinity",
     "error",
-    "Required anti-affinity separates pods of a gang that must share one domain.",
+    "Required anti-affinity separates pods of a gang that must share one topology domain.",
     needs="topology-keys",
 )
 def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -71,9 +71,7 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
                 )
 
 
-@rule(
-    "one-pod-per-node", "warning", ("Pods of a gang exclude each other on a node, so the gang needs one node per pod.")
-)
+@rule("one-pod-per-node", "warning", ("Each pod of a gang needs its own node."))
 def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods that exclude each other on a node: the gang needs that many nodes in a domain."""
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
@@ -90,7 +88,10 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule(
-    "topology-spread", "warning", "A spread constraint works against the group's topology key.", needs="topology-keys"
+    "topology-spread",
+    "warning",
+    "A topology spread constraint conflicts with the topology key of the group.",
+    needs="topology-keys",
 )
 def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding]:
     """Topology spread over the key whose one domain the gang must stay in."""
@@ -162,7 +163,7 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "exclusive-topology",
     "warning",
-    "Exclusive placement of a JobSet or LeaderWorkerSet works against the group's topology key.",
+    "Exclusive placement of a JobSet or LeaderWorkerSet conflicts with the topology key of its group.",
     needs="topology-keys",
 )
 def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:

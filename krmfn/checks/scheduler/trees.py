@@ -36,7 +36,7 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(group.item, path, message, group.parent, hint=hint)
 
 
-@rule("parent-cycle", "error", "Groups are each other's parents.", needs="composite-groups")
+@rule("parent-cycle", "error", "The parents of groups form a cycle.", needs="composite-groups")
 def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
     """A composite that is its own ancestor."""
     for composite in list_composites(census):
@@ -49,7 +49,9 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(composite.item, path, message, composite.parent, hint=hint)
 
 
-@rule("tree-too-deep", "error", "More than four composite levels are above a PodGroup.", needs="composite-groups")
+@rule(
+    "tree-too-deep", "error", "A PodGroup is below more than four levels of composite groups.", needs="composite-groups"
+)
 def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
     for gang in census.gangs:
@@ -74,7 +76,7 @@ def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "min-group-count-above-children",
     "error",
-    "minGroupCount is greater than the number of child groups, so no pod below is ever scheduled.",
+    "minGroupCount is greater than the number of child groups, so no pod of the tree is ever scheduled.",
     needs="composite-groups",
 )
 def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
