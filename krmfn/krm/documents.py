@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _IDENTITY = ("apiVersion", "kind")
 #: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
-_MANIFEST = re.compile(rb"""^[\s{,-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
-_KIND = re.compile(rb"""^[\s{,-]*["']?kind["']?\s*:""", re.MULTILINE)
-_TEMPLATE = re.compile(rb"\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@", re.MULTILINE)
+_MANIFEST = rb"""(?m)^[\s{,-]*["']?apiVersion["']?\s*:"""
+_KIND = rb"""(?m)^[\s{,-]*["']?kind["']?\s*:"""
+_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@"
 
 
 def read_resource_list(source: Source) -> Found:
@@ -111,9 +111,9 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], lis
 def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:
     """What to say of a document that cannot be read: only a manifest is a mistake, and a template is none."""
     text = source.data[begin:end]
-    if not _MANIFEST.search(text) or not _KIND.search(text):
+    if not re.search(_MANIFEST, text) or not re.search(_KIND, text):
         message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
-    elif _TEMPLATE.search(text):
+    elif re.search(_TEMPLATE, text):
         message, sort = f"the document is a template, render it first: {error.message}", "templates"
     else:
         message, sort = error.message, ""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 
 _BLANKS = " \t"
 _RARE_BREAKS = "\x85\u2028\u2029"
-#: What ends a line to libyaml.
-_BREAK = re.compile(f"\r\n?|[\n{_RARE_BREAKS}]")
 
 
 def line_start(text: str, offset: int) -> int:
@@ -23,14 +19,17 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, offset: int) -> int:
     """Offset of the line break that ends the line (of its CR in CRLF), or the end of the text."""
-    found = _BREAK.search(text, offset)
-    return found.start() if found else len(text)
+    end = len(text)
+    for sign in "\n\r" if text.isascii() else "\n\r" + _RARE_BREAKS:
+        found = text.find(sign, offset, end)
+        end = end if found < 0 else found
+    return end
 
 
 def next_line(text: str, offset: int) -> int:
     """Offset of the first character of the next line, or the end of the text."""
-    found = _BREAK.search(text, offset)
-    return found.end() if found else len(text)
+    end = line_end(text, offset)
+    return min(end + (2 if text.startswith("\r\n", end) else 1), len(text))
 
 
 def begins_line(text: str, offset: int) -> bool:

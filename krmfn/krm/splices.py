@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: A tag without a value, which would go on with the bracket behind it.
-_TAG_AT_END = re.compile(r"(?:^|[\s\[{,])![^\s,]*\Z", re.MULTILINE)
+_TAG_AT_END = r"(?m)(?:^|[\s\[{,])![^\s,]*\Z"
 #: What to put where: an offset, how many characters go, the text that comes.
 Edits = list[tuple[int, int, str]]
 
@@ -213,7 +213,7 @@ def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: list[Node], 
     if place + 1 < len(starts):
         return [(starts[place], starts[place + 1] - starts[place], "")]
     before = ends[place - 1]
-    blank = " " if _TAG_AT_END.search(text, line_start(text, before), before) else ""
+    blank = " " if re.search(_TAG_AT_END, text[line_start(text, before) : before]) else ""
     return [(before, ends[place] - before, blank)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME_LIMIT: Final = 253
 LABEL_LIMIT: Final = 63
 _DIGEST: Final = 8
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def digest(text: str) -> str:
@@ -42,7 +42,7 @@ def slug(text: str) -> str:
     >>> slug("gpu"), slug("GPU_a").startswith("gpu-a-"), slug("GPU_a") == slug("gpu-a")
     ('gpu', True, False)
     """
-    if len(text) <= LABEL_LIMIT and _LABEL.fullmatch(text):
+    if len(text) <= LABEL_LIMIT and re.fullmatch(_LABEL, text):
         return text
     kept = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: LABEL_LIMIT - _DIGEST - 1].rstrip("-")
     return f"{kept or 'x'}-{digest(text)}"

@@ -11,19 +11,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-_MARK: Final = re.compile(
-    r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
+_MARK: Final = (
+    r"(?s)\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
     r"|\$\([A-Za-z_][\w.-]*\)"  # make, Kubernetes itself
     r"|\$[A-Za-z_]\w*"  # envsubst
     r"|\{\{.*?\}\}|\[\[.*?\]\]"  # Helm, Jinja, Argo
     r"|%\{[^{}\n]*\}"  # Terraform
     r"|<[A-Za-z][^<>\n]{0,80}>"  # for people
     r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
-    r"|__[A-Za-z][A-Za-z0-9_]*__",
-    re.DOTALL,
+    r"|__[A-Za-z][A-Za-z0-9_]*__"
 )
 #: A word such as YOUR_NAMESPACE, which is replaced as it stands. No object can have such a name.
-_WORD: Final = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+")
+_WORD: Final = r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+"
 #: Mappings of labels are small; what is larger is not one value.
 _MOST: Final = 100
 
@@ -34,7 +33,7 @@ def is_placeholder(value: object) -> bool:
     >>> is_placeholder("job-${NAME}"), is_placeholder("<your-queue>"), is_placeholder("job")
     (True, True, False)
     """
-    return isinstance(value, str) and _MARK.search(value) is not None
+    return isinstance(value, str) and re.search(_MARK, value) is not None
 
 
 def is_name_placeholder(value: object) -> bool:
@@ -43,7 +42,7 @@ def is_name_placeholder(value: object) -> bool:
     >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("TCP")
     (True, False)
     """
-    return is_placeholder(value) or (isinstance(value, str) and _WORD.fullmatch(value) is not None)
+    return is_placeholder(value) or (isinstance(value, str) and re.fullmatch(_WORD, value) is not None)
 
 
 def has_placeholder(value: Any) -> bool:

@@ -9,7 +9,7 @@ import re
 
 from krmfn.krm.records import NamedTuple
 
-_SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_SHAPE = r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _SPELLED = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
@@ -64,7 +64,7 @@ class Quantity(NamedTuple):
 
 def read_quantity(text: str) -> Quantity:
     """The quantity in a text, as Go's ParseQuantity reads it. Raises BadQuantity."""
-    found = _SHAPE.fullmatch(text)
+    found = re.fullmatch(_SHAPE, text)
     if not found or not text:
         shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
         raise BadQuantity(f"quantities must match the regular expression '{shape}'")

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
 __all__ = ["line"]
 
-_TEXT = re.compile(f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}")
+# Patterns are compiled where they are used first: a run speaks to one channel.
+_TEXT: Final = f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}"
 #: In JSON line feeds and their like are written as escapes already.
-_JSON = re.compile(f"[{STEERING}]".replace("\x00-\x1f", "") + f"|{COMMAND}")
+_JSON: Final = f"[{STEERING}]".replace("\x00-\x1f", "") + f"|{COMMAND}"
 #: Everything that can be markup in Markdown, or is made a link: mentions, issues, addresses.
-_MARKUP = re.compile(r"[\\`*_{}\[\]<>&|~@#!$]|://|(?<=www)\.", re.IGNORECASE)
-_MERMAID = re.compile(r"[\"#&<>`%;\\]")
+_MARKUP: Final = r"(?i)[\\`*_{}\[\]<>&|~@#!$]|://|(?<=www)\."
+_MERMAID: Final = r"[\"#&<>`%;\\]"
 
 
 def lines(text: str) -> str:
     """Text of several lines, such as a difference of files: line feeds and tabs stay."""
-    return re.sub(START, r"\1\\x3a:", _TEXT.sub(spell, text))
+    return re.sub(START, r"\1\\x3a:", re.sub(_TEXT, spell, text))
 
 
 def diff(text: str) -> str:
@@ -42,17 +46,17 @@ def json(value: Any, *, indent: int | None = 2) -> str:
     from json import dumps
 
     text = dumps(value, indent=indent, ensure_ascii=False, default=str)
-    return _JSON.sub(_spell_json, text) + "\n"
+    return re.sub(_JSON, _spell_json, text) + "\n"
 
 
 def yaml(text: str) -> str:
     """YAML of double-quoted texts, as PyYAML writes it: the same."""
-    return _JSON.sub(_spell_json, text)
+    return re.sub(_JSON, _spell_json, text)
 
 
 def xml(text: str) -> str:
     """The content of an element or of an attribute in double quotes. Line feeds stay."""
-    text = _TEXT.sub(spell, text.replace("\r\n", "\n"))
+    text = re.sub(_TEXT, spell, text.replace("\r\n", "\n"))
     for char, entity in _ENTITIES.items():
         text = text.replace(char, entity)
     return text
@@ -60,7 +64,7 @@ def xml(text: str) -> str:
 
 def github(text: str) -> str:
     """The message of a workflow command. Line feeds become `%0A`, which the page shows as such."""
-    return _TEXT.sub(spell, text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
+    return re.sub(_TEXT, spell, text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
 
 
 def github_property(text: str) -> str:
@@ -74,7 +78,7 @@ def markdown(text: str) -> str:
     >>> markdown("<b> @team")
     '&#60;b&#62; &#64;team'
     """
-    return _MARKUP.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), line(text))
+    return re.sub(_MARKUP, lambda found: "".join(f"&#{ord(char)};" for char in found[0]), line(text))
 
 
 def code(text: str) -> str:
@@ -91,7 +95,7 @@ def code(text: str) -> str:
 
 def mermaid(text: str) -> str:
     """A label of Mermaid in double quotes. Directives (`%%{`) are looked for everywhere, so also there."""
-    return _MERMAID.sub(lambda found: f"#{ord(found[0])};", line(text))
+    return re.sub(_MERMAID, lambda found: f"#{ord(found[0])};", line(text))
 
 
 def dot(text: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of
@@ -23,6 +22,10 @@ from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import BadTime, read_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NO_FACTS = Facts()
 

@@ -6,7 +6,6 @@ Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.formats import count_bytes
 from krmfn.checks.server.jobs import check_job_spec
@@ -17,7 +16,11 @@ from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_suppor
 from krmfn.krm.paths import Path
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 
-Object = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
 
 
 def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
@@ -23,6 +22,10 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import quote
 from krmfn.releases import schemastore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Judgement(NamedTuple):

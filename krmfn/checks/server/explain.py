@@ -6,7 +6,6 @@ Runs only when the fast decoder has given up. Source: as decode.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from krmfn.checks.server.decode import zero_of
 from krmfn.checks.server.schema import Type
@@ -14,6 +13,10 @@ from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)

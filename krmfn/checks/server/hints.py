@@ -5,11 +5,13 @@ Loaded only when something was found.
 
 from __future__ import annotations
 
-from typing import Any
-
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HINTS = {
     "required": "Write a value for the field.",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Literal
 
 from krmfn.checks.server.decode import Unclean, decode
 from krmfn.checks.server.metadata import check_shared_metadata
@@ -19,9 +18,13 @@ from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 
-#: served: by default; off: with --runtime-config or a gate; missing: of a built-in group, but not there; foreign: of a
-#: group that a CustomResourceDefinition or another server may bring.
-Standing = Literal["served", "off", "missing", "foreign"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    #: served: by default; off: with --runtime-config or a gate; missing: of a built-in group, but not there; foreign:
+    #: of a group that a CustomResourceDefinition or another server may bring.
+    Standing = Literal["served", "off", "missing", "foreign"]
 
 #: Groups that Kubernetes itself had once.
 _GONE = frozenset({"extensions", "settings.k8s.io", "auditregistration.k8s.io"})

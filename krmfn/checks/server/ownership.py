@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.schema import Field, Type
 
-Fields = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Fields: TypeAlias = "Mapping[str, Any]"
 
 
 def is_atomic(of: Type, field: Field | None) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from krmfn.checks.server.stage import Judge
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item

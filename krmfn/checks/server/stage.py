@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _GROUP = "scheduling.k8s.io"
 #: What a text with placeholders has somewhere (model.placeholders).
-_MAYBE_UNKNOWN = re.compile(r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]")
+_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]"
 _LINKS = ("schedulingGroup", "workloadRef")
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
@@ -86,7 +86,7 @@ class Judge:
         verdict = guard(self._answer, kind, item.value, item, before)
         if misreads_numbers(verdict, value):
             verdict = guard(self._answer, kind, as_sent(value), item, before)
-        if verdict.causes and _MAYBE_UNKNOWN.search(item.text):
+        if verdict.causes and re.search(_MAYBE_UNKNOWN, item.text):
             from krmfn.checks.server.unknown import judge_known
 
             def judge(known: Any) -> Verdict:
@@ -203,8 +203,6 @@ def may_repeat(text: str, value: Any) -> bool:
 
 def _count_plain_flows(text: str) -> int:
     """How many `{` begin a flow mapping whose keys are words with `: ` behind them, and nothing is nested in it."""
-    import re  # its memory of patterns makes this cheap from the second time on
-
     pair = r"[A-Za-z_][A-Za-z0-9_./-]*: [A-Za-z0-9_./-]+"
     return len(re.findall(rf"\{{(?:{pair}(?:, {pair})*)?\}}", text))
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
 from krmfn.krm.paths import Path, format_path
 
-Schema = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Schema: TypeAlias = "Mapping[str, Any]"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _HEAD = ("apiVersion", "kind", "metadata")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
 
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
 from krmfn.model.placeholders import has_placeholder, is_placeholder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 #: Answers about what is there at all, whatever its value is.
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")
