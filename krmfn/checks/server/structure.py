@@ -40,6 +40,17 @@ class Structure:
             schema = self.shared[schema["$ref"]]
         return schema
 
+    def list_fields(self, path: Path) -> tuple[str, ...]:
+        """The names of the fields that the schema has at a place."""
+        schema = self.resolve(self.root)
+        for part in path:
+            below = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+            below = schema.get("additionalProperties") if below is None else below
+            if not isinstance(below, dict):
+                return ()
+            schema = self.resolve(below)
+        return tuple(schema.get("properties", ()))
+
     def complete(self, value: dict[str, Any], unknown: list[Path]) -> dict[str, Any]:
         """The object with its defaults and without nulls that stand for nothing; `unknown` gets the fields that the
         definition does not have."""
@@ -229,11 +240,11 @@ def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
 
 
 def _matches(pattern: str, value: str) -> bool:
-    """Whether a pattern of Go finds something. One that Python cannot read matches everything."""
-    try:
-        return re.search(re.sub(r"\\z", r"\\Z", re.sub(r"(?<!\\)\$$", r"\\Z", pattern)), value) is not None
-    except re.error:
-        return True
+    """Whether a pattern of Go finds something. One that Python does not have matches everything."""
+    from krmfn.checks.server.patterns import compile_pattern
+
+    compiled = compile_pattern(pattern)
+    return compiled is None or compiled.search(value) is not None
 
 
 def _is_date_time(text: str) -> bool:
