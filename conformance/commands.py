@@ -78,12 +78,16 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     shapes.add_argument("--seed", type=int, default=1)
     shapes.add_argument("--count", type=int, default=25, help="objects per kind")
     shapes.add_argument("--record", action="store_true", help="keep the answers for the tests")
-    custom = command("custom", compare_custom, "ask real servers about KubeRay's resources, compare")
+    custom = command("custom", compare_custom, "ask real servers about custom resources, compare")
+    custom.add_argument("projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)")
     custom.add_argument("--seed", type=int, default=1)
-    custom.add_argument("--count", type=int, default=150, help="objects per kind and API version")
+    custom.add_argument("--count", type=int, default=60, help="objects per kind and API version")
     custom.add_argument("--record", action="store_true", help="keep the answers for the tests")
-    definitions = command("definitions", pack, "pack KubeRay's CustomResourceDefinitions")
-    definitions.add_argument("checkout", type=Path, help="a clone of ray-project/kuberay with its tags")
+    definitions = command("definitions", pack, "pack the CustomResourceDefinitions of other projects")
+    definitions.add_argument(
+        "projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)"
+    )
+    definitions.add_argument("--again", action="store_true", help="also versions that are packed already")
     command("served", record_kinds, "store which kinds the servers of all releases serve")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
@@ -217,8 +221,9 @@ def compare_custom(arguments: argparse.Namespace) -> int:
 
     records = [
         record
-        for version, release in custom.ASKED.items()
-        for record in custom.record_version(version, read_releases()[release], arguments.seed, arguments.count)
+        for project, version, release in custom.list_questions(list(read_releases()))
+        if project in (arguments.projects or [project])
+        for record in custom.record_version(project, version, read_releases()[release], arguments.seed, arguments.count)
     ]
     return _judge(records, custom.differ, custom.RECORDED if arguments.record else None)
 
@@ -237,9 +242,10 @@ def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | No
 
 
 def pack(arguments: argparse.Namespace) -> int:
-    from conformance.definitions import pack_definitions
+    from conformance.definitions import list_projects, pack_project
 
-    print(pack_definitions(arguments.checkout))
+    for project in arguments.projects or list_projects():
+        print(pack_project(project, arguments.again))
     return 0
 
 

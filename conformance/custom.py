@@ -1,105 +1,131 @@
-"""Custom resources: real servers with KubeRay's definitions are asked about made-up objects, and the answers compared.
+"""Custom resources: real servers with the definitions of other projects are asked about made-up objects, and the
+answers compared.
 
-The definitions are those that `python -m conformance.definitions` has packed into `schemas/crds`.
+The definitions are those that `python -m conformance definitions` has packed into `schemas/crds`.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
+import yaml
+
 from conformance.client import Client
+from conformance.definitions import list_projects, read_definitions
 from conformance.generate.tables import put
 from conformance.generate.walks import NUMBERS, QUANTITIES, TEXTS, WORDS
 from conformance.generate.wrongvalues import STRANGERS, WRONG
 from conformance.server import serve
 from conformance.storage import Record
 from conformance.versions import HERE, Profile, Release
-from krmfn.checks.server.custom import find_shipped, judge
 from krmfn.checks.server.schema import compile_schemas
+from krmfn.checks.server.shipped import Shipped, find_shipped, judge_all
 from krmfn.checks.server.structure import Structure
+from krmfn.releases import schemastore
 
 RECORDED = HERE / "data" / "custom.jsonl.xz"
-POD = {"containers": [{"name": "c", "image": "ray:1"}]}
-CLUSTER: dict[str, Any] = {
-    "rayVersion": "2.9.0",
-    "headGroupSpec": {"rayStartParams": {}, "template": {"spec": POD}},
-    "workerGroupSpecs": [{"groupName": "w", "rayStartParams": {}, "template": {"spec": POD}}],
-}
-SPECS: dict[str, dict[str, Any]] = {
-    "RayCluster": CLUSTER,
-    "RayJob": {"entrypoint": "python a.py", "rayClusterSpec": CLUSTER},
-    "RayService": {"serveConfigV2": "applications: []", "rayClusterConfig": CLUSTER},
-    "RayCronJob": {"schedule": "* * * * *", "jobTemplate": {"entrypoint": "python a.py", "rayClusterSpec": CLUSTER}},
-}
-#: The versions of KubeRay that are asked about, with the release of Kubernetes whose server is asked.
-ASKED = {"1.6": "1.35", "1.7": "1.37"}
+VALUES = HERE / "generate" / "customvalues.yaml"
+#: How often a kind of a project is asked about, where it is not once.
+WEIGHTS = {"kueue": 0.3, "trainingOperator": 0.3}
 
+HEAD = ("apiVersion", "kind", "metadata", "status")
 #: Where fields are put that no definition has.
 PLACES: tuple[tuple[str | int, ...], ...] = (
     ("metadata",),
     ("spec", "headGroupSpec", "template", "spec", "affinity"),
     ("spec", "rayClusterSpec", "workerGroupSpecs", 0, "rayStartParams"),
+    ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec"),
 )
 
 
-def number(version: str) -> tuple[int, int]:
+def list_questions(releases: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Project, its version and the release of Kubernetes whose server is asked: the newest of each."""
+    for project, row in list_projects().items():
+        yield project, list(row["versions"])[-1], releases[-1]
+
+
+def list_kinds(project: str, version: str) -> list[tuple[str, str, str]]:
+    """Group, kind and API version of what a version of a project has."""
+    table = schemastore.load(f"crds/{project}.json")
+    return [
+        (table["kinds"][kind][0], kind, name)
+        for kind, versions in table["releases"][version].items()
+        for name in versions
+    ]
+
+
+def find_one(project: str, version: str, group: str, kind: str, api_version: str) -> Shipped:
+    """What krmfn knows of a kind where this version of the project is installed."""
     major, minor = map(int, version.split("."))
-    return major, minor
+    found = find_shipped(group, kind, api_version, {project: (major, minor)})
+    assert isinstance(found, Shipped)
+    return found
 
 
-def record_version(version: str, release: Release, seed: int, count: int) -> list[Record]:
+def record_version(project: str, version: str, release: Release, seed: int, count: int) -> list[Record]:
     """Asks about `count` objects of each kind and API version."""
     with serve(Profile(f"{release.name}-custom", release, ()), "api/legacy=true") as running:
-        install(running.client, version)
+        install(running.client, project, version)
+        head = {"project": project, "version": version, "release": release.name}
         return [
-            ask(running.client, version, body)
-            for kind in SPECS
-            for api_version in ("v1", "v1alpha1")
-            if find_shipped("ray.io", kind, api_version, number(version))
-            for body in make_bodies(version, kind, api_version, seed, count)
+            head | ask(running.client, project, body)
+            for group, kind, api_version in list_kinds(project, version)
+            for body in make_bodies(project, version, group, kind, api_version, seed, count)
         ]
 
 
-def install(client: Client, version: str) -> None:
+def install(client: Client, project: str, version: str) -> None:
     """Creates the definitions and waits until they are served."""
-    from conformance.definitions import read_definitions
-
-    for definition in read_definitions(version):
+    for definition in read_definitions(project, version):
         answer = client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         assert answer.accepted, answer.body
-    for definition in read_definitions(version):
-        path = f"/apis/ray.io/v1/namespaces/default/{definition['spec']['names']['plural']}"
+    for group, kind, api_version in list_kinds(project, version):
+        path = find_path(project, group, kind, api_version)
         deadline = time.monotonic() + 30
         while client.get(path).status != 200 and time.monotonic() < deadline:
             time.sleep(0.2)
 
 
-def make_bodies(version: str, kind: str, api_version: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
-    structure = find_shipped("ray.io", kind, api_version, number(version))
-    assert structure is not None
+def find_path(project: str, group: str, kind: str, api_version: str) -> str:
+    _, plural, scope = schemastore.load(f"crds/{project}.json")["kinds"][kind]
+    return f"/apis/{group}/{api_version}/{'namespaces/default/' if scope == 'Namespaced' else ''}{plural}"
+
+
+@cache
+def read_values() -> Mapping[str, Any]:
+    values: Mapping[str, Any] = yaml.safe_load(VALUES.read_text())
+    return values
+
+
+def make_bodies(
+    project: str, version: str, group: str, kind: str, api_version: str, seed: int, count: int
+) -> Iterator[dict[str, Any]]:
+    (structure,) = find_one(project, version, group, kind, api_version).structures.values()
     rng = Random(f"{seed}/{version}/{kind}/{api_version}")
-    for _ in range(count):
-        body = {"apiVersion": f"ray.io/{api_version}", "kind": kind, "metadata": {"name": "t"}}
-        body["spec"] = copy.deepcopy(SPECS[kind])
-        for _ in range(rng.choice((1, 1, 2, 3))):
+    head = {"apiVersion": f"{group}/{api_version}", "kind": kind}
+    values = read_values()
+    for number in range(max(1, round(count * WEIGHTS.get(project, 1)))):
+        body = head | {"metadata": {"name": "t"}} | copy.deepcopy(values.get(f"{kind}/{api_version}", values[kind]))
+        for _ in range(rng.choice((1, 1, 2, 3)) if number else 0):
             where, value = make_edit(structure, rng)
             put(body, where, value)
-        if rng.random() < 0.15:
+        if number and rng.random() < 0.15:
             put(body, (*rng.choice(PLACES)[: rng.choice((1, 2, 3, 4, 5))], rng.choice(STRANGERS)), rng.choice(WRONG))
-        yield body | {"apiVersion": f"ray.io/{api_version}", "kind": kind}
+        yield body | head
 
 
 def make_edit(structure: Structure, rng: Random) -> tuple[tuple[str | int, ...], Any]:
     """A place that the definition has, and a value for it."""
-    schema: Mapping[str, Any] = structure.resolve(structure.resolve(structure.root)["properties"]["spec"])
-    where: list[str | int] = ["spec"]
+    schema: Mapping[str, Any] = structure.resolve(structure.root)
+    where: list[str | int] = []
     while True:
         if schema.get("properties") and (len(where) < 3 or rng.random() < 0.9):
-            name = rng.choice(list(schema["properties"]))
+            name = rng.choice([name for name in schema["properties"] if where or name not in HEAD])
             where.append(name)
             schema = structure.resolve(schema["properties"][name])
         elif isinstance(schema.get("items"), dict) and rng.random() < 0.8:
@@ -139,10 +165,11 @@ def make_value(structure: Structure, schema: Mapping[str, Any], rng: Random, dep
     return rng.choice(TEXTS)
 
 
-def ask(client: Client, version: str, body: dict[str, Any]) -> Record:
-    path = f"/apis/{body['apiVersion']}/namespaces/default/{body['kind'].lower()}s"
+def ask(client: Client, project: str, body: dict[str, Any]) -> Record:
+    group, _, api_version = body["apiVersion"].rpartition("/")
+    path = find_path(project, group, body["kind"], api_version)
     answer = client.post(path, body, dryRun="All", fieldValidation="Strict")
-    record: Record = {"version": version, "object": body, "code": answer.status}
+    record: Record = {"object": body, "code": answer.status}
     if answer.accepted:
         return record
     causes = (answer.body.get("details") or {}).get("causes") or []
@@ -154,10 +181,9 @@ def ask(client: Client, version: str, body: dict[str, Any]) -> Record:
 def differ(record: Record) -> str:
     """What is wrong about our answer; empty when it is right."""
     body = record["object"]
-    group, _, version = body["apiVersion"].rpartition("/")
-    structure = find_shipped(group, body["kind"], version, number(record["version"]))
-    assert structure is not None
-    answer = judge(structure, compile_schemas(ASKED[record["version"]], {}), body)
+    group, _, api_version = body["apiVersion"].rpartition("/")
+    known = find_one(record["project"], record["version"], group, body["kind"], api_version)
+    answer, _ = judge_all(known, compile_schemas(record["release"], {}), body)
     texts = sorted({(cause.type, cause.message) for cause in answer.causes})
     if record["code"] < 400:
         return f"said {texts}" if texts else ""

@@ -1,11 +1,13 @@
-"""KubeRay's CustomResourceDefinitions, packed: without descriptions, and what stands several times stands once.
+"""CustomResourceDefinitions of other projects, packed: without descriptions, and what stands several times stands once.
 
-The definitions are read from a checkout of ray-project/kuberay; `python -m conformance definitions CHECKOUT`.
+`schemas/crds/projects.json` says of each project which versions are packed and where they stand in its Go module;
+`python -m conformance definitions [PROJECT…]`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,58 +18,87 @@ import yaml
 
 from krmfn.releases import schemastore
 
-#: The tag that stands for each version.
-TAGS = {"1.6": "v1.6.2", "1.7": "v1.7.0"}
-KINDS = ("rayclusters", "raycronjobs", "rayjobs", "rayservices")
-PACKED = "crds/kuberay.json"
 #: Shorter schemas are written out.
 _LEAST = 60
 
 
-def pack_definitions(checkout: Path) -> Path:
-    """Writes the definitions of all tags."""
+class NoModule(RuntimeError):
+    """A module cannot be had; the message says why."""
+
+
+def list_projects() -> Mapping[str, Any]:
+    return schemastore.load("crds/projects.json")
+
+
+def pack_project(project: str, again: bool = False) -> Path:
+    """Writes the definitions of all versions of a project. What is packed already is not downloaded unless `again`.
+    Raises NoModule."""
+    row = list_projects()[project]
+    target = Path(schemastore.root()) / "crds" / f"{project}.json"
+    packed = json.loads(target.read_text()) if target.exists() and not again else {"releases": {}}
+    kinds: dict[str, list[str]] = {}
     releases: dict[str, dict[str, dict[str, Any]]] = {}
-    for version, tag in TAGS.items():
-        for name in KINDS:
-            file = f"{tag}:ray-operator/config/crd/bases/ray.io_{name}.yaml"
-            text = subprocess.run(["git", "-C", checkout, "show", file], capture_output=True, check=True).stdout
-            spec = yaml.load(text, Loader=yaml.CSafeLoader)["spec"]
-            kinds = releases.setdefault(version, {}).setdefault(spec["names"]["kind"], {})
-            for each in spec["versions"]:
-                kinds[each["name"]] = strip(each["schema"]["openAPIV3Schema"])
+    for version, number in row["versions"].items():
+        if version in packed["releases"]:
+            kinds |= {kind: packed["kinds"][kind] for kind in packed["releases"][version]}
+            releases[version] = {
+                kind: {name: unpack(schema, packed["$defs"]) for name, schema in versions.items()}
+                for kind, versions in packed["releases"][version].items()
+            }
+            continue
+        releases[version] = {}
+        for spec in _read_module(f"{row['module']}@v{number}", row["files"]):
+            names = spec["names"]
+            kinds[names["kind"]] = [spec["group"], names["plural"], spec["scope"]]
+            releases[version][names["kind"]] = {
+                each["name"]: strip(each["schema"]["openAPIV3Schema"]) for each in spec["versions"] if each["served"]
+            }
     packer = Packer(
-        schema for kinds in releases.values() for versions in kinds.values() for schema in versions.values()
+        schema for found in releases.values() for versions in found.values() for schema in versions.values()
     )
-    packed = {
+    table = {
         version: {
-            kind: {name: packer.write(schema) for name, schema in versions.items()} for kind, versions in kinds.items()
+            kind: {name: packer.write(schema) for name, schema in versions.items()} for kind, versions in found.items()
         }
-        for version, kinds in releases.items()
+        for version, found in releases.items()
     }
-    target = Path(schemastore.root()) / PACKED
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps({"releases": packed, "$defs": packer.shared}, separators=(",", ":")) + "\n")
+    written = {"kinds": dict(sorted(kinds.items())), "releases": table, "$defs": packer.shared}
+    target.write_text(json.dumps(written, separators=(",", ":")) + "\n")
     return target
 
 
-def read_definitions(version: str) -> Iterator[dict[str, Any]]:
-    """The packed definitions of a version of KubeRay as objects for a server."""
-    table = schemastore.load(PACKED)
+def _read_module(module: str, files: str) -> Iterator[Mapping[str, Any]]:
+    """The specs of the definitions in a module, by the names of their files."""
+    command = ["go", "mod", "download", "-json", module]
+    done = subprocess.run(command, cwd=os.path.dirname(__file__), text=True, capture_output=True, check=False)
+    described = json.loads(done.stdout or "{}")
+    if "Dir" not in described:
+        raise NoModule(f"{module}: {described.get('Error') or done.stderr}")
+    for file in sorted(Path(described["Dir"]).glob(files)):
+        for document in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+            if document and document.get("kind") == "CustomResourceDefinition":
+                yield document["spec"]
+
+
+def read_definitions(project: str, version: str) -> Iterator[dict[str, Any]]:
+    """The packed definitions of a version of a project as objects for a server."""
+    table = schemastore.load(f"crds/{project}.json")
     for kind, versions in table["releases"][version].items():
-        plural = f"{kind.lower()}s"
+        group, plural, scope = table["kinds"][kind]
+        stored = next(iter(versions))
         yield {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.ray.io"},
+            "metadata": {"name": f"{plural}.{group}"},
             "spec": {
-                "group": "ray.io",
+                "group": group,
                 "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
-                "scope": "Namespaced",
+                "scope": scope,
                 "versions": [
                     {
                         "name": name,
                         "served": True,
-                        "storage": name == "v1",
+                        "storage": name == stored,
                         "subresources": {"status": {}},
                         "schema": {"openAPIV3Schema": unpack(schema, table["$defs"])},
                     }

@@ -80,14 +80,14 @@ def _flatten(problem: Problem) -> Problem:
 
 def _build(spec: Mapping[str, Any]) -> Settings:
     """The record of a spec that has all defaults and no problems."""
-    major, minor = spec["kuberay"]["version"].lstrip("v").split(".")[:2]
     return Settings(
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
         assumed=not spec["kubernetes"]["version"],
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         link=spec["link"],
-        kuberay=KubeRay((int(major), int(minor)), spec["kuberay"]["manages"]),
+        kuberay=KubeRay(_read_version(spec["kuberay"]["version"]), spec["kuberay"]["manages"]),
+        operators={name: _read_version(text) for name, text in spec["operators"].items() if text is not None},
         select=_build_select(spec["select"]),
         gang=GangOptions(**{snake(key): value for key, value in spec["gang"].items()}),
         overrides=tuple(
@@ -102,6 +102,11 @@ def _build(spec: Mapping[str, Any]) -> Settings:
         fail_on=spec["failOn"],
         cluster=spec["cluster"],
     )
+
+
+def _read_version(text: str) -> tuple[int, int]:
+    major, minor = text.lstrip("v").split(".")[:2]
+    return int(major), int(minor)
 
 
 def _build_select(value: Any) -> Select:

@@ -68,6 +68,8 @@ class Settings(NamedTuple):
     scheduler: Scheduler
     link: LinkBy
     kuberay: KubeRay
+    #: Installed versions of other projects, by their keys in schemas/crds/projects.json.
+    operators: Mapping[str, tuple[int, int]]
     select: Select
     gang: GangOptions
     overrides: tuple[Override, ...]

@@ -1,4 +1,4 @@
-"""Custom resources are judged as real servers with KubeRay's definitions judged recorded ones."""
+"""Custom resources are judged as real servers with the definitions of other projects judged recorded ones."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from conformance.custom import ASKED, RECORDED, SPECS, differ
-from conformance.definitions import read_definitions
+from conformance.custom import RECORDED, differ, list_kinds, list_questions, read_values
+from conformance.definitions import list_projects, read_definitions
 from conformance.storage import read_records
-from krmfn.checks.server.custom import Judgement, find_shipped, judge, read_definition
+from conformance.versions import read_releases
+from krmfn.checks.server.custom import Judgement, judge, read_definition
 from krmfn.checks.server.schema import compile_schemas
+from krmfn.checks.server.shipped import Shipped, Unserved, find_shipped, judge_all, tell_versions
+from krmfn.checks.server.structure import Structure
+from krmfn.config.schema import load_schema
 
 SCHEMAS = compile_schemas("1.37", {})
 
@@ -30,22 +34,93 @@ def answer(properties: dict[str, Any], spec: Any, old: Any = None) -> Judgement:
     return judge(structure, SCHEMAS, {**head, "spec": spec}, before)
 
 
-@pytest.mark.parametrize("version", ASKED)
-def test_recorded_answers(version: str) -> None:
-    mine = [record for record in read_records(RECORDED) if record["version"] == version]
+@pytest.mark.parametrize("project", list_projects())
+def test_recorded_answers(project: str) -> None:
+    mine = [record for record in read_records(RECORDED) if record["project"] == project]
     assert [(record, found) for record in mine if (found := differ(record))] == []
     codes = Counter(record["code"] for record in mine)
-    assert min(codes[201], codes[400], codes[422]) > 30
-    assert {record["object"]["kind"] for record in mine} == set(SPECS)
+    assert min(codes[201], codes[400], codes[422]) > 3
+    for asked, version, release in list_questions(list(read_releases())):
+        found = {tuple(r["object"][key] for key in ("apiVersion", "kind")) for r in mine if r["version"] == version}
+        if asked == project:
+            assert found == {(f"{group}/{name}", kind) for group, kind, name in list_kinds(project, version)}
+            assert {record["release"] for record in mine if record["version"] == version} == {release}
 
 
-def test_definitions_are_those_of_the_version() -> None:
-    for version in ASKED:
-        assert {each["spec"]["names"]["kind"] for each in read_definitions(version)} == set(SPECS)
-    assert find_shipped("ray.io", "RayCluster", "v1", (1, 5)) is None
-    assert find_shipped("ray.io", "RayCluster", "v1", (1, 9)) is not None
-    assert find_shipped("ray.io", "RayCluster", "v2", (1, 7)) is None
-    assert find_shipped("example.com", "RayCluster", "v1", (1, 7)) is None
+@pytest.mark.parametrize("project", list_projects())
+def test_plain_objects_are_accepted(project: str) -> None:
+    """By every version, so that nothing is refused where it is not known which version is installed."""
+    row = list_projects()[project]
+    assert list(row["versions"]) == sorted(row["versions"], key=lambda text: [int(part) for part in text.split(".")])
+    for version in row["versions"]:
+        assert list(read_definitions(project, version))
+        for group, kind, api_version in list_kinds(project, version):
+            assert group in row["groups"]
+            known = find_shipped(group, kind, api_version, {})
+            assert isinstance(known, Shipped)
+            values = read_values()
+            body = values.get(f"{kind}/{api_version}", values[kind])
+            head = {"apiVersion": f"{group}/{api_version}", "kind": kind, "metadata": {"name": "a"}}
+            answer, doubted = judge_all(known, SCHEMAS, head | body)
+            assert (answer.causes, doubted) == ((), ()), (version, kind)
+
+
+def test_every_project_can_be_configured() -> None:
+    configured = load_schema()["properties"]["spec"]["properties"]["operators"]["properties"]
+    for project, row in list_projects().items():
+        if project != "kubeRay":  # has kuberay.version
+            versions, groups = ", ".join(row["versions"]), ", ".join(row["groups"])
+            told = f"The version of {row['name']} ({groups}). Known are {versions}."
+            assert configured.pop(project)["description"] == told
+    assert not configured
+
+
+def test_the_version_that_is_installed() -> None:
+    def find(installed: dict[str, tuple[int, int]], group: str, kind: str, version: str) -> Any:
+        return find_shipped(group, kind, version, installed)
+
+    assert find({"kubeRay": (1, 2)}, "ray.io", "RayCluster", "v1") is None
+    assert list(find({"kubeRay": (1, 9)}, "ray.io", "RayCluster", "v1").structures) == ["1.7"]
+    assert list(find({}, "ray.io", "RayCluster", "v1").structures) == list(list_projects()["kubeRay"]["versions"])
+    assert find({"kubeRay": (1, 7)}, "ray.io", "RayCluster", "v2") == Unserved("KubeRay", "1.7", ("v1", "v1alpha1"))
+    assert find({"kubeRay": (1, 5)}, "ray.io", "RayCronJob", "v1") is None
+    assert find({}, "kueue.x-k8s.io", "Workload", "v9") is None
+    assert find({}, "example.com", "RayCluster", "v1") is None
+    assert find({"mpiOperator": (0, 6)}, "kubeflow.org", "MPIJob", "v2beta1").project == "mpiOperator"
+    assert find({"mpiOperator": (0, 6)}, "kubeflow.org", "MPIJob", "v1").project == "trainingOperator"
+
+
+def answer_together(value: Any, *versions: dict[str, Any], said: bool = False) -> tuple[list[str], list[str]]:
+    """What several versions of a definition refuse together, and which fields none has."""
+    structures = {
+        str(number): Structure({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}, {})
+        for number, fields in enumerate(versions)
+    }
+    shipped = Shipped("foo", "Foo", structures, said, ("spec.b.*.c",))
+    head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
+    answer, doubted = judge_all(shipped, SCHEMAS, {**head, "spec": value})
+    return [cause.message for cause in answer.causes], [tell_versions(shipped, cause.path) for cause in doubted]
+
+
+def test_versions_that_do_not_agree() -> None:
+    number, text = {"type": "integer"}, {"type": "string"}
+    assert answer_together({"a": "x"}, {"a": number}, {"a": text}) == ([], [])
+    assert answer_together({"a": "x"}, {"a": text}, {"a": number}) == ([], [])
+    refused, _ = answer_together({"a": "x", "new": 1}, {"a": number}, {"a": number, "new": number})
+    assert refused == ['Invalid value: "string": spec.a in body must be of type integer: "string"']
+    refused, (hint,) = answer_together({"a": "x", "bb": 1}, {"a": number}, {"a": number, "b": number})
+    assert len(refused) == 1
+    assert hint.startswith("The definitions of Foo 0 to 1 do not have it.")
+    refused, (hint,) = answer_together({"count": 1}, {"counts": number})
+    assert (refused, hint.partition(" The")[0]) == ([], "Did you mean counts?")
+    assert answer_together({"bb": 1}, {"b": number}, said=True) == (['unknown field "spec.bb"'], [])
+
+
+def test_what_a_webhook_fills_in_is_not_missed() -> None:
+    entry = {"type": "array", "items": {"type": "object", "required": ["c", "d"], "properties": {"c": {}, "d": {}}}}
+    for said in (True, False):
+        refused, _ = answer_together({"b": [{}]}, {"b": entry}, said=said)
+        assert refused == ["Required value"]
 
 
 def test_defaults_and_nulls() -> None:

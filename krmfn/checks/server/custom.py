@@ -1,12 +1,12 @@
-"""Custom resources by their definitions: KubeRay's are here as data, others come with the objects or from --crds.
+"""Custom resources by one definition: from the objects, from --crds, from the facts about the cluster, or one that
+comes with krmfn (`shipped`).
 
 A definition that is not known leaves its objects unjudged. CEL rules are named, not evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping
 
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
@@ -21,7 +21,6 @@ from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import quote
-from krmfn.releases import schemastore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,16 +34,11 @@ class Judgement(NamedTuple):
     unchecked: tuple[tuple[Path, str], ...] = ()
 
 
-@cache
-def find_shipped(group: str, kind: str, version: str, kuberay: tuple[int, int]) -> Structure | None:
-    """The definition that is shipped, of the newest version up to `kuberay`; None when there is none."""
-    if group != "ray.io":
-        return None
-    table = schemastore.load("crds/kuberay.json")
-    releases = {tuple(map(int, name.split("."))): kinds for name, kinds in table["releases"].items()}
-    fitting = [number for number in releases if number <= kuberay]
-    root = releases[max(fitting)].get(kind, {}).get(version) if fitting else None
-    return Structure(root, table["$defs"]) if root else None
+def find_unknown(structure: Structure, value: Mapping[str, Any]) -> list[Path]:
+    """The fields that the definition does not have."""
+    unknown: list[Path] = []
+    structure.complete(dict(value), unknown)
+    return unknown
 
 
 Definitions = dict[tuple[str, str, str], Structure]
@@ -66,11 +60,16 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
 
 
 def judge(
-    structure: Structure, schemas: Schemas, value: Mapping[str, Any], old: Any = None, duplicates: Iterable[Path] = ()
+    structure: Structure,
+    schemas: Schemas,
+    value: Mapping[str, Any],
+    old: Any = None,
+    duplicates: Iterable[Path] = (),
+    passed: Collection[Path] = (),
 ) -> Judgement:
     """The answer of a server with these schemas to a create, or to a change of the object `old`.
 
-    What is wrong in both and stays as it was is allowed.
+    What is wrong in both and stays as it was is allowed. Unknown fields at the places `passed` are left out.
     """
     structure = Structure(structure.root, structure.shared, schemas.gates.get("integer-formats", False))
     meta = schemas.definition("meta.json", "ObjectMeta")
@@ -79,11 +78,10 @@ def judge(
     given, problems = _read_metadata(meta, value)
     if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
         return Judgement(problems)
-    strict = [(path, "duplicate-field", "duplicate field") for path in duplicates]
-    strict += [(path, "unknown-field", "unknown field") for path in unknown]
+    strict = [_tell_strict(path, "duplicate-field", "duplicate field") for path in duplicates]
+    strict += [tell_unknown(path) for path in unknown if path not in passed]
     if strict or problems:
-        found = [Cause("Decode", path, f"{words} {quote(format_path(path))}", rule) for path, rule, words in strict]
-        return Judgement((*problems, *found))
+        return Judgement((*problems, *strict))
     causes: list[Cause] = []
     check_new_metadata(meta, given, causes)
     found = structure.check(completed)
@@ -96,6 +94,14 @@ def judge(
         tuple(causes),
         tuple((path, rule["rule"]) for path, rule, _ in rules if before is not None or "oldSelf" not in rule["rule"]),
     )
+
+
+def tell_unknown(path: Path) -> Cause:
+    return _tell_strict(path, "unknown-field", "unknown field")
+
+
+def _tell_strict(path: Path, rule: str, words: str) -> Cause:
+    return Cause("Decode", path, f"{words} {quote(format_path(path))}", rule)
 
 
 def _read_metadata(meta: Type, value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Cause, ...]]:

@@ -29,7 +29,7 @@ def describe_scope(items: Sequence[Item], settings: Settings) -> str:
         key = (item.api_version, item.kind)
         if key not in standings:
             standing = "full"
-            if judge.kind(item) is None and judge.structure(item) is None:
+            if judge.kind(item) is None and judge.definition(item) is None:
                 found = find_standing(*key, judge.release)
                 known = found == "missing" or (found != "foreign" and find_shape(*key, judge.release) is not None)
                 standing = "unknown" if not known else "full" if found == "missing" else "fields"

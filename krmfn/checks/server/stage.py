@@ -4,7 +4,7 @@ notes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.checks.server.custom import Definitions
-    from krmfn.checks.server.structure import Structure
+    from krmfn.checks.server.shipped import Shipped, Unserved
     from krmfn.config import Settings
     from krmfn.krm.item import Item
 
@@ -111,9 +111,9 @@ class Judge:
         """What can be said of an object of a kind that has no rules here."""
         from krmfn.checks.server.others import find_misfits, find_shape, find_standing
 
-        structure = self.structure(item)
-        if structure is not None:
-            yield from self._findings_of_custom(item, structure, before)
+        known = self.definition(item)
+        if known is not None:
+            yield from self._findings_of_custom(item, known, before)
             return
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
@@ -131,35 +131,57 @@ class Judge:
         for cause in causes:
             yield _note(root, value, cause).on(item)
 
-    def structure(self, item: Item) -> Structure | None:
-        """The definition of a custom resource: from the objects or --crds, else the one that is shipped."""
+    def definition(self, item: Item) -> Shipped | Unserved | None:
+        """What is known of a custom resource: by the objects, --crds or the facts, else by what is shipped."""
         group, _, version = item.api_version.rpartition("/")
         if "." not in group:
             return None
+        from krmfn.checks.server.shipped import Shipped, find_shipped
+
+        found = self._given_definitions.get((group, item.kind, version))
+        if found is not None:
+            return Shipped("", "", {"": found}, True)
+        kuberay = self.settings.kuberay.version
+        return find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
+
+    @property
+    def _given_definitions(self) -> Definitions:
         if self._definitions is None:
             from krmfn.checks.server.custom import read_definition
 
             self._definitions = {}
-            given = [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
-            for definition in (*self.settings.definitions, *given):
+            found: list[Mapping[str, Any]] = []
+            if self.settings.cluster:
+                from krmfn.survey.facts import read_facts
+
+                found += read_facts(self.settings.cluster, {}).schemas.values()
+            found += self.settings.definitions
+            found += [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
+            for definition in found:
                 self._definitions |= read_definition(definition)
-        found = self._definitions.get((group, item.kind, version))
-        if found is None and group == "ray.io":
-            from krmfn.checks.server.custom import find_shipped
+        return self._definitions
 
-            found = find_shipped(group, item.kind, version, self.settings.kuberay.version)
-        return found
+    def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
+        from krmfn.checks.server.shipped import Unserved, judge_all, tell_versions
 
-    def _findings_of_custom(self, item: Item, structure: Structure, before: Item | None) -> Iterator[Finding]:
-        from krmfn.checks.server.custom import judge
-
+        if isinstance(known, Unserved):
+            message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+            hint = f"{known.name} {known.installed} serves this kind as {' or '.join(known.versions)}."
+            yield Finding(
+                item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
+            )
+            return
         schemas = compile_schemas(self.release, {})
-        answer = judge(structure, schemas, item.value, before.value if before else None, _find_repeated(item))
-        for cause in answer.causes:
+        old = before.value if before else None
+        answer, doubted = judge_all(known, schemas, item.value, old, _find_repeated(item))
+        for cause in (*answer.causes, *doubted):
             if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
-            message = cause.message
-            yield Note(cause.rule, cause.path, message, dig(item.value, cause.path, ABSENT), type=cause.type).on(item)
+            found = Note(cause.rule, cause.path, cause.message, dig(item.value, cause.path, ABSENT), type=cause.type)
+            if cause in doubted:
+                yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
+            else:
+                yield found.on(item)
         for path, rule in answer.unchecked:
             message = f"not checked: the rule `{rule}` of the CustomResourceDefinition"
             yield Finding(item, path, message, dig(item.value, path, ABSENT), rule="custom-rule")

@@ -1,0 +1,134 @@
+"""Definitions of other projects that come with krmfn as data, and what they say together where it is not known which
+version is installed.
+
+A refusal is certain where all versions agree. A field that none of them has may be in a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from krmfn.checks.server.custom import Judgement, find_unknown, judge, tell_unknown
+from krmfn.checks.server.schema import Schemas
+from krmfn.checks.server.structure import Structure
+from krmfn.checks.server.verdict import Cause
+from krmfn.config.problems import find_nearest
+from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
+from krmfn.releases import schemastore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_PROJECTS = "crds/projects.json"
+
+
+class Shipped(NamedTuple):
+    """The definitions of a kind: that of the version that is installed, or of all versions, oldest first."""
+
+    project: str
+    name: str
+    structures: Mapping[str, Structure]
+    #: Whether it was said which version is installed.
+    said: bool
+    #: Required fields that a webhook of the project fills in, as `spec.rules.*.name`.
+    filled: tuple[str, ...] = ()
+
+
+class Unserved(NamedTuple):
+    """The version of a project that is installed does not have a kind in this version of its group, but in others."""
+
+    name: str
+    installed: str
+    versions: tuple[str, ...]
+
+
+def find_shipped(
+    group: str, kind: str, api_version: str, installed: Mapping[str, tuple[int, int]]
+) -> Shipped | Unserved | None:
+    """The definitions of a kind, by those of the newest version up to the one that is installed; None where there are
+    none."""
+    unserved = None
+    for project, row in _read_projects().get(group, ()):
+        table = schemastore.load(f"crds/{project}.json")
+        if table["kinds"].get(kind, ("",))[0] != group:
+            continue
+        releases = table["releases"]
+        said = project in installed
+        if said:
+            fitting = [version for version in releases if _number(version) <= installed[project]]
+            releases = {version: releases[version] for version in fitting[-1:]}
+        having = {version: kinds[kind] for version, kinds in releases.items() if kind in kinds}
+        roots = {version: versions[api_version] for version, versions in having.items() if api_version in versions}
+        if roots:
+            structures = {version: Structure(root, table["$defs"]) for version, root in roots.items()}
+            return Shipped(project, row["name"], structures, said, tuple(row.get("fills", {}).get(kind, ())))
+        if said and having:
+            ((version, versions),) = having.items()
+            unserved = Unserved(row["name"], version, tuple(versions))
+    return unserved
+
+
+@cache
+def _read_projects() -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The projects that have kinds of a group."""
+    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for project, row in schemastore.load(_PROJECTS).items():
+        for group in row["groups"]:
+            found.setdefault(group, []).append((project, row))
+    return found
+
+
+def _number(version: str) -> tuple[int, int]:
+    major, minor = map(int, version.split("."))
+    return major, minor
+
+
+def judge_all(
+    shipped: Shipped, schemas: Schemas, value: Mapping[str, Any], old: Any = None, duplicates: Iterable[Path] = ()
+) -> tuple[Judgement, tuple[Cause, ...]]:
+    """What every version of the definition refuses, in the words of the newest; and the fields that none has, where a
+    version that is not known here may have them."""
+    if shipped.said:
+        (structure,) = shipped.structures.values()
+        return _forgive(shipped, judge(structure, schemas, value, old, duplicates)), ()
+    structures = list({repr(structure.root): structure for structure in shipped.structures.values()}.values())
+    unknown = [find_unknown(structure, value) for structure in structures]
+    everywhere = [path for path in unknown[-1] if all(path in paths for paths in unknown)]
+    passed = {path for paths in unknown for path in paths}
+    *older, newest = (judge(structure, schemas, value, old, duplicates, passed) for structure in structures)
+    common = newest.causes
+    for other in older:
+        said = {(cause.rule, cause.path) for cause in other.causes}
+        common = tuple(cause for cause in common if (cause.rule, cause.path) in said)
+    doubted = tuple(tell_unknown(path) for path in everywhere)
+    return _forgive(shipped, newest._replace(causes=common)), doubted
+
+
+def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:
+    """The answer without what the project's webhook fills in before the server looks."""
+    if not shipped.filled or not answer.causes:
+        return answer
+    kept = [cause for cause in answer.causes if cause.rule != "required" or not _is_filled(shipped, cause.path)]
+    return answer._replace(causes=tuple(kept))
+
+
+def _is_filled(shipped: Shipped, path: Path) -> bool:
+    return ".".join("*" if isinstance(part, int) else part for part in path) in shipped.filled
+
+
+def tell_versions(shipped: Shipped, path: Path) -> str:
+    """What to do about a field that no version has."""
+    *_, structure = shipped.structures.values()
+    name = path[-1]
+    near = find_nearest(name, structure.list_fields(path[:-1]), 0.8) if isinstance(name, str) else ""
+    versions = list(shipped.structures)
+    oldest, newest = versions[0], versions[-1]
+    asked = f"{oldest} to {newest}" if oldest != newest else newest
+    meant = f"Did you mean {near}? " if near else ""
+    return (
+        f"{meant}The definitions of {shipped.name} {asked} do not have it. If yours does, pass it with --crds, or set "
+        f"operators.{shipped.project} of the configuration to your version."
+    )
