@@ -136,6 +136,9 @@ def _find_cause(
     for finding in findings:
         if id(finding.item) in here and finding.severity == "error":
             return finding.message, finding.hint, finding.rule
+    refusal = next((found for item in about for found in _read_refusals(item)), None)
+    if refusal is not None:
+        return *refusal, ""
     deleted = next((item for item in about if dig(item.value, "metadata", "deletionTimestamp")), None)
     if deleted is not None:
         kind = f"{deleted.kind} {deleted.name}"
@@ -202,4 +205,22 @@ def _read_conditions(item: Item) -> Iterator[str]:
             yield f"{item.kind} {item.name}: {as_text(dig(condition, 'reason'))}: {text}"
 
 
-_CONDITIONS: Final = ("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled")
+def _read_refusals(item: Item) -> Iterator[tuple[str, str]]:
+    """Cause and way out of conditions whose reason says that waiting does not help."""
+    for condition in as_list(dig(item.value, "status", "conditions")):
+        way = _REFUSALS.get(as_text(dig(condition, "reason")))
+        if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
+            text = as_text(dig(condition, "message")) or "it does not say why"
+            yield f"the scheduler does not take {item.kind} {item.name}: {text}", way
+
+
+_CONDITIONS: Final = (
+    *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
+    "CompositePodGroupInitiallyScheduled",
+)
+#: Reasons of the types of scheduling.k8s.io (1.38) after which a scheduling cycle is not enough, and what helps.
+_REFUSALS: Final[Mapping[str, str]] = {
+    "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",
+    "CompositePodGroupError": "Correct the parents of the groups, and give the whole tree one priority and one policy.",
+    "SchedulerError": "Look into the log of the scheduler that the pods name.",
+}

@@ -1,6 +1,7 @@
 """What a planned action means for running pods, and which names have to change with it.
 
-Source: observations on Kubernetes 1.37 (finalizer of PodGroups, none on CompositePodGroup and Workload).
+Source: observations on Kubernetes 1.37 (finalizer of PodGroups, none on Workloads). The data of a release says which
+kinds have one.
 """
 
 from __future__ import annotations
@@ -9,27 +10,34 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from krmfn.plan.records import Place
+from krmfn.releases.finalizers import find_finalizer
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.plan.records import Change
+    from krmfn.releases.release import Release
     from krmfn.survey.census import Census
 
 API_GROUP: Final = "scheduling.k8s.io"
-_PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 
 
-def explain_replacement(item: Item, census: Census) -> Iterator[str]:
+def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What deleting `item` and making it anew does."""
+    finalizer = find_finalizer(item.kind, release) if item.ref.group == API_GROUP else ""
     if item.ref.group == API_GROUP and item.kind == "PodGroup":
         yield (
-            f"The finalizer {_PROTECTION} delays the deletion while pods of the group run; until then a group of "
+            f"The finalizer {finalizer} delays the deletion while pods of the group run; until then a group of "
             "this name cannot be created (HTTP 409). Give the group a new name."
         )
         if any(owner.kind == "Job" for owner in _owners(item, census)):
             yield "The link in a Job's template cannot change either: replace the Job as well, under a new name."
         if item.labels.get("app.kubernetes.io/managed-by") == "krmfn":
             yield "naming: Revisioned (annotation krmfn.dev/naming) gives a generated group a new name by itself."
+    elif finalizer:
+        yield (
+            f"The finalizer {finalizer} delays the deletion while child groups name it as their parent; until then a "
+            f"{item.kind} of this name cannot be created (HTTP 409). Give it and its children new names."
+        )
     elif item.ref.group == API_GROUP and item.kind == "CompositePodGroup":
         yield (
             "The CompositePodGroup has no finalizer and is deleted at once. Running pods stay; new pods of its "
@@ -74,20 +82,24 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
         yield "Pods are replaced in a rollout; meanwhile old and new pods are in different groups."
 
 
-def explain_removal(item: Item, census: Census) -> Iterator[str]:
+def explain_removal(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What it means that `item`, an object of the old state, is gone. `census` is the new state's."""
     if item.ref.group != API_GROUP:
         return
+    finalizer = find_finalizer(item.kind, release)
     key = (item.space, item.name)
     if item.kind == "PodGroup":
         users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == key]
         if users:
             yield f"{users[0].kind} {users[0].name} still links to it: its new pods are never scheduled."
-        yield f"The finalizer {_PROTECTION} keeps it while pods of the group run."
+        if finalizer:
+            yield f"The finalizer {finalizer} keeps it while pods of the group run."
     elif item.kind == "CompositePodGroup":
         orphans = [gang.group.name for gang in census.gangs if (gang.group.namespace, gang.group.parent) == key]
         if orphans:
             yield f"{orphans[0]} still names it as its parent: its new pods are never scheduled."
+        if finalizer:
+            yield f"The finalizer {finalizer} keeps it while child groups name it as their parent."
 
 
 def list_renames(item: Item, census: Census) -> Iterator[Place]:

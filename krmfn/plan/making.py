@@ -91,7 +91,7 @@ class _Judge:
         if reasons and refused:
             return Entry("refuse", new.ref, file, changes, refused)
         if reasons:
-            consequences = tuple(explain_replacement(new, self.census))
+            consequences = tuple(explain_replacement(new, self.census, self.settings.release))
             renames = tuple(list_renames(new, self.census))
             return Entry("replace", new.ref, file, changes, reasons, consequences, renames)
         consequences = tuple(explain_update(new, changes, self.census))
@@ -103,7 +103,12 @@ class _Judge:
         if stopping:
             order = (f"It has to be gone: {stopping.message}.", *_explain_order(self.release))
             return Entry("remove", item.ref, item.locate(()), consequences=order)
-        return Entry("remove", item.ref, item.locate(()), consequences=tuple(explain_removal(item, self.census)))
+        return Entry(
+            "remove",
+            item.ref,
+            item.locate(()),
+            consequences=tuple(explain_removal(item, self.census, self.settings.release)),
+        )
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
         return _read(validate_create(item.value, self.release, self._assume_gates(item), self.facts))

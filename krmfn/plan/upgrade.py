@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
+from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP, Release
 from krmfn.releases.stored import find_writer, tell_damage
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 PHASES: Final = ("before", "after", "repair")
 _GATE: Final = "AllowUnsafeMalformedObjectDeletion"
+_BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
 _OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
-_PROTECTED: Final = "PodGroup"  # has a finalizer as long as pods name it
 
 
 class Step(NamedTuple):
@@ -75,7 +76,7 @@ def _list_before(blockers: Sequence[Item], writer: Release, release: Release) ->
         "a gang wait for their group."
     )
     for item in blockers:
-        wait = " --wait=false" if item.kind == _PROTECTED else ""
+        wait = " --wait=false" if find_finalizer(item.kind, writer) else ""
         yield Step(f"kubectl delete {_spell(item)} --ignore-not-found{wait}")
         if wait:
             patch = shlex.quote('{"metadata":{"finalizers":null}}')
@@ -132,8 +133,8 @@ def _is_linked(job: Item, writer: Release) -> bool:
 
 
 def _order(item: Item) -> tuple[int, str, str]:
-    """Groups before the Workload that they name."""
-    return (0 if item.kind == _PROTECTED else 1, item.space, item.name)
+    """Children before their parents, and groups before the Workload that they name."""
+    return (_BELOW_FIRST.index(item.kind) if item.kind in _BELOW_FIRST else 0, item.space, item.name)
 
 
 def _spell(item: Item) -> str:

@@ -52,10 +52,13 @@ class Release:
     are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
     of a pod to the name of its group, `template` that from the spec of a group to the name of its template, `modes` how
     the disruption modes Single and All are spelled. `unreadable` says of kinds what a stored object does that the
-    release cannot read.
+    release cannot read. `gone_gates` are gates of older releases that its components no longer know.
     """
 
-    __slots__ = ("features", "gates", "kinds", "link", "modes", "name", "preview", "template", "unreadable", "version")
+    __slots__ = (
+        *("features", "gates", "gone_gates", "kinds", "link", "modes", "name", "preview", "template", "unreadable"),
+        "version",
+    )
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
         self.name = name
@@ -66,6 +69,7 @@ class Release:
         self.template: tuple[str, ...] = tuple(row.get("template", ()))
         self.modes: Mapping[str, Any] = row.get("modes", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
+        self.gone_gates: frozenset[str] = frozenset(row.get("goneGates", ()))
         self.gates: Mapping[str, Gate] = {gate: Gate(gate, value) for gate, value in row["gates"].items()}
         #: Feature -> the gate that brings it, "" where none does.
         self.features: Mapping[str, str] = {

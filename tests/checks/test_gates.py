@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from krmfn.catalogue import RULES
 from krmfn.config import read_settings
-from krmfn.releases.release import find_release
+from krmfn.model.findings import Finding
+from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
 from tests.checks.cases import Case, find_all, read_items
 
@@ -15,9 +18,17 @@ TREE = read_page("parent-missing").examples["good.yaml"]
 FLAT = read_page("group-missing").examples["good.yaml"]
 
 
-def messages(text: str, rule: str, **spec: Any) -> list[str]:
+def find(text: str, rule: str, **spec: Any) -> list[Finding]:
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
-    return [one.message for one in find_all(Case(read_items(text), None, settings)) if one.rule == rule]
+    return [one for one in find_all(Case(read_items(text), None, settings)) if one.rule == rule]
+
+
+def messages(text: str, rule: str, **spec: Any) -> list[str]:
+    return [one.message for one in find(text, rule, **spec)]
+
+
+def severities(text: str, rule: str, **spec: Any) -> set[str]:
+    return {one.severity or RULES[rule].severity for one in find(text, rule, **spec)}
 
 
 def test_a_gate_that_is_off_on_the_scheduler_alone_is_told() -> None:
@@ -39,3 +50,40 @@ def test_a_scheduler_that_would_not_start() -> None:
 def test_the_gates_are_listed_once(text: str, gates: int) -> None:
     (message,) = messages(text, "cluster-gates")
     assert sum(gate in message for gate in find_release("1.37").gates) == gates
+
+
+@pytest.mark.parametrize(
+    ("version", "edit", "classes", "severity"),
+    [
+        ("1.37", ("", ""), {}, {"warning"}),
+        ("1.37", ("", ""), {"high": 9, "low": 9}, {"warning"}),
+        ("1.38", ("", ""), {}, {"error"}),
+        ("1.38", ("", ""), {"high": 9, "low": 9}, set()),
+        ("1.38", ("  priorityClassName: low\n", ""), {}, {"warning"}),
+        ("1.38", ("  priorityClassName: low\n", ""), {"high": 9}, {"error"}),
+    ],
+)
+def test_from_1_38_on_a_tree_has_one_priority(
+    version: str, edit: tuple[str, str], classes: dict[str, int], severity: set[str]
+) -> None:
+    """The scheduler compares numbers: two classes of one value are one priority, no class may be any."""
+    text = read_page("tree-priorities-differ").examples["bad.yaml"].replace(*edit)
+    cluster = {"priorityClasses": classes} if classes else {}
+    assert severities(text, "tree-priorities-differ", kubernetes={"version": version}, cluster=cluster) == severity
+
+
+def test_a_gate_that_a_running_component_has_is_an_error() -> None:
+    kubernetes = {"version": "1.38", "featureGates": {"GangScheduling": True}}
+    assert severities(FLAT, "gate-gone", kubernetes=kubernetes) == {"warning"}
+    cluster = {"featureGates": {"kubelet": {"DynamicResourceAllocation": False}}}
+    assert severities(FLAT, "gate-gone", kubernetes={"version": "1.38"}, cluster=cluster) == {"error"}
+    assert severities(FLAT, "gate-gone", kubernetes={"version": "1.37"}, cluster=cluster) == set()
+
+
+def test_gates_of_groups_do_not_disappear_unnoticed() -> None:
+    """A gate that a release's data no longer has is told; one that is gone stays gone."""
+    releases = [find_release(name) for name in list_releases()]
+    for old, new in pairwise(releases):
+        assert set(old.gates) - set(new.gates) <= new.gone_gates
+        assert old.gone_gates <= new.gone_gates
+        assert not new.gone_gates & set(new.gates)

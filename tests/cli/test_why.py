@@ -99,3 +99,25 @@ def test_mistakes(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> No
     ):
         done = krmfn("why", *words)
         assert (done.code, said in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize(
+    ("reason", "way_out"),
+    [
+        ("PodGroupError", "Give all pods and groups of the gang one scheduler"),
+        ("SchedulerError", "Look into the log of the scheduler"),
+        ("Unschedulable", ""),
+        ("Scheduled", ""),
+    ],
+)
+def test_what_the_scheduler_says_of_a_group(
+    reason: str, way_out: str, dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call
+) -> None:
+    """A reason that time does not heal is the cause; the other ones stand behind what is certain."""
+    status = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": reason, "message": "it says so"}
+    find(dump, "PodGroup")["status"] = {"conditions": [status]}
+    write(tmp_path, dump)
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert ("Cause: the scheduler does not take PodGroup job-train: it says so" in done.out) == bool(way_out)
+    assert way_out in done.out
+    assert f"{reason}: it says so" in done.out

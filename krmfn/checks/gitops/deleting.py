@@ -9,6 +9,7 @@ from krmfn.checks.server import validate_create, validate_update
 from krmfn.krm.paths import format_path
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.releases.finalizers import find_finalizer, list_finalizers
 from krmfn.releases.gates import assume_gates
 from krmfn.survey.groups import API_GROUP
 from krmfn.survey.values import as_list, as_mapping, dig
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
 _FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
-PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 
 
 @rule("group-name-reused", "warning", "An immutable field of a group changes, but the group keeps its name.")
@@ -45,7 +45,9 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                     f"{field} is immutable, but it changes here: the group would have to be deleted and created "
                     "again under the same name"
                 )
-                message += ", which waits until none of its pods runs" if kind == "PodGroup" else ""
+                if find_finalizer(kind, settings.release):
+                    waits = "none of its pods runs" if kind == "PodGroup" else "its child groups are gone"
+                    message += f", which waits until {waits}"
                 hint = (
                     "Give the group a new name and change the pods' link in the same commit (naming: Revisioned does)."
                 )
@@ -85,14 +87,16 @@ def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("finalizer-in-git", "warning", "A manifest contains the finalizer that the API server adds itself.")
-def find_finalizer_in_git(census: Census, _: Settings) -> Iterator[Finding]:
+def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Finding]:
     """A manifest with the finalizer that the server adds by itself."""
+    known = list_finalizers(settings.release)
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
         for item in census.kind(API_GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
-            if PROTECTION in as_list(metadata.get("finalizers")):
+            written = next((name for name in as_list(metadata.get("finalizers")) if name in known), None)
+            if written is not None:
                 message = (
-                    f"the finalizer {PROTECTION} is set by the API server and removed by a controller; from Git it "
+                    f"the finalizer {written} is set by the API server and removed by a controller; from Git it "
                     "is added again while the group is being deleted, which then never ends"
                 )
                 hint = "Remove metadata.finalizers."

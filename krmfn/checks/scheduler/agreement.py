@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census, Gang, Template
     from krmfn.survey.facts import Facts
 
-_DEFAULT_POLICY = "PreemptLowerPriority"
+DEFAULT_POLICY = "PreemptLowerPriority"
 
 
 @rule("scheduler-differs", "error", "Pods of one gang name different schedulers.")
@@ -76,9 +76,9 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
     for gang in _list_gangs(census, settings):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
-            if first is None or _same(census.facts, first.priority_class, template.priority_class):
+            if first is None or same_priority(census.facts, first.priority_class, template.priority_class):
                 continue
-            unsure = _is_unsure(census.facts, first.priority_class, template.priority_class)
+            unsure = is_unsure(census.facts, first.priority_class, template.priority_class)
             message = (
                 f"the priority class is {template.priority_class or 'unset'}, but other pods of the group "
                 f"{gang.group.name} have {first.priority_class or 'none'}: the gang is never scheduled"
@@ -104,12 +104,12 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     refused = settings.has("priority-of-root")
     for gang in census.gangs:
         root = census.root(gang.group)
-        wrong = [t for t in gang.templates if not _same(census.facts, root.priority_class, t.priority_class)]
+        wrong = [t for t in gang.templates if not same_priority(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1]:
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
         effect = "they are never scheduled" if refused else "the group's counts"
-        message = f"the priority class is {root.priority_class or 'unset'}, but but the pods have {pods}: {effect}"
+        message = f"the priority class is {root.priority_class or 'unset'}, but the pods have {pods}: {effect}"
         hint = f"Set priorityClassName: {wrong[0].priority_class} in the group, as in the pod templates."
         if not wrong[0].priority_class:
             hint = f"Set priorityClassName: {root.priority_class} in the pod templates, as in the group."
@@ -140,7 +140,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
         wanted, who = policies[0][1], "other pods of the group"
         root = census.root(gang.group)
         if compare:
-            wanted, who = as_text(root.spec.get("preemptionPolicy")) or _DEFAULT_POLICY, f"the group {root.name}"
+            wanted, who = as_text(root.spec.get("preemptionPolicy")) or DEFAULT_POLICY, f"the group {root.name}"
         for template, policy in policies:
             if policy and wanted and policy != wanted:
                 message = (
@@ -188,13 +188,13 @@ def _linked(census: Census) -> Iterator[Template]:
         yield from gang.templates
 
 
-def _same(facts: Facts, first: str, second: str) -> bool:
+def same_priority(facts: Facts, first: str, second: str) -> bool:
     """Whether two classes give one priority: the same name, or the same known value."""
     value = facts.priority(first)
     return first == second or (value is not None and value == facts.priority(second))
 
 
-def _is_unsure(facts: Facts, first: str, second: str) -> bool:
+def is_unsure(facts: Facts, first: str, second: str) -> bool:
     return (not first or not second) and None in (facts.priority(first), facts.priority(second))
 
 
@@ -202,6 +202,6 @@ def _policy(census: Census, template: Template) -> str:
     """The policy the pod gets, "" when its class is unknown."""
     own = as_text(template.spec.get("preemptionPolicy"))
     if own or not template.priority_class:
-        return own or _DEFAULT_POLICY
+        return own or DEFAULT_POLICY
     found = census.facts.priority_classes.get(template.priority_class)
     return found.preemption_policy if found else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.scheduler.agreement import DEFAULT_POLICY, is_unsure, same_priority
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
@@ -13,6 +14,7 @@ from krmfn.survey.values import as_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.krm.results import Severity
     from krmfn.survey.census import Census
 
 
@@ -64,17 +66,47 @@ def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
     "The priority class of a group differs from that of its root.",
     needs="composite-groups",
 )
-def find_tree_priorities_differ(census: Census, _: Settings) -> Iterator[Finding]:
-    """A child group with another priority class than its root."""
+def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A child group with another priority class than its root, which only some releases compare."""
+    refused = is_obeyed(census, settings, "uniform-trees")
     for group in list_groups(census):
         above, end = census.chain(group)
         if end or not above or group.priority_class == above[-1].priority_class:
             continue
         root = above[-1]
+        if refused and same_priority(census.facts, group.priority_class, root.priority_class):
+            continue  # the scheduler compares the numbers
+        unsure = is_unsure(census.facts, group.priority_class, root.priority_class)
+        effect = "no pod of the tree is ever scheduled" if refused else "only the root's counts"
         message = (
-            f"the priority class is {group.priority_class or 'unset'}, but but that of the root {root.name} is "
-            f"{root.priority_class or 'unset'}: only the root's counts"
+            f"the priority class is {group.priority_class or 'unset'}, but that of the root {root.name} is "
+            f"{root.priority_class or 'unset'}: {effect}"
         )
         hint = "Use the same priorityClassName in all groups of the tree and in their pods."
         path = (*group.path, "priorityClassName")
-        yield Finding(group.item, path, message, group.priority_class, hint=hint)
+        severity: Severity | None = "error" if refused and not unsure else None
+        yield Finding(group.item, path, message, group.priority_class, hint=hint, severity=severity)
+
+
+@rule(
+    "tree-preemption-policies-differ",
+    "error",
+    "The preemption policy of a group differs from that of its root.",
+    needs="uniform-trees",
+)
+def find_tree_policies_differ(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A child group with another preemption policy than its root; without the gate no group has one."""
+    if not settings.has("group-preemption-policy"):
+        return
+    for group in list_groups(census):
+        above, end = census.chain(group)
+        if end or not above:
+            continue
+        policy, wanted = (as_text(one.spec.get("preemptionPolicy")) or DEFAULT_POLICY for one in (group, above[-1]))
+        if policy != wanted:
+            message = (
+                f"the preemption policy is {policy}, but that of the root {above[-1].name} is {wanted}: no pod of the "
+                "tree is ever scheduled"
+            )
+            hint = "Use one preemptionPolicy in all groups of the tree and in their pods."
+            yield Finding(group.item, (*group.path, "preemptionPolicy"), message, policy, hint=hint)

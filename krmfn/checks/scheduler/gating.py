@@ -68,6 +68,23 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
                 yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
+@rule("gate-gone", "warning", "A feature gate is named that the release no longer has.")
+def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A gate that the components of the release refuse to start with, on or off."""
+    groups = _list_groups(census)
+    places = {"the configuration": settings.feature_gates, **census.facts.gates}
+    for place, gates in places.items() if groups else ():
+        gone = sorted(settings.release.gone_gates & set(gates))
+        if gone:
+            message = (
+                f"{place} names {join(gone)}, which Kubernetes {settings.release} no longer has: a component that is "
+                "started with it, on or off, exits with an error"
+            )
+            hint = f"Remove {join(gone)} from --feature-gates before the upgrade to {settings.release}."
+            running = place != "the configuration"
+            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, severity="error" if running else None)
+
+
 @rule("facts-missing", "info", "Something was not checked, because data about the cluster is missing.")
 def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Once: what could not be checked, because nobody gave facts about the cluster."""
