@@ -25,7 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "bridge": {"krm", "model"},
     "config": {"krm", "model", "releases"},
     "sources": {"krm", "model", "releases", "config"},
-    "survey": {"krm", "model", "config", "sources"},
+    "survey": {"krm", "releases", "model", "config", "sources"},
     "capacity": {"krm", "model", "survey"},
     "targets": {"krm", "model", "releases", "config"},
     "reconcile": {"krm", "model", "targets"},

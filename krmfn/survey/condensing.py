@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import format_quantity
+from krmfn.survey.control_plane import merge_gates, read_programs
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
@@ -38,7 +39,6 @@ _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", 
 _FIELDS: Final = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
 )
-_COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 _LINKS: Final = ("schedulingGroup", "workloadRef")
 
 
@@ -52,7 +52,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not _is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
-    gates = {**_read_gates(by_kind.get("Pod", ())), **as_mapping(cluster.get("featureGates"))}
+    gates = merge_gates(read_programs(by_kind.get("Pod", ())), as_mapping(cluster.get("featureGates")))
     if gates:
         found["featureGates"] = gates
     if "PriorityClass" in by_kind:
@@ -93,22 +93,6 @@ def _is_daemon(pod: Value) -> bool:
     """Whether a pod is on its node as long as the node is there."""
     kinds = {dig(owner, "kind") for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
     return bool(kinds & {"DaemonSet", "Node"})
-
-
-def _read_gates(pods: Iterable[Value]) -> dict[str, dict[str, bool]]:
-    """Feature gates by component, from the commands of the control plane's own pods."""
-    found: dict[str, dict[str, bool]] = {}
-    for pod in pods:
-        component = as_text(dig(pod, "metadata", "labels", "component"))
-        if component not in _COMPONENTS or _namespace(pod) != "kube-system":
-            continue
-        for box in as_list(dig(pod, "spec", "containers")):
-            for word in (*as_list(dig(box, "command")), *as_list(dig(box, "args"))):
-                flag, _, text = str(word).partition("=")
-                if flag == "--feature-gates":
-                    pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
-                    found.setdefault(component, {}).update({name: value == "true" for name, _, value in pairs})
-    return found
 
 
 def _shrink_class(item: Value) -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from krmfn.krm.item import Item
+    from krmfn.survey.control_plane import Program
 
 Resources = Mapping[str, int]
 _NOTHING: Final[Mapping[str, Any]] = {}
@@ -98,7 +99,8 @@ class Facts(NamedTuple):
 
     `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
-    kinds that the facts list completely.
+    kinds that the facts list completely. `gates` are known feature gates by component, `programs` the pods of the
+    control plane that show some of them.
     """
 
     priority_classes: Mapping[str, PriorityClass]
@@ -114,6 +116,7 @@ class Facts(NamedTuple):
     gates: Mapping[str, Mapping[str, Any]]
     found: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
     listed: frozenset[str] = frozenset()
+    programs: tuple[Program, ...] = ()
 
     def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
@@ -161,6 +164,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     queues = all_of("queues")
     schedulers = cluster.get("schedulers")
     crds = all_of("customResourceDefinitions")
+    programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster.get("featureGates")))
     others = {kind: (*given.get(kind, ()), *own[kind]) for kind in _OTHERS}
     return Facts(
         priority_classes=classes,
@@ -175,10 +179,23 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
             (_namespace(value) or DEFAULT_NAMESPACE, _name(value)) for value in given.get(_TOPICS["podGroups"], ())
         ),
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
-        gates={component: as_mapping(gates) for component, gates in as_mapping(cluster.get("featureGates")).items()},
+        gates=gates,
+        programs=programs,
         found={kind: values for kind, values in others.items() if values},
         listed=frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed")))),
     )
+
+
+def _read_gates(
+    pods: Sequence[Mapping[str, Any]], given: Mapping[str, Any]
+) -> tuple[tuple[Program, ...], Mapping[str, Mapping[str, Any]]]:
+    """The programs of the control plane, and the gates by component."""
+    if not pods:
+        return (), {component: as_mapping(gates) for component, gates in given.items()}
+    from krmfn.survey.control_plane import merge_gates, read_programs
+
+    programs = tuple(read_programs(pods))
+    return programs, merge_gates(programs, given)
 
 
 def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:

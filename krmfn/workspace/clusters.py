@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.krm import Stream, Unreadable
+from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
 from krmfn.workspace.trees import InputMissing, ManifestFile, Tree
 
 #: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
 KIND: Final = "ClusterFacts"
 _GROUP: Final = "krmfn.dev/"
+#: How a component's metrics tell which feature gates are on.
+_METRIC: Final = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
 
 
 def read_clusters(paths: Sequence[str]) -> dict[str, Any]:
@@ -60,7 +64,14 @@ def _read_files(files: Iterable[ManifestFile]) -> dict[str, Any]:
 
 
 def _read_objects(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
-    """Every object of a file. What kubectl prints as JSON is read without keeping its text, which takes a tenth."""
+    """Every object of a file. What kubectl prints as JSON is read without keeping its text, which takes a tenth.
+    Metrics of kube-apiserver (`kubectl get --raw /metrics`) or of kube-scheduler are facts about its gates."""
+    gates = dict(_METRIC.findall(data))
+    if gates:
+        component = "kube-scheduler" if b"\nscheduler_" in data else "kube-apiserver"
+        known = {name: gates[name.encode()] == b"1" for name in list_gates() if name.encode() in gates}
+        yield {"apiVersion": f"{_GROUP}v1alpha1", "kind": KIND, "spec": {"featureGates": {component: known}}}
+        return
     if data[:1] == b"{":
         try:
             value = json.loads(data)

@@ -12,6 +12,7 @@ from krmfn.config import read_settings
 from krmfn.model.findings import Finding
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
+from krmfn.survey.condensing import condense
 from tests.checks.cases import Case, find_all, read_items
 
 TREE = read_page("parent-missing").examples["good.yaml"]
@@ -87,3 +88,58 @@ def test_gates_of_groups_do_not_disappear_unnoticed() -> None:
         assert set(old.gates) - set(new.gates) <= new.gone_gates
         assert old.gone_gates <= new.gone_gates
         assert not new.gone_gates & set(new.gates)
+
+
+def control_plane_pod(component: str, number: int, *flags: str, tag: str = ":v1.37.0") -> dict[str, Any]:
+    """A static pod as kubeadm writes it, and as `kubectl get pods -A -o yaml` shows it."""
+    box = {"name": component, "image": f"registry.k8s.io/{component}{tag}", "command": [component, "--v=2", *flags]}
+    metadata = {"name": f"{component}-{number}", "namespace": "kube-system", "labels": {"component": component}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [box]}}
+
+
+@pytest.mark.parametrize(
+    ("flags", "off"),
+    [
+        (["--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"], {}),
+        (["--feature-gates", "AllAlpha=true,AllBeta=true"], {}),
+        (["--feature-gates=AllAlpha=true,AllBeta=true,CompositePodGroup=false"], {"CompositePodGroup": "named"}),
+        (
+            ["--feature-gates=GenericWorkload=true", "--feature-gates=GenericWorkload=false"],
+            {"GenericWorkload": "named", "TopologyAwareWorkloadScheduling": "default", "CompositePodGroup": "default"},
+        ),
+    ],
+)
+def test_a_dump_shows_the_gates_of_the_control_plane(flags: list[str], off: dict[str, str]) -> None:
+    """Which are off, and where that is to be seen; `krmfn facts` keeps it."""
+    pods = [control_plane_pod("kube-scheduler", 1, *flags)]
+    said = messages(TREE, "cluster-gate-off", cluster={"items": pods})
+    found = {message.partition(" is off on kube-scheduler (")[0]: message.partition("(")[2] for message in said}
+    words = {"named": "--feature-gates of pod kube-system/", "default": "by default: no flag of pod kube-system/"}
+    assert found.keys() == off.keys()
+    assert all(found[gate].startswith(f"{words[why]}kube-scheduler-1") for gate, why in off.items())
+    shrunk = messages(TREE, "cluster-gate-off", cluster=condense({"items": pods}))
+    assert [message.partition(" on ")[0] for message in shrunk] == [message.partition(" on ")[0] for message in said]
+
+
+def test_pods_that_contradict_each_other_leave_a_gate_open() -> None:
+    pods = [
+        control_plane_pod("kube-scheduler", n, f"--feature-gates=AllAlpha=true,AllBeta={on}")
+        for n, on in enumerate(("true", "false"))
+    ]
+    assert not messages(TREE, "cluster-gate-off", cluster={"items": pods})
+    assert len(messages(TREE, "cluster-gate-off", cluster={"items": pods[1:]})) == 1
+
+
+def test_what_is_no_program_of_the_control_plane_shows_no_gates() -> None:
+    other = control_plane_pod("kube-scheduler", 1)
+    other["metadata"]["namespace"] = "ml"
+    untagged = control_plane_pod("kube-scheduler", 1, tag="@sha256:0a")
+    for pod in (other, untagged):
+        assert not messages(TREE, "cluster-gate-off", cluster={"items": [pod]})
+
+
+def test_what_is_said_goes_before_what_is_shown() -> None:
+    pods = [control_plane_pod("kube-scheduler", 1, "--feature-gates=AllAlpha=true,AllBeta=true")]
+    cluster = {"items": pods, "featureGates": {"kube-scheduler": {"CompositePodGroup": False}}}
+    (message,) = messages(TREE, "cluster-gate-off", cluster=cluster)
+    assert message.startswith("CompositePodGroup is off on kube-scheduler: ")

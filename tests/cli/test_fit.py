@@ -206,6 +206,19 @@ def test_facts_count_what_is_equal_and_drop_what_is_private(cluster: Path, krmfn
     assert "Pod" not in empty.get("listed", ())
 
 
+def test_metrics_are_facts_about_gates(cluster: Path, krmfn: Call) -> None:
+    """`kubectl get --raw /metrics` shows kube-apiserver's gates, also where no pod of the control plane is in sight."""
+    generated = krmfn("generate", "-q", "one.yaml").out
+    (cluster / "all.yaml").write_text(generated)
+    for on in (0, 1):
+        line = f'kubernetes_feature_enabled{{name="GenericWorkload",stage="BETA"}} {on}'
+        (cluster / "metrics.txt").write_text(f"# TYPE kubernetes_feature_enabled gauge\n{line}\nup 1\n")
+        said = krmfn("validate", "all.yaml", "--cluster", "metrics.txt").out
+        assert ("GenericWorkload is off on kube-apiserver:" in said) is not bool(on)
+        facts = yaml.safe_load(krmfn("facts", "metrics.txt").out)["spec"]
+        assert facts == {"featureGates": {"kube-apiserver": {"GenericWorkload": bool(on)}}}
+
+
 def make_pod(name: str, node: str, owner: dict[str, str]) -> dict[str, Any]:
     box = {
         "name": "c",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.config import Settings
     from krmfn.survey.census import Census
+    from krmfn.survey.facts import Facts
     from krmfn.survey.groups import Group
 
 
@@ -42,7 +43,11 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     groups = _list_groups(census)
     for gate in _list_needed(groups, settings) if groups else ():
         components = settings.release.gates[gate].components
-        off = [name for name in components if census.facts.gates.get(name, {}).get(gate) is False]
+        off = [
+            _blame(name, gate, census.facts)
+            for name in components
+            if census.facts.gates.get(name, {}).get(gate) is False
+        ]
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
         if off:
@@ -52,6 +57,16 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
             )
             hint = f"Turn {gate} on for {', '.join(components)}, or remove the objects and fields that need it."
             yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
+
+
+def _blame(component: str, gate: str, facts: Facts) -> str:
+    """The component, and who shows that the gate is off there."""
+    for program in facts.programs:
+        if program.component == component and program.gates.get(gate) is False:
+            if gate in program.named:
+                return f"{component} (--feature-gates of pod {program.pod})"
+            return f"{component} (by default: no flag of pod {program.pod} names it)"
+    return component
 
 
 @rule("gate-dependency", "error", "A feature gate is on, but one that it depends on is off.")

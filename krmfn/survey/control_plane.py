@@ -1,0 +1,88 @@
+"""Feature gates of a running control plane, from its own pods: static pods show the flags that they were started with.
+
+A gate that no flag names has the default of the release that the image is tagged with; without a tag it stays open.
+Sources: k8s.io/component-base/featuregate (AllAlpha, AllBeta), kubeadm's and kops' manifests of static pods.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.krm.records import NamedTuple
+from krmfn.releases.release import UnknownRelease, find_release
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.releases.release import Gate
+
+_COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
+_NAMESPACE: Final = "kube-system"
+_FLAG: Final = re.compile(r"--feature-gates[= ]\s*[\"']?([\w=,]+)")
+_TAG: Final = re.compile(r":v?(1\.\d+)\.")
+#: Names that stand for all gates of a stage.
+_STAGES: Final[Mapping[str, str]] = {"alpha": "AllAlpha", "beta": "AllBeta"}
+
+
+class Program(NamedTuple):
+    """A program of the control plane: its component, the namespace/name of its pod, and its gates; those in `named`
+    are in its flags, the others have the release's default."""
+
+    component: str
+    pod: str
+    gates: Mapping[str, bool]
+    named: frozenset[str]
+
+
+def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
+    """The programs of the control plane that are among these pods."""
+    for pod in pods:
+        if dig(pod, "metadata", "namespace") != _NAMESPACE:
+            continue
+        labels = (dig(pod, "metadata", "labels", "component"), dig(pod, "metadata", "labels", "k8s-app"))
+        for box in as_list(dig(pod, "spec", "containers")):
+            component = next((name for name in _COMPONENTS if name in (*labels, dig(box, "name"))), "")
+            words = " ".join(str(word) for field in ("command", "args") for word in as_list(dig(box, field)))
+            if component and words:  # facts that were shrunk have no commands
+                given = _read_flags(words)
+                known = _find_gates(as_text(dig(box, "image")))
+                stages = {
+                    row.name: given.get(_STAGES.get(row.stage, ""), row.default)
+                    for row in known
+                    if component in row.components
+                }
+                named = {name: on for name, on in given.items() if name not in _STAGES.values()}
+                pod_name = f"{_NAMESPACE}/{as_text(dig(pod, 'metadata', 'name'))}"
+                yield Program(component, pod_name, {**stages, **named}, frozenset(named))
+
+
+def merge_gates(programs: Iterable[Program], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The gates by component; what is `given` goes before what pods show. A gate of which the pods of a component show
+    different things stays open."""
+    found: dict[str, dict[str, Any]] = {}
+    contradicted: set[tuple[str, str]] = set()
+    for program in programs:
+        gates = found.setdefault(program.component, {})
+        for name, on in program.gates.items():
+            if gates.setdefault(name, on) is not on:
+                contradicted.add((program.component, name))
+    for component, name in contradicted:
+        del found[component][name]
+    for component, said in given.items():
+        found[component] = {**found.get(component, {}), **as_mapping(said)}
+    return found
+
+
+def _read_flags(words: str) -> dict[str, bool]:
+    """Of several flags the last one counts, gate by gate."""
+    pairs = (pair.partition("=") for text in _FLAG.findall(words) for pair in text.split(",") if "=" in pair)
+    return {name: value.lower() in ("true", "t", "1") for name, _, value in pairs}
+
+
+def _find_gates(image: str) -> Iterable[Gate]:
+    tag = _TAG.search(image)
+    try:
+        return find_release(tag[1]).gates.values() if tag else ()
+    except UnknownRelease:
+        return ()
