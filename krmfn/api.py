@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from krmfn.config import ConfigError, read_settings
+from krmfn.judging import Judging
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.pipeline import STAGES
@@ -80,7 +81,8 @@ def validate(
     and gitops.
 
     A folder is read in worlds, as on the command line: kustomizations are rendered, and what is not rendered is a
-    warning of the rule not-rendered. No krmfn.yaml is looked for: a test depends on what it says.
+    warning of the rule not-rendered. No krmfn.yaml is looked for: a test depends on what it says. What `spec.rules` of
+    `config`, comments and annotations ignore is left out.
 
     Raises ConfigError, InputMissing and Unreadable.
     """
@@ -98,12 +100,17 @@ def validate(
     old = None if against is None else _read(against)[0]
     from krmfn.workspace.origins import merge
 
-    results = [("", problem) for problem in problems]
+    judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
+    kept = judging.judge([(None, problem) for problem in problems], settings.rules)
+    results = [("", problem) for problem in kept if problem is not None]
     for world in new.worlds:
         before = old.match(world, new) if old else None
-        found = pipeline.find_all(world.items, settings, before.items if before else None, stages, update)
+        found = list(pipeline.find_all(world.items, settings, before.items if before else None, stages, update))
         told = pipeline.to_results(world.trace(finding) for finding in found)
-        results += [(world.name, world.settle(result)) for result in told]
+        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]
+        folder = world.folder if world.name else ""
+        judged = judging.judge(pairs, settings.rules, world.items, folder=folder)
+        results += [(world.name, result) for result in judged if result is not None]
     return Findings(order(merge(results)))
 
 

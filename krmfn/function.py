@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing i
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krmfn.config import Settings
+    from krmfn.config import ConfigError, Settings
     from krmfn.krm import Item
 
 LOCAL = "config.kubernetes.io/local-config"
@@ -34,8 +34,15 @@ def process(resources: ResourceList) -> Iterable[Result]:
     if config is not None and _is_generator(config, resources.items):
         return (_GENERATOR,)
     settings = _read_settings(config)
+    from krmfn.config import ConfigError
+
     work = _validate if settings.mode == "Validate" else _generate
-    return _finish(work(resources, settings), settings)
+    items = list(resources.items)
+    results = work(resources, settings)
+    try:
+        return _finish(_judge(results, items, settings), settings)
+    except ConfigError as error:
+        raise _refuse(error, config) from None
 
 
 def _is_concerned(items: list[Item]) -> bool:
@@ -74,6 +81,18 @@ def _validate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
     return results
 
 
+def _judge(results: Iterable[Result], items: list[Item], settings: Settings) -> Iterable[Result]:
+    """The results that count, by the functionConfig and by annotations. Raises ConfigError for unknown rules."""
+    from krmfn.config.selection import IGNORE
+
+    if not any(settings.rules[:3]) and not any(IGNORE.encode() in item.source.data for item in items[:1]):
+        return results
+    from krmfn.judging import Judging
+
+    judged = Judging().judge([(result.ref, result) for result in results], settings.rules, items)
+    return [result for result in judged if result is not None]
+
+
 def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
     """Sorted and without duplicates; with failOn warning, an error that says why the run fails."""
     results = tuple(results)
@@ -95,12 +114,16 @@ def _read_settings(config: Item | None) -> Settings:
     try:
         return read_settings(config.value if config else None)
     except ConfigError as error:
-        from krmfn.krm import format_path
+        raise _refuse(error, config) from None
 
-        ref = config.ref if config else None
-        raise Misconfigured(
-            Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
-        ) from None
+
+def _refuse(error: ConfigError, config: Item | None) -> Misconfigured:
+    from krmfn.krm import format_path
+
+    ref = config.ref if config else None
+    return Misconfigured(
+        Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
+    )
 
 
 def _report(results: Iterable[Result]) -> str:

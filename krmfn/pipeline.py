@@ -174,11 +174,11 @@ def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding
         yield Finding(items[0], (), message, rule="release-preview")
 
 
-def describe_scope(items: Sequence[Item], settings: Settings) -> str:
-    """How many objects the stage `server` judges as the server would; empty where it is all of them."""
+def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
+    """How many objects of all worlds the stage `server` judges as the server would; empty where it is all of them."""
     from krmfn.checks.server.scope import describe_scope
 
-    return describe_scope(items, settings)
+    return describe_scope(worlds)
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:

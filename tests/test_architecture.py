@@ -41,11 +41,12 @@ ARROWS: dict[str, set[str]] = {
     "pipeline": {
         *("krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "forecast", "catalogue"),
     },
-    "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline"},
-    "api": {"krm", "config", "releases", "workspace", "reports", "pipeline"},
+    "judging": {"krm", "model", "config", "catalogue"},
+    "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline", "judging"},
+    "api": {"krm", "config", "releases", "workspace", "reports", "pipeline", "judging"},
     "cli": {
         *("krm", "model", "releases", "config", "survey", "reconcile", "convert", "plan", "workspace", "catalogue"),
-        *("reports", "pipeline", "forecast", "bridge"),
+        *("reports", "pipeline", "forecast", "bridge", "judging"),
     },
     "__init__": {"api"},
     "__main__": {"function", "cli"},

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from krmfn.cli.options import UsageError
-from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
+from krmfn.cli.options import UsageError, split_list
+from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.releases.gates import complete
 from krmfn.releases.release import find_release
 from krmfn.workspace.disk import Disk, read_stream
@@ -16,55 +16,131 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from krmfn.krm import Item
+    from krmfn.krm.results import Severity
     from krmfn.workspace.trees import Tree
     from krmfn.workspace.worlds import World
 
 FILE = "krmfn.yaml"
 API_GROUP = "krmfn.dev/"
 KIND = "GangScheduling"
+SEVERITIES: Sequence[Severity] = ("error", "warning", "info")
 
 
-def load_settings(options: Mapping[str, Any], world: World, as_cluster: bool = False) -> Settings:
-    """The settings of a world, with --kubernetes and --feature-gates on top.
+class Configurations:
+    """The settings of the worlds of a command. Every file is read once, and every configuration understood once."""
 
-    They are those of --config; else of the function that the world was rendered with; else of the krmfn.yaml in its
-    folder or above, in the same state; else of the one configuration among its objects. With `as_cluster`, gates are
-    read as kube-apiserver reads its flag (releases.gates.complete).
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """Reads what --cluster names. Raises InputMissing, and UsageError and ConfigError for the command line itself,
+        also where there is nothing to check."""
+        self._options = options
+        self._here = Disk(".")
+        self._paths: dict[tuple[Tree, str], str] = {}
+        self._read: dict[tuple[Tree, str], Settings] = {}
+        self._facts: dict[tuple[Tree, tuple[str, ...]], Mapping[str, Any]] = {}
+        self._given: Mapping[str, Any] = {}
+        self._gates = parse_gates(options["feature_gates"]) if options.get("feature_gates") else {}
+        check_feature_gates(self._gates)
+        if options.get("kubernetes"):
+            find_release(options["kubernetes"])
+        self._named = self._read_named(options["config"]) if options.get("config") else None
+        if options.get("cluster"):
+            from krmfn.workspace.clusters import read_clusters
 
-    Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
-    """
-    settings = read_settings(_find_configuration(options, world))
-    if options.get("kubernetes"):
-        settings = settings._replace(release=find_release(options["kubernetes"]), assumed=False)
-    if options.get("feature_gates"):
-        gates = parse_gates(options["feature_gates"])
-        check_feature_gates(gates)
-        gates = complete(gates, settings.release) if as_cluster else gates
-        settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
-    if options.get("facts"):
-        from krmfn.workspace.clusters import merge
+            self._given = read_clusters(options["cluster"])
 
-        settings = settings._replace(cluster=merge([settings.cluster, options["facts"]]))
-    return settings
+    def find(self, world: World, as_cluster: bool = False, kubernetes: str = "") -> Settings:
+        """The settings of a world, with `kubernetes` (--kubernetes) and --feature-gates on top.
+
+        They are those of --config; else of the function that the world was rendered with; else of the krmfn.yaml in its
+        folder or above, in the same state; else of the one configuration among its objects. With `as_cluster`, gates
+        are read as kube-apiserver reads its flag (releases.gates.complete).
+
+        Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
+        """
+        settings = self._named or self._find(world)
+        version = kubernetes or self._options.get("kubernetes")
+        if version:
+            settings = settings._replace(release=find_release(version), assumed=False)
+        if self._gates:
+            gates = complete(self._gates, settings.release) if as_cluster else self._gates
+            settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
+        if self._given:
+            from krmfn.workspace.clusters import merge
+
+            settings = settings._replace(cluster=merge([settings.cluster, self._given]))
+        return settings
+
+    def find_rulings(self, tree: Tree | None, folder: str) -> Rulings:
+        """Which findings count in a folder, of a tree or else of the work tree, whatever is in it."""
+        if self._named:
+            return self._named.rules
+        found = self._find_above(tree or self._here, folder)
+        return found.rules if found else Rulings()
+
+    def _find(self, world: World) -> Settings:
+        tree = world.tree or self._here
+        if world.configurations and all(each == world.configurations[0] for each in world.configurations):
+            return self._understand(world.configurations[0], None, tree, world.folder)
+        found = self._find_above(tree, world.folder)
+        if found is None and not tree.where:  # the work tree, somewhere else
+            found = self._find_above(self._here, ".")
+        if found is not None:
+            return found
+        # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
+        among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
+        return (
+            self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
+        )
+
+    def _find_above(self, tree: Tree, folder: str) -> Settings | None:
+        """What the krmfn.yaml in a folder of a tree, or the nearest one above, says; None when there is none."""
+        if (tree, folder) not in self._paths:
+            self._paths[tree, folder] = _find_above(tree, folder)
+        path = self._paths[tree, folder]
+        if path and (tree, path) not in self._read:
+            item = _parse(tree.read(path), path)
+            self._read[tree, path] = self._understand(item.value, item, tree, posixpath.dirname(path))
+        return self._read[tree, path] if path else None
+
+    def _read_named(self, path: str) -> Settings:
+        try:
+            data = read_stream(path)
+            disk = Disk(path)
+            item = _parse(disk.read(path) if data is None else data, path)
+        except FileNotFoundError:
+            raise UsageError(f"{path}: no such file") from None
+        except LeftOut as left:
+            raise UsageError(f"the configuration {left}") from None
+        return self._understand(item.value, item, disk, posixpath.dirname(path))
+
+    def _understand(self, value: Mapping[str, Any], item: Item | None, tree: Tree, folder: str) -> Settings:
+        """The settings of a configuration, with the files of `spec.cluster.from`, which are named as seen from its
+        folder, as are the paths of `spec.rules`."""
+        settings = read_settings(value)
+        rules = settings.rules._replace(folder=folder or ".")
+        if item is not None and rules.ignore:
+            rules = rules._replace(ignore=_place(rules.ignore, item))
+        settings = settings._replace(rules=rules)
+        paths = settings.cluster.get("from")
+        if not paths:
+            return settings
+        from krmfn.workspace.clusters import merge, read_cluster_in
+
+        place = tree, tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
+        if place not in self._facts:
+            self._facts[place] = read_cluster_in(*place)
+        own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
+        return settings._replace(cluster=merge([self._facts[place], own]))
 
 
-def read_facts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with what --cluster names read, once for all worlds. Raises InputMissing."""
-    if not options["cluster"]:
-        return dict(options)
-    from krmfn.workspace.clusters import read_clusters
-
-    return {**options, "facts": read_clusters(options["cluster"])}
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Raises what load_settings() would raise for the command line itself, also where there is nothing to check."""
-    if options.get("kubernetes"):
-        find_release(options["kubernetes"])
-    if options.get("feature_gates"):
-        check_feature_gates(parse_gates(options["feature_gates"]))
-    if options.get("config"):
-        read_settings(_read_named(options["config"]))
+def read_rulings(options: Mapping[str, Any]) -> Rulings:
+    """--select, --ignore and --severity. Raises UsageError."""
+    return Rulings(
+        tuple(read_ruling(word) for word in split_list(options.get("select"))),
+        tuple(read_ruling(word) for word in split_list(options.get("ignore"))),
+        tuple(map(_read_severity, split_list(options.get("severity")))),
+    )
 
 
 def parse_gates(text: str) -> dict[str, bool]:
@@ -78,37 +154,18 @@ def parse_gates(text: str) -> dict[str, bool]:
     return gates
 
 
-def _find_configuration(options: Mapping[str, Any], world: World) -> Mapping[str, Any] | None:
-    if options.get("config"):
-        return _read_named(options["config"])
-    here = Disk(".")
-    tree = world.tree or here
-    if world.configurations and all(each == world.configurations[0] for each in world.configurations):
-        return _include(world.configurations[0], tree, world.folder)
-    path = _find_above(tree, world.folder)
-    if not path and not tree.where:  # the work tree, somewhere else
-        tree, path = here, _find_above(here, ".")
-    if path:
-        return _include(_read(tree.read(path), path), tree, posixpath.dirname(path))
-    # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
-    among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
-    return _include(among[0].value, tree, world.folder) if len(among) == 1 else None
+def _read_severity(word: str) -> Ruling:
+    rule, equals, level = word.rpartition("=")
+    severity = next((each for each in SEVERITIES if each == level), None)
+    if not equals or not rule or severity is None:
+        raise UsageError(f"--severity: {word!r} is not RULE=error, RULE=warning or RULE=info")
+    return read_ruling(rule, severity)
 
 
-def _include(value: Mapping[str, Any], tree: Tree, folder: str) -> Mapping[str, Any]:
-    """The configuration with the files of `spec.cluster.from`, which are named as seen from its folder."""
-    spec = value.get("spec")
-    cluster = spec.get("cluster") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(cluster, dict) or not isinstance(cluster.get("from"), list):
-        return value
-    paths = [path for path in cluster["from"] if isinstance(path, str)]
-    if len(paths) < len(cluster["from"]):
-        return value  # the configuration's schema says what is wrong with it
-    from krmfn.workspace.clusters import merge, read_cluster_in
-
-    found = read_cluster_in(tree, [posixpath.normpath(posixpath.join(folder, path)) for path in paths])
-    own = {key: entry for key, entry in cluster.items() if key != "from"}
-    return {**value, "spec": {**spec, "cluster": merge([found, own])}}
+def _place(entries: Sequence[Ruling], item: Item) -> tuple[Ruling, ...]:
+    """The entries of a file with their lines in it."""
+    path = ("spec", "rules", "ignore")
+    return tuple(entry._replace(place=item.locate((*path, index))) for index, entry in enumerate(entries))
 
 
 def _find_above(tree: Tree, folder: str) -> str:
@@ -126,18 +183,7 @@ def _find_above(tree: Tree, folder: str) -> str:
         folder = above
 
 
-def _read_named(path: str) -> Mapping[str, Any]:
-    try:
-        data = read_stream(path)
-        disk = Disk(path)
-        return _include(_read(disk.read(path) if data is None else data, path), disk, posixpath.dirname(path))
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except LeftOut as left:
-        raise UsageError(f"the configuration {left}") from None
-
-
-def _read(data: bytes, path: str) -> Mapping[str, Any]:
+def _parse(data: bytes, path: str) -> Item:
     from krmfn.krm import Stream, Unreadable
 
     try:
@@ -150,8 +196,7 @@ def _read(data: bytes, path: str) -> Mapping[str, Any]:
         raise UsageError(
             f"{path}: contains {len(chosen)} objects; the configuration is one object of kind GangScheduling"
         )
-    value: Mapping[str, Any] = chosen[0].value
-    return value
+    return chosen[0]
 
 
-__all__ = ["ConfigError", "load_settings", "parse_gates"]
+__all__ = ["ConfigError", "Configurations", "parse_gates", "read_rulings"]

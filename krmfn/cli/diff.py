@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.cli.configuration import load_settings, read_facts
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import (
     ALLOW_EXEC,
     CLUSTER,
     COMMON,
+    EXCLUDE,
     FORMATS,
     NO_RENDER,
     SIMULATOR,
@@ -22,6 +23,7 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_worlds
+from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
@@ -32,7 +34,7 @@ from krmfn.reports.plans import render_plan
 from krmfn.workspace.files import GIT
 
 if TYPE_CHECKING:
-    from krmfn.forecast import Standing
+    from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.krm.results import ResourceRef
     from krmfn.workspace.worlds import World
@@ -58,9 +60,18 @@ OPTIONS = (
     SIMULATOR,
     NO_RENDER,
     ALLOW_EXEC,
+    EXCLUDE,
     VERBOSE,
     *COMMON,
 )
+
+
+class State(NamedTuple):
+    """A world with all its groups, generated ones included. `settings` are read as its cluster's."""
+
+    world: World
+    items: Sequence[Item]
+    settings: Settings
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -68,7 +79,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     words = _name_one(words) if options["to_kubernetes"] else _name_both(words)
     paths = [_path(word) for word in words]
     # What one state lacks because it could not be rendered would look removed, or new.
-    options = {**read_facts(options), "require_render": True}
+    configurations = Configurations(options)
+    options = {**options, "require_render": True}
     old, new = (read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True))
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     report_aside(problems, options)
@@ -76,15 +88,16 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 2
     entries: list[Entry] = []
     shifts: list[Shift] | None = [] if options["cluster"] else None
-    gone = list(old.worlds)
-    for world in new.worlds:
-        before = old.match(world, new)
-        gone = [each for each in gone if each is not before]
-        entries += _plan(before, world, options, convert=options["to_kubernetes"] if words[0] == words[1] else "")
+    pairs = [(old.match(world, new), world) for world in new.worlds]
+    kept = {id(before) for before, _ in pairs}
+    gone = [(world, world._replace(items=())) for world in old.worlds if id(world) not in kept]
+    version = options["to_kubernetes"] or ""
+    for before, after in [*pairs, *gone]:
+        was = _complete(before, configurations) if before else None
+        now = _complete(after, configurations, version, convert=words[0] == words[1])
+        entries += _plan(was, now, options)
         if shifts is not None:
-            shifts += _foresee(before, world, options)
-    for world in gone:
-        entries += _plan(world, world._replace(items=()), options)
+            shifts += _foresee(was, now, options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
     if options["output"] in PLAN_FORMATS:
         show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
@@ -93,21 +106,28 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return int(plan.is_refused or plan.is_harmful)
 
 
-def _foresee(old: World | None, new: World, options: Mapping[str, Any]) -> Iterator[Shift]:
+def _complete(world: World, configurations: Configurations, version: str = "", convert: bool = False) -> State:
+    """The objects of a world with their groups, for the `version` that its cluster runs; converted to it if wanted."""
+    items = _convert(world.items, version) if convert and version else world.items
+    settings = configurations.find(world, as_cluster=True, kubernetes=version)
+    return State(world, complete(items, configurations.find(world, kubernetes=version))[0], settings)
+
+
+def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> Iterator[Shift]:
     """The gangs of a world whose outlook in the cluster changes."""
     from krmfn.cli.fit import find_asker
     from krmfn.pipeline import foresee
     from krmfn.reports.outlook_view import MEANINGS
 
-    states: list[dict[str, Standing]] = []
-    for world in (old, new):
-        standings: dict[str, Standing] = {}
-        if world is not None:
-            settings = load_settings(options, world, as_cluster=True)
-            outlook = foresee(complete(world.items, settings)[0], settings, find_asker(settings, options))
-            standings = {standing.name: standing for standing in outlook.standings}
-        states.append(standings)
-    before, after = states
+    before, after = (
+        {
+            each.name: each
+            for each in foresee(state.items, state.settings, find_asker(state.settings, options)).standings
+        }
+        if state
+        else {}
+        for state in (old, new)
+    )
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
         if was and now and was.verdict == now.verdict:
@@ -118,16 +138,12 @@ def _foresee(old: World | None, new: World, options: Mapping[str, Any]) -> Itera
         yield Shift(name, past, present, why, way_out, harmful)
 
 
-def _plan(old: World | None, new: World, options: Mapping[str, Any], convert: str = "") -> Sequence[Entry]:
-    """What becomes of the objects of a world, each state generated with its own configuration; the new one is converted
-    to another release where it is the old one otherwise."""
-    after_upgrade = {**options, "kubernetes": options["to_kubernetes"] or options["kubernetes"]}
-    settings = load_settings(after_upgrade, new, as_cluster=True)
-    before = complete(old.items, load_settings(options, old))[0] if old else []
-    after = complete(_convert(new.items, convert), load_settings(after_upgrade, new))[0]
-    entries = make_plan(before, after, settings, options["update"]).entries
-    places = {item.ref: world.place(item) for world in (old, new) if world and world.origins for item in world.items}
-    return [_place(entry, new.name, places) for entry in entries]
+def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence[Entry]:
+    """What becomes of the objects of a world."""
+    entries = make_plan(old.items if old else (), new.items, new.settings, options["update"]).entries
+    worlds = [state.world for state in (old, new) if state and state.world.origins]
+    places = {item.ref: world.place(item) for world in worlds for item in world.items}
+    return [_place(entry, new.world.name, places) for entry in entries]
 
 
 def _convert(items: Sequence[Item], release: str) -> Sequence[Item]:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import load_settings, read_facts
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
-from krmfn.cli.options import AS_IS, CLUSTER, COMMON, PATHS, PROVE, RENDERING, SIMULATOR, Option
+from krmfn.cli.judged import Judged
+from krmfn.cli.options import AS_IS, CLUSTER, COMMON, EXCLUDE, PATHS, PROVE, RENDERING, SIMULATOR, Option
 from krmfn.cli.reading import read_worlds
+from krmfn.krm.results import has_errors
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
@@ -20,7 +22,6 @@ from krmfn.workspace.trees import InputMissing
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast import Ask
-    from krmfn.krm.results import Result
 
 SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
 ARGUMENTS = PATHS
@@ -31,22 +32,26 @@ OPTIONS = (
     Option(("-o", "--output"), "Output format.", "text", FORMATS),
     AS_IS,
     *RENDERING,
+    EXCLUDE,
     *COMMON,
 )
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Generates in memory, unless told not to, and places what is there then; 1 when a gang never starts."""
-    options = read_facts(options)
+    configurations = Configurations(options)
+    judged = Judged(configurations, {})
     found = read_worlds(words, options)
-    results: list[tuple[str, Result]] = [("", problem) for problem in found.problems]
+    problems = judged.judge_files(found)
+    results = [("", problem) for problem in problems]
     views = []
     for world in found.worlds:
-        settings = load_settings(options, world, as_cluster=True)
+        settings = configurations.find(world, as_cluster=True)
         items = list(world.items)
         if not options["as_is"]:
             items, more = complete(items, settings)
-            results += [(world.name, world.settle(result)) for result in more if result.severity == "error"]
+            kept = judged.judge_results(world, settings, more)
+            results += [(world.name, result) for result in kept if result.severity == "error"]
         views.append(View(world.name, foresee(items, settings, find_asker(settings, options))))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)
@@ -55,7 +60,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
     elif not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
-    status = exit_status(told, "error", found.unreadable)
+    status = exit_status(told, "error", has_errors(problems))
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 
 

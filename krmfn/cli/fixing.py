@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError
+from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes
 from krmfn.reports import channels
@@ -17,15 +18,16 @@ from krmfn.workspace.writing import plan_changes, spell_diff
 if TYPE_CHECKING:
     from krmfn.workspace.worlds import World, Worlds
 
-Found = list[tuple["World", list[Finding]]]
+#: The findings of a world that count, each with its result.
+Found = tuple["World", list[tuple[Finding, Result]]]
 
 
-def fix(words: Sequence[str], worlds: Worlds, findings: Found, options: Mapping[str, Any]) -> Found:
+def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Mapping[str, Any]) -> list[Found]:
     """Edit the files (with --fix) or show the edits (with --diff); the findings that are left. Raises UsageError."""
     if not all(is_path(word) for word in words):
         raise UsageError("--fix and --diff need files, not stdin or a revision")
     rendered = {id(item) for world in worlds.worlds if world.origins for item in world.items}
-    mended = apply_fixes([each for _, found in findings for each in found if id(each.item) not in rendered])
+    mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) not in rendered])
     changes = plan_changes(worlds.files, (), ())
     if options["diff"]:
         streams.write(channels.diff(spell_diff(changes)))
@@ -39,6 +41,6 @@ def fix(words: Sequence[str], worlds: Worlds, findings: Found, options: Mapping[
         streams.tell(channels.line(f"fixed {change.path}") + "\n")
     made = {(id(each.item), each.path, each.rule) for each in mended.made}
     return [
-        (world, [each for each in found if (id(each.item), each.path, each.rule) not in made])
+        (world, [each for each in found if (id(each[0].item), each[0].path, each[0].rule) not in made])
         for world, found in findings
     ]

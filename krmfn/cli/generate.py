@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import check_options, load_settings
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
+from krmfn.cli.judged import Judged
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.krm import Item
+from krmfn.krm.results import has_errors
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.pipeline import generate
 from krmfn.reconcile.placement import beside
@@ -49,9 +51,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     if in_files:
         words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
-    check_options(options)
+    configurations = Configurations(options)
+    judged = Judged(configurations, {})
     found = find_written(words, lambda files: track(files, "reading", options), split_list(options["exclude"]))
-    results = list(found.problems)
+    problems = judged.judge_files(found)
+    results = list(problems)
     added: list[Addition] = []
     removed: list[Item] = []
     fail_on: Severity = "error"
@@ -60,17 +64,17 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         if in_files and world.configurations:
             left += len(world.files)
             continue
-        settings = load_settings(options, world)
+        settings = configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
         outcome = generate(world.items, settings)
         added += outcome.added
         removed += outcome.removed
-        results += outcome.results
+        results += judged.judge_results(world, settings, outcome.results)
     report_aside(results, options)
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} left as they are: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)
-    status = exit_status(results, fail_on, manifests.unreadable)
+    status = exit_status(results, fail_on, has_errors(problems))
     if status:
         return status
     if in_files:

@@ -95,11 +95,16 @@ ALLOW_EXEC = Option(
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
     metavar="PROGRAM,...",
 )
-SELECT = Option(("--select",), "Only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE,...")
+SELECT = Option(("--select",), "Only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],...")
 IGNORE = Option(
     ("--ignore",),
     "Not these rules, everywhere or in files that match a pattern: min-count-one:examples.",
     metavar="RULE[:PATH],...",
+)
+SEVERITY = Option(
+    ("--severity",),
+    "Another severity (error, warning, info) for these rules: requests-missing=info, server:legacy=warning.",
+    metavar="RULE[:PATH]=SEVERITY,...",
 )
 EXCLUDE = Option(
     ("--exclude",),

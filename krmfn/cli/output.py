@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
+from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.workspace.manifests import Manifests, join
@@ -74,7 +75,7 @@ def rewrite(
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
     """The objects of all manifests as one stream on stdout. What steers tools is left out."""
-    gone = {id(item) for item in removed} | {id(item) for item in manifests.items if _steers(item)}
+    gone = {id(item) for item in removed} | {id(item) for item in manifests.items if item.ref.group in TOOL_GROUPS}
     new = [Item.new(addition.value) for addition in added]
     shown = [file for file in manifests.files if not file.steers]
     for file in shown:
@@ -92,8 +93,3 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
 def count_files(number: int) -> str:
     """`1 file is`, `2 files are`."""
     return f"{count(number, 'file')} {'is' if number == 1 else 'are'}"
-
-
-def _steers(item: Item) -> bool:
-    """Whether an object is for a tool, and not for a cluster."""
-    return item.ref.group in ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krmfn.cli.configuration import check_options
 from krmfn.cli.options import split_list
 from krmfn.cli.progress import track
 from krmfn.workspace.files import Inputs
@@ -23,7 +22,6 @@ def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
 
 def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str = ".", complete: bool = False) -> Worlds:
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. See find_worlds."""
-    check_options(options)
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),

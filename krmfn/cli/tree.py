@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
+from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds
-from krmfn.krm.results import Result, Severity
+from krmfn.krm.results import Result, Severity, has_errors
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
@@ -29,20 +30,23 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Generates in memory, unless told not to, and draws what is there then: world by world."""
+    configurations = Configurations(options)
+    judged = Judged(configurations, {})
     found = read_worlds(words, options)
-    results: list[tuple[str, Result]] = [("", problem) for problem in found.problems]
+    problems = judged.judge_files(found)
+    results: list[tuple[str, Result]] = [("", problem) for problem in problems]
     forests = []
     fail_on: Severity = "error"
     for world in found.worlds:
-        settings = load_settings(options, world)
+        settings = configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
         items = list(world.items)
         if not options["as_is"]:
             items, more = complete(items, settings)
-            results += [(world.name, world.settle(result)) for result in more]
+            results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
         trees = grow(items, settings)
         forests.append(Forest(world.name, trees, list_loose(items, trees)))
     told = merge(results)
     report_aside(told, options)
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
-    return exit_status(told, fail_on, found.unreadable)
+    return exit_status(told, fail_on, has_errors(problems))

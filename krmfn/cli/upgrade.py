@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import report_aside
-from krmfn.cli.options import COMMON, PATHS, RENDERING, Option, UsageError
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, Option, UsageError
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
@@ -29,6 +29,7 @@ OPTIONS = (
     ),
     Option(("--only",), "One part of the script. [default: all]", None, PHASES),
     *RENDERING,
+    EXCLUDE,
     *COMMON,
 )
 
@@ -38,13 +39,14 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if not options["to"]:
         raise UsageError(f"--to is missing: krmfn upgrade --to {newest_release()} {' '.join(words)}")
     release = find_release(options["to"])
+    configurations = Configurations(options)
     found = read_worlds(words, options)
     report_aside(found.problems, options)
     if found.unreadable:
         return 2
     items: list[Item] = []
     for world in found.worlds:
-        items += complete(world.items, load_settings(options, world))[0]
+        items += complete(world.items, configurations.find(world))[0]
     done = plan_upgrade(items, release, _name_files(words, found, items))
     streams.write(done.spell([options["only"]] if options["only"] else PHASES))
     return int(bool(done.blockers))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import load_settings, read_facts
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.judging import judge
+from krmfn.cli.judged import Judged
 from krmfn.cli.options import (
     BASELINE,
     CLUSTER,
@@ -19,6 +19,7 @@ from krmfn.cli.options import (
     PATHS,
     RENDERING,
     SELECT,
+    SEVERITY,
     STAGES,
     UPDATE,
     VERBOSE,
@@ -27,17 +28,21 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_worlds
+from krmfn.krm.results import has_errors
+from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
-from krmfn.pipeline import describe_scope, find_all, to_results
+from krmfn.pipeline import describe_scope, find_all
 from krmfn.workspace.files import GIT, is_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from krmfn.cli.fixing import Found
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
     from krmfn.krm.results import Result, Severity
-    from krmfn.model.findings import Finding
-    from krmfn.workspace.worlds import World, Worlds
+    from krmfn.workspace.worlds import Worlds
 
 SUMMARY = (
     "Validates gang scheduling objects offline, as the API server, the scheduler and the operators would treat them."
@@ -54,6 +59,7 @@ OPTIONS = (
     Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
     SELECT,
     IGNORE,
+    SEVERITY,
     EXCLUDE,
     BASELINE,
     WRITE_BASELINE,
@@ -70,7 +76,6 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
-    options = read_facts(options)
     if not options["fix"]:
         return _run(words, options)
     from krmfn.workspace.replacing import lock
@@ -80,31 +85,36 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    if options["write_baseline"] and not options["baseline"]:
+        raise UsageError("--write-baseline writes the file of --baseline FILE, which is not given")
+    configurations = Configurations(options)
+    judged = Judged(configurations, options)
     new = read_worlds(words, options, complete=True)
     old = _read_old(options["against"], words, options) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
-    findings: list[tuple[World, list[Finding]]] = []
+    judged.read(new, stages)
+    problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
+    found: list[Found] = []
+    scopes: list[tuple[Sequence[Item], Settings]] = []
     fail_on: Severity = options["fail_on"] or "error"
     definitions = _read_definitions(options)
     for world in new.worlds:
-        settings = load_settings(options, world, as_cluster=True)._replace(definitions=definitions)
+        settings = configurations.find(world, as_cluster=True)._replace(definitions=definitions)
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = None if old is None else old.match(world, new)
-        found = find_all(world.items, settings, before.items if before else None, stages, options["update"])
-        findings.append((world, [world.trace(finding) for finding in found]))
+        findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
+        found.append((world, judged.judge_findings(world, settings, findings, options["output"] == "sarif")))
+        scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
     if options["fix"] or options["diff"]:
         from krmfn.cli.fixing import fix
 
-        findings = fix(words, new, findings, options)
-    results = [*new.problems, *(old.problems if old else ()), *_spell(findings, options)]
-    results = judge(results, options, new.files, new.items)
+        found = fix(words, new, found, options)
+    results = [*problems, *_merge(found), *judged.tell_unused(words)]
     if options["baseline"]:
         from krmfn.cli.baseline import handle_baseline
 
         results = handle_baseline(results, options)
-    elif options["write_baseline"]:
-        raise UsageError("--write-baseline writes the file of --baseline FILE, which is not given")
     report(
         results,
         options,
@@ -114,11 +124,11 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     )
     if not new.items and not new.problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
-    if new.items and "server" in stages and options["output"] == "text" and not options["quiet"]:
-        scope = describe_scope(new.items, settings)
+    if "server" in stages and options["output"] == "text" and not options["quiet"]:
+        scope = describe_scope(scopes)
         if scope:
             streams.say(scope)
-    return exit_status(results, fail_on, new.unreadable or bool(old and old.unreadable))
+    return exit_status(results, fail_on, has_errors(problems))
 
 
 def _spell_scope(found: Worlds) -> str:
@@ -126,21 +136,20 @@ def _spell_scope(found: Worlds) -> str:
     numbers = {
         "file": len({file.path for file in found.files}),
         "kustomization": sum(bool(world.name) for world in found.worlds),
-        "object": len({id(item) for item in found.items}),
+        "object": len({id(item) for item in found.items if item.ref.group not in TOOL_GROUPS}),
     }
     if not numbers["object"]:
         return ""
     return ", ".join(count(number, noun) for noun, number in numbers.items() if number)
 
 
-def _spell(findings: Sequence[tuple[World, list[Finding]]], options: Mapping[str, Any]) -> list[Result]:
-    """The findings of all worlds as results; what is the same in several is one."""
-    edits = options["output"] == "sarif"
-    if len(findings) == 1 and not findings[0][0].name:
-        return list(to_results(findings[0][1], edits))
+def _merge(found: Sequence[Found]) -> list[Result]:
+    """The results of all worlds; what is the same in several is one."""
+    if len(found) == 1 and not found[0][0].name:
+        return [result for _, result in found[0][1]]
     from krmfn.workspace.origins import merge
 
-    return merge((world.name, world.settle(result)) for world, found in findings for result in to_results(found, edits))
+    return merge((world.name, result) for world, findings in found for _, result in findings)
 
 
 def _read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:

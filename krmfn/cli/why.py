@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.cli.configuration import load_settings
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
 from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
@@ -43,7 +43,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if dump.unreadable:
         raise InputMissing(str(dump.problems[0].message))
     items = dump.items
-    settings = load_settings({**options, "cluster": ()}, World("", "", (), None, "."))
+    settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
     facts = [item.value for item in items if item.kind in _FACTS]
     # What a dump has of a kind is all that there is.
     given = {"items": facts, "listed": sorted({item.kind for item in items})}

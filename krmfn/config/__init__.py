@@ -5,9 +5,9 @@ annotation names; the code here only interprets it. Must not know sources, targe
 """
 
 from krmfn.config.problems import ConfigError, Problem
-from krmfn.config.reading import check_feature_gates, read_settings
+from krmfn.config.reading import check_feature_gates, read_ruling, read_settings
 from krmfn.config.selection import Selection, known_annotations, options_for
-from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
+from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 
 __all__ = [
     "ConfigError",
@@ -15,11 +15,14 @@ __all__ = [
     "KubeRay",
     "Override",
     "Problem",
+    "Ruling",
+    "Rulings",
     "Select",
     "Selection",
     "Settings",
     "check_feature_gates",
     "known_annotations",
     "options_for",
+    "read_ruling",
     "read_settings",
 ]

@@ -11,13 +11,15 @@ from krmfn.config.configmap import read_data
 from krmfn.config.problems import ConfigError, Problem, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.selectors import Selector, parse_requirements
-from krmfn.config.settings import GangOptions, KubeRay, Override, Select, Settings
+from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
+
+    from krmfn.krm.results import Severity
 
 
 def read_settings(value: Mapping[str, Any] | None) -> Settings:
@@ -101,12 +103,30 @@ def _build(spec: Mapping[str, Any]) -> Settings:
         emit_items=spec["emitItems"],
         fail_on=spec["failOn"],
         cluster=spec["cluster"],
+        rules=_build_rulings(spec["rules"]),
     )
 
 
 def _read_version(text: str) -> tuple[int, int]:
     major, minor = text.lstrip("v").split(".")[:2]
     return int(major), int(minor)
+
+
+def read_ruling(word: str, severity: Severity | None = None) -> Ruling:
+    """The short form, `RULE` or `RULE:PATH`."""
+    rule, _, path = word.partition(":")
+    return Ruling((rule,), (path,) if path else (), severity)
+
+
+def _build_rulings(value: Mapping[str, Any]) -> Rulings:
+    ignore, severity = (
+        tuple(
+            Ruling(tuple(each["rules"]), tuple(each.get("paths") or ()), each.get("severity"), each.get("reason") or "")
+            for each in value[key]
+        )
+        for key in ("ignore", "severity")
+    )
+    return Rulings(tuple(map(read_ruling, value["select"])), ignore, severity)
 
 
 def _build_select(value: Any) -> Select:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from krmfn.config.selectors import Selector
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import FileRef, Severity
 from krmfn.releases.gates import has
 from krmfn.releases.release import Release
 
@@ -59,6 +60,26 @@ class Override(NamedTuple):
     changes: Mapping[str, Any]
 
 
+class Ruling(NamedTuple):
+    """What counts of some findings. `rules` are ids, patterns of ids such as `pod-*`, or stages; `paths` are patterns
+    as in .gitignore (none: everywhere). `place` is where it stands, where that is known."""
+
+    rules: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    severity: Severity | None = None
+    reason: str = ""
+    place: FileRef | None = None
+
+
+class Rulings(NamedTuple):
+    """Which findings count, and how much. Nothing selected: all of them. Paths count from `folder`."""
+
+    select: tuple[Ruling, ...] = ()
+    ignore: tuple[Ruling, ...] = ()
+    severity: tuple[Ruling, ...] = ()
+    folder: str = "."
+
+
 class Settings(NamedTuple):
     """Everything that the configuration says. `feature_gates` holds only those that were given; `assumed` says that
     nobody gave the release."""
@@ -77,6 +98,7 @@ class Settings(NamedTuple):
     emit_items: Literal["All", "None"]
     fail_on: Literal["error", "warning"]
     cluster: Mapping[str, Any]
+    rules: Rulings = Rulings()
     assumed: bool = False
     #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
     definitions: Sequence[Mapping[str, Any]] = ()

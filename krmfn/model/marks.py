@@ -20,6 +20,8 @@ POD_GROUP_LABEL: Final = "krmfn.dev/group"
 #: On pods: the PodGroup that the bridge links them to, and the label whose value it appends to the name.
 POD_GROUP: Final = "krmfn.dev/pod-group"
 POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
+#: API groups of objects that steer tools and are sent to no cluster.
+TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
 #: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.

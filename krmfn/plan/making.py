@@ -10,7 +10,7 @@ from krmfn.checks.server.stage import gather_facts
 from krmfn.krm.glance import may_hold
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
-from krmfn.model.marks import POD_GROUP_BY
+from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.immutable import find_immutable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 #: What no applier sends to a cluster.
 _LOCAL: Final = "config.kubernetes.io/local-config"
-_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "kpt.dev", "krmfn.dev"})
 
 
 def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, update: Mode = "apply") -> Plan:
@@ -159,6 +158,6 @@ def _index(items: Sequence[Item]) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
     found: dict[Identity, Item] = {}
     for item in items:
-        if item.ref.group not in _TOOLS and item.annotations.get(_LOCAL) != "true" and item.name:
+        if item.ref.group not in TOOL_GROUPS and item.annotations.get(_LOCAL) != "true" and item.name:
             found.setdefault(identify(item.ref), item)
     return found

@@ -17,8 +17,8 @@ from krmfn.krm.results import Severity
 from krmfn.workspace.deployers import Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
-from krmfn.workspace.manifests import load, tell
-from krmfn.workspace.origins import RENDERED, Origins, Sources, find_origins
+from krmfn.workspace.manifests import RENDERED, load, tell
+from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import copy_into, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render

@@ -18,6 +18,8 @@ from krmfn.workspace.trees import LeftOut, ManifestFile
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
+#: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
+RENDERED = "(rendered)"
 
 
 RULES: tuple[Rule, ...] = (

@@ -14,12 +14,9 @@ from krmfn.krm import FileRef, Item, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result
 from krmfn.model.findings import Finding
-from krmfn.workspace.manifests import Manifest
+from krmfn.workspace.manifests import RENDERED, Manifest
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
-
-#: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
-RENDERED = "(rendered)"
 
 _ORIGIN = "config.kubernetes.io/origin"
 

@@ -13,7 +13,7 @@ from krmfn.krm.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.workspace.ignoring import Pattern
+    from krmfn.model.patterns import Pattern
 
 GIT = "git:"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -126,7 +126,7 @@ class Tree:
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""
-        from krmfn.workspace.ignoring import read_patterns
+        from krmfn.model.patterns import read_patterns
 
         above: list[str] = []
         try:
@@ -148,7 +148,7 @@ class Tree:
             if name in self.ignores:
                 data = self.find(_join(folder, name))
                 if data is not None:
-                    from krmfn.workspace.ignoring import read_patterns
+                    from krmfn.model.patterns import read_patterns
 
                     patterns = [*patterns, *read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))]
         return patterns
@@ -156,7 +156,7 @@ class Tree:
     def _is_ignored(self, patterns: list[Pattern], path: str, kind: str) -> bool:
         if not patterns:
             return False
-        from krmfn.workspace.ignoring import find_match
+        from krmfn.model.patterns import find_match
 
         found = find_match(patterns, path, kind == "folder")
         if found is not None:

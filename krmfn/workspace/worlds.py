@@ -11,17 +11,18 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import KUSTOMIZATIONS, Manifest, load
+from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, Manifest, load
 from krmfn.workspace.trees import ManifestFile, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.model.findings import Finding
     from krmfn.workspace.gathering import Gathered
     from krmfn.workspace.origins import Origins, Sources
 
@@ -50,6 +51,11 @@ class World(NamedTuple):
     def place(self, item: Item) -> FileRef:
         """Where an object of the world begins."""
         return self.origins.place(item) if self.origins else item.file
+
+    def locate(self, item: Item, path: Path) -> FileRef:
+        """Where a field of an object stands, or else the object, or the kustomization that it is in."""
+        found = self.trace(Finding(item, path, "")).item.locate(path)
+        return found if self.origins is None or found.path != RENDERED else self.place(item)
 
     def settle(self, result: Result) -> Result:
         """The result with a place that somebody can open."""

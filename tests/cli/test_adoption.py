@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
+from tests.workspace.repositories import JOB
 
 POD = """\
 apiVersion: v1
@@ -44,7 +45,7 @@ def test_rules_are_selected_and_ignored(pods: Path, krmfn: Call) -> None:
     assert krmfn("validate", "--select", "scheduler,min-count-one", "base/pod.yaml", "old").code == 0
     assert krmfn("validate", "--select", "server", "base/pod.yaml", "old").code == 1
     done = krmfn("validate", "--ignore", "pod-contaniers", "base")
-    assert (done.code, done.err) == (2, "krmfn: there is no rule 'pod-contaniers': did you mean pod-containers?\n")
+    assert (done.code, done.err) == (2, "krmfn: there is no rule 'pod-contaniers'. Did you mean pod-containers?\n")
 
 
 def test_comments_and_annotations_ignore(pods: Path, krmfn: Call) -> None:
@@ -83,18 +84,132 @@ def test_only_what_is_new_fails(pods: Path, krmfn: Call) -> None:
     assert krmfn("validate", "--write-baseline", "old").code == 2
 
 
-@pytest.mark.parametrize("command", ["validate", "tree", "generate"])
+CONFIGURATION = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata: {name: gangs}
+spec:
+  rules:
+"""
+
+
+def configure(folder: Path, rules: str) -> None:
+    """Writes the krmfn.yaml of a folder, with these lines under `rules:`."""
+    (folder / "krmfn.yaml").write_text(CONFIGURATION + "".join(f"    {line}\n" for line in rules.splitlines()))
+
+
+def test_a_configuration_decides_for_the_folder_that_it_is_in(pods: Path, krmfn: Call) -> None:
+    configure(pods, "ignore:\n- {rules: [pod-*], paths: [old], reason: nobody applies it}\nselect: [server]")
+    done = krmfn("validate", "base/pod.yaml", "old")
+    assert (count(done.out), "old/pod.yaml" in done.out, done.code) == (1, False, 1)
+    configure(pods, "ignore:\n- {rules: [server], paths: [base, 'old/*', '!old/pod.yaml'], reason: nobody applies it}")
+    done = krmfn("validate", "base/pod.yaml", "old")
+    assert (count(done.out), "base/pod.yaml" in done.out, done.code) == (1, False, 1)
+    configure(pods / "old", "severity:\n- {rules: [pod-containers], paths: [pod.yaml], severity: info}")
+    (pods / "krmfn.yaml").unlink()
+    assert krmfn("validate", "base/pod.yaml").code == 1
+    done = krmfn("validate", "old")
+    assert ("old/pod.yaml:6:12: info: " in done.out, count(done.out), done.code) == (True, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--severity", "pod-containers=warning"], 0),
+        (["--severity", "pod-containers=warning", "--fail-on", "warning"], 1),
+        (["--severity", "server=info,pod-*:base=error"], 0),
+        (["--severity", "server=info,pod-*:old=error"], 1),
+        (["--select", "pod-containers:base"], 0),
+        (["--select", "pod-containers:old,scheduler"], 1),
+        (["--severity", "pod-containers"], 2),
+        (["--severity", "pod-containers=bad"], 2),
+    ],
+)
+def test_severities_and_places_decide_the_exit_code(pods: Path, krmfn: Call, words: list[str], code: int) -> None:
+    assert krmfn("validate", *words, "old").code == code
+
+
+def test_the_command_line_wins_over_the_configuration(pods: Path, krmfn: Call) -> None:
+    configure(pods, "select: [scheduler]\nseverity:\n- {rules: [server], severity: info}")
+    assert krmfn("validate", "old").out == ""
+    assert "info: Pod b" in krmfn("validate", "--select", "server", "old").out
+    assert krmfn("validate", "--select", "server", "--severity", "pod-containers=error", "old").code == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("ignore:\n- {rules: [pod-names]}", "spec.rules.ignore[0].reason: is missing"),
+        ("ignore:\n- {rules: [pod-names], reason: ' '}", "spec.rules.ignore[0].reason"),
+        ("select: [sevrer]", "spec.rules.select[0]: there is no rule 'sevrer'. Did you mean server?"),
+        ("severity:\n- {rules: [server], severity: fatal}", "Allowed: error, warning or info"),
+    ],
+)
+def test_mistakes_in_a_configuration_are_told(pods: Path, krmfn: Call, rules: str, message: str) -> None:
+    configure(pods, rules)
+    done = krmfn("validate", "old")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_an_entry_that_ignores_nothing_is_told_where_its_folder_was_checked(pods: Path, krmfn: Call) -> None:
+    configure(pods, "ignore:\n- rules: [pod-containers]\n  reason: renamed later\n- {rules: [fit-*], reason: none}")
+    assert "ignore-unused" not in krmfn("validate", "old").out, "base may have what the entry is for"
+    assert "ignore-unused" not in krmfn("validate", "--stage", "server", ".").out, "the rule was not run"
+    assert "ignore-unused" not in krmfn("validate", "--select", "server", ".").out
+    configure(pods, "ignore:\n- {rules: [pod-containers], reason: x}\n- {rules: [min-count-one], reason: none}")
+    done = krmfn("validate", ".")
+    assert "krmfn.yaml:8:7: warning: this entry of rules.ignore ignores nothing" in done.out
+    assert (count(done.out), done.out.count("[ignore-unused]"), done.code) == (0, 1, 0)
+
+
+def test_what_is_ignored_is_not_fixed(folder: Path, krmfn: Call) -> None:
+    text = JOB.replace("parallelism: 8", "parallelism: 8\n  completionMode: Indexd  # krmfn: ignore server (ours)")
+    (folder / "base/job.yaml").write_text(text)
+    assert krmfn("validate", "--fix", "base/job.yaml").code == 0
+    assert (folder / "base/job.yaml").read_text() == text
+
+
+def test_an_annotation_of_a_base_counts_in_every_overlay(folder: Path, krmfn: Call) -> None:
+    (folder / "base/pod.yaml").write_text(
+        POD.replace("{name: a}", "{name: a, annotations: {krmfn.dev/ignore: pod-containers (legacy)}}")
+    )
+    (folder / "base/kustomization.yaml").write_text("resources: [pod.yaml]\n")
+    for name in ("job", "raycluster"):
+        (folder / f"base/{name}.yaml").unlink()
+    for name in ("dev", "prod"):
+        (folder / name).mkdir()
+        (folder / name / "kustomization.yaml").write_text(f"resources: [../base]\nnamePrefix: {name}-\n")
+    done = krmfn("validate", ".")
+    assert (done.out, done.code) == ("", 0)
+
+
+def test_the_function_judges_by_its_configuration(krmfn: Call) -> None:
+    spec = "{mode: Validate, rules: {severity: [{rules: [pod-containers], severity: warning}]}}"
+    config = f"{{apiVersion: krmfn.dev/v1alpha1, kind: GangScheduling, metadata: {{name: g}}, spec: {spec}}}"
+    pod = "".join(f"  {line}\n" for line in POD.splitlines())
+    text = f"kind: ResourceList\napiVersion: config.kubernetes.io/v1\nfunctionConfig: {config}\nitems:\n- {pod[2:]}"
+    done = krmfn(stdin=text)
+    assert (done.code, "warning: Pod a" in done.err) == (0, True)
+    done = krmfn(stdin=text.replace("{name: a}", "{name: a, annotations: {krmfn.dev/ignore: pod-*}}"))
+    assert (done.code, done.err) == (0, "")
+    done = krmfn(stdin=text.replace("pod-containers]", "pod-contaners]"))
+    assert (done.code, "there is no rule 'pod-contaners'. Did you mean pod-containers?" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["validate", "tree", "generate", "fit", "upgrade"])
 def test_files_are_passed_over(pods: Path, krmfn: Call, command: str) -> None:
     (pods / "old/broken.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: [\n")
-    assert krmfn(command, "old").code == 2
-    done = krmfn(command, "--exclude", "old/broken.*,base", "old")
+    words = [command, "--to", "1.37"] if command == "upgrade" else [command]
+    assert krmfn(*words, "old").code == 2
+    done = krmfn(*words, "--exclude", "old/broken.*,base", "old")
     assert done.code == (1 if command == "validate" else 0)
     (pods / ".krmfnignore").write_text("# ours\n*.yaml\n!base/*\n!p?d.yaml\n")
-    assert krmfn(command, ".").code == (1 if command == "validate" else 0)
+    assert krmfn(*words, ".").code == (1 if command == "validate" else 0)
     (pods / ".krmfnignore").write_text("")
     (pods / "old/.gitignore").write_text("/broken.yaml\n")
-    assert krmfn(command, "old").code == (1 if command == "validate" else 0)
-    assert krmfn(command, "old/broken.yaml").code == 2
+    assert krmfn(*words, "old").code == (1 if command == "validate" else 0)
+    assert krmfn(*words, "old/broken.yaml").code == 2
 
 
 def test_the_working_directory_is_the_default(pods: Path, krmfn: Call) -> None:

@@ -41,9 +41,9 @@ def test_recorded_answers(project: str) -> None:
     codes = Counter(record["code"] for record in mine)
     assert min(codes[201], codes[400], codes[422]) > 3
     for asked, version, release in list_questions(list(read_releases())):
-        found = {tuple(r["object"][key] for key in ("apiVersion", "kind")) for r in mine if r["version"] == version}
+        kinds = {(r["object"]["apiVersion"], r["object"]["kind"]) for r in mine if r["version"] == version}
         if asked == project:
-            assert found == {(f"{group}/{name}", kind) for group, kind, name in list_kinds(project, version)}
+            assert kinds == {(f"{group}/{name}", kind) for group, kind, name in list_kinds(project, version)}
             assert {record["release"] for record in mine if record["version"] == version} == {release}
 
 

@@ -1,5 +1,4 @@
-"""Which files of a folder nobody wants to have read: patterns as in .gitignore, of .gitignore, .krmfnignore and
---exclude.
+"""Paths by patterns as in .gitignore: what is passed over when a folder is read, and where a finding does not count.
 
 Knows patterns and names, no disk.
 """
@@ -8,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from krmfn.krm.records import NamedTuple
 
@@ -36,6 +35,19 @@ def find_match(patterns: Iterable[Pattern], path: str, is_folder: bool) -> Patte
         if not inside.startswith("..") and (is_folder or not pattern.folders_only):
             found = pattern if pattern.expression.fullmatch(inside) else found
     return None if found is None or found.keeps else found
+
+
+def is_inside(patterns: Sequence[Pattern], path: str) -> bool:
+    """Whether patterns match a path, or a folder that it is in.
+
+    >>> is_inside(read_patterns("legacy/\n!legacy/new.yaml", "clusters"), "clusters/legacy/a.yaml")
+    True
+    """
+    steps = path.split("/")
+    folders = ["/".join(steps[:number]) for number in range(1, len(steps))]
+    return any(find_match(patterns, folder, True) for folder in folders if folder) or bool(
+        path and find_match(patterns, path, False)
+    )
 
 
 def _read_line(line: str, base: str) -> Pattern | None:

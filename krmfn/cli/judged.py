@@ -1,0 +1,85 @@
+"""The findings of a command that count, each by the configuration of the place that it is in."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from krmfn.cli.configuration import Configurations, read_rulings
+from krmfn.config.selection import IGNORE
+from krmfn.judging import Ignore, Judging
+from krmfn.krm.results import Result
+from krmfn.pipeline import to_results
+from krmfn.workspace.disk import is_below
+from krmfn.workspace.files import is_path
+from krmfn.workspace.manifests import tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krmfn.config import Settings
+    from krmfn.model.findings import Finding
+    from krmfn.workspace.worlds import World, Worlds
+
+
+class Judged:
+    """Judges for one command. `options` are its --select, --ignore and --severity, where it has them."""
+
+    def __init__(self, configurations: Configurations, options: Mapping[str, Any]) -> None:
+        """Raises UsageError."""
+        self._configurations = configurations
+        self._given = read_rulings(options)
+        self._judging = Judging(self._given)
+
+    def read(self, found: Worlds, stages: Collection[str]) -> None:
+        """Takes in the comments of all files, for findings of `stages`."""
+        self._judging = Judging(self._given, stages, ((file.path, file.data) for file in found.files))
+
+    def judge_files(self, found: Worlds) -> list[Result]:
+        """What counts of what there is to say about files. Raises ConfigError."""
+        tree = next((world.tree for world in found.worlds if world.tree), None)
+        kept: list[Result | None] = []
+        for problem in found.problems:
+            folder = posixpath.dirname(problem.file.path) if problem.file else ""
+            rulings = self._configurations.find_rulings(tree, folder or ".")
+            kept += self._judging.judge([(None, problem)], rulings)
+        return [result for result in kept if result is not None]
+
+    def judge_results(self, world: World, settings: Settings, results: Iterable[Result]) -> list[Result]:
+        """What counts of what generating a world has found. Raises ConfigError."""
+        pairs = [(result.ref, world.settle(result)) for result in results]
+        return [result for result in self._judge_world(world, settings, pairs) if result is not None]
+
+    def judge_findings(
+        self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
+    ) -> list[tuple[Finding, Result]]:
+        """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
+        found = list(findings)
+        traced = [world.trace(finding) for finding in found]
+        results = to_results(traced, edits)
+        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
+        judged = self._judge_world(world, settings, pairs)
+        return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
+
+    def tell_unused(self, words: Sequence[str]) -> list[Result]:
+        """The ignores that ignore nothing, of all whose place is in the paths that `words` name."""
+        named = [os.path.abspath(word) for word in words if is_path(word)]
+
+        def covers(folder: str) -> bool:
+            return not folder or any(is_below(os.path.abspath(folder), path) for path in named)
+
+        return [_tell_unused(ignore) for ignore in self._judging.list_unused(covers)]
+
+    def _judge_world(self, world: World, settings: Settings, pairs: Iterable[Any]) -> list[Result | None]:
+        folder = world.folder if world.name else ""
+        annotation = ("metadata", "annotations", IGNORE)
+        return self._judging.judge(
+            pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder
+        )
+
+
+def _tell_unused(ignore: Ignore) -> Result:
+    message = f"{ignore.text} ignores nothing: no finding of {', '.join(ignore.rules)} is there"
+    return tell("ignore-unused", message, ignore.place, hint="Remove it, so that it hides nothing later.")

@@ -1,0 +1,208 @@
+"""Which findings count, and how much: the one place that decides, for options, configurations, comments, annotations.
+
+Decides by rule, path, line and object. Knows results and the text of files, no rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from fnmatch import fnmatchcase
+
+from krmfn.config.problems import ConfigError, Problem, find_nearest
+from krmfn.config.selection import IGNORE
+from krmfn.config.settings import Ruling, Rulings
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.model.patterns import is_inside, read_patterns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from krmfn.krm.item import Item
+
+#: Patterns that are compiled where a manifest ignores something.
+_COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
+_REASON: Final = r"\(.*\)"
+#: What was not read at all is reported, whichever rules are selected.
+_ALWAYS: Final = ("unreadable", "not-rendered")
+_NONE: Final = Rulings()
+_STAGES: Final = ("server", "scheduler", "operator", "gitops")
+
+
+class Ignore(NamedTuple):
+    """Something that says that findings do not count. `text` is what a message calls it, `place` where it stands."""
+
+    rules: tuple[str, ...]
+    text: str
+    place: FileRef | None = None
+
+
+class Judging:
+    """Judges the findings of a command, world by world, and remembers which ignores were of use."""
+
+    def __init__(
+        self, given: Rulings = _NONE, stages: Collection[str] = _STAGES, files: Iterable[tuple[str, bytes]] = ()
+    ) -> None:
+        """`given` are those of the command line, `stages` the ones that are run, `files` all whose comments count."""
+        self._given = given
+        self._stages = stages
+        self._comments: dict[tuple[str, int], list[Ignore]] = {}
+        self._known: dict[Ignore, str] = {}  # with the folder that an ignore is for, "" for what was read anyway
+        self._used: set[Ignore] = set()
+        self._checked: set[Rulings] = set()
+        for path, data in files:
+            if b"krmfn" in data and b"ignore" in data:
+                self._read_comments(path, data)
+
+    def judge(
+        self,
+        results: Iterable[tuple[ResourceRef | None, Result]],
+        rulings: Rulings = _NONE,
+        items: Iterable[Item] = (),
+        locate: Callable[[Item], FileRef] | None = None,
+        folder: str = "",
+    ) -> list[Result | None]:
+        """Each result as it counts, None where it does not. Beside it stands the object whose annotations count.
+
+        `rulings` are those of the world's configuration, `items` its objects, which `locate` finds in their files, and
+        `folder` is its kustomization. Raises ConfigError for rules that do not exist.
+        """
+        for each, option in ((self._given, True), (rulings, False)):
+            if each not in self._checked:
+                self._checked.add(each)
+                _check_names(each, option)
+                base = "" if option else each.folder
+                self._known |= {_spell(entry, option): base for entry in each.ignore if option or entry.place}
+        annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
+        if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
+            return [result for _, result in results]
+        return [self._judge(ref, result, rulings, annotated, folder) for ref, result in results]
+
+    def list_unused(self, covers: Callable[[str], bool]) -> list[Ignore]:
+        """What ignores nothing, though its rules were run. `covers` says whether all of a folder was checked."""
+        unused = [each for each, folder in self._known.items() if each not in self._used and covers(folder)]
+        return [ignore for ignore in unused if self._is_run(ignore.rules)]
+
+    def _judge(
+        self,
+        ref: ResourceRef | None,
+        result: Result,
+        rulings: Rulings,
+        annotated: dict[ResourceRef, Ignore],
+        folder: str,
+    ) -> Result | None:
+        selected = self._given if self._given.select else rulings
+        chosen = [_matches(entry, result, selected.folder, folder) for entry in selected.select]
+        if chosen and not any(chosen) and result.tags.get("rule") not in _ALWAYS:
+            return None
+        found = [
+            _spell(entry, each is self._given)
+            for each in (self._given, rulings)
+            for entry in each.ignore
+            if _matches(entry, result, each.folder, folder)
+        ]
+        place = result.file or FileRef("")
+        near = [*self._comments.get((place.path, place.line), ()), *([annotated[ref]] if ref in annotated else ())]
+        found += [ignore for ignore in near if _is_named(result, ignore.rules)]
+        if found:
+            self._used.update(found)
+            return None
+        for each in (rulings, self._given):
+            for entry in each.severity:
+                if entry.severity and _matches(entry, result, each.folder, folder):
+                    result = result._replace(severity=entry.severity)
+        return result
+
+    def _read_comments(self, path: str, data: bytes) -> None:
+        """The comments in a file: on the line of a finding, or alone on the line above it."""
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+            match = re.search(_COMMENT, line)
+            if match:
+                ignore = Ignore(_split(match[1]), "this comment", FileRef(path, 0, number, match.start() + 1))
+                self._known[ignore] = ""
+                for each in (number, number + 1) if line.lstrip().startswith("#") else (number,):
+                    self._comments.setdefault((path, each), []).append(ignore)
+
+    def _read_annotations(self, items: Iterable[Item], locate: Callable[[Item], FileRef]) -> dict[ResourceRef, Ignore]:
+        found: dict[ResourceRef, Ignore] = {}
+        for item in items:
+            if item.source.data.find(IGNORE.encode(), item.start, item.end) < 0:
+                continue
+            text = item.annotations.get(IGNORE)
+            if isinstance(text, str):
+                rules = _split(re.sub(_REASON, "", text))
+                ignore = found[item.ref] = Ignore(rules, f"the annotation {IGNORE}", locate(item))
+                self._known.setdefault(ignore, "")
+        return found
+
+    def _is_run(self, names: Iterable[str]) -> bool:
+        """Whether a rule of these names was run and selected somewhere."""
+        from krmfn.catalogue import RULES
+
+        selects = [self._given.select] if self._given.select else [each.select for each in self._checked]
+        rules = [rule for rule in RULES.values() if rule.stage in self._stages]
+        return any(
+            _is_either(rule.id, rule.stage, names)
+            and any(
+                not select or any(_is_either(rule.id, rule.stage, each.rules) for each in select) for select in selects
+            )
+            for rule in rules
+        )
+
+
+_ANNOTATION: Final = ("metadata", "annotations", IGNORE)
+
+
+def _is_named(result: Result, names: Iterable[str]) -> bool:
+    """Whether a result is of one of the rules: by id, by a pattern of ids, or by stage."""
+    return _is_either(result.tags.get("rule", ""), result.tags.get("stage", ""), names)
+
+
+def _is_either(rule: str, stage: str, names: Iterable[str]) -> bool:
+    return any(name == stage or fnmatchcase(rule, name) for name in names)
+
+
+def _matches(entry: Ruling, result: Result, base: str, folder: str) -> bool:
+    if not _is_named(result, entry.rules):
+        return False
+    if not entry.paths:
+        return True
+    patterns = read_patterns("\n".join(entry.paths), base)
+    path = result.file.path if result.file else ""
+    return is_inside(patterns, path) or (bool(folder) and is_inside(patterns, f"{folder}/"))
+
+
+def _spell(entry: Ruling, option: bool) -> Ignore:
+    if option:
+        return Ignore(entry.rules, f"--ignore {':'.join((*entry.rules, *entry.paths))}")
+    return Ignore(entry.rules, f"this entry of {', '.join(entry.paths) or 'rules.ignore'}", entry.place)
+
+
+def _check_names(rulings: Rulings, option: bool) -> None:
+    """Raises ConfigError for names that are no rule, no pattern of rules and no stage."""
+    problems = []
+    for key in ("select", "ignore", "severity"):
+        for index, entry in enumerate(getattr(rulings, key)):
+            for name in entry.rules:
+                hint = _find_unknown(name)
+                if hint is not None:
+                    path = () if option else ("spec", "rules", key, index)
+                    problems.append(Problem(path, f"there is no rule {name!r}", hint))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _find_unknown(name: str) -> str | None:
+    """A hint for a name that is nothing, None for one that is something."""
+    from krmfn.catalogue import RULES
+
+    if name in _STAGES or any(fnmatchcase(rule, name) for rule in RULES):
+        return None
+    near = find_nearest(name, [*RULES, *_STAGES])
+    return f"Did you mean {near}?" if near else ""
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.replace(",", " ").split())
