@@ -92,7 +92,7 @@ def test_gates_of_groups_do_not_disappear_unnoticed() -> None:
 
 def control_plane_pod(component: str, number: int, *flags: str, tag: str = ":v1.37.0") -> dict[str, Any]:
     """A static pod as kubeadm writes it, and as `kubectl get pods -A -o yaml` shows it."""
-    box = {"name": component, "image": f"registry.k8s.io/{component}{tag}", "command": [component, "--v=2", *flags]}
+    box = {"name": component, "image": f"{component}{tag}", "command": [component, "--v=2", *flags]}
     metadata = {"name": f"{component}-{number}", "namespace": "kube-system", "labels": {"component": component}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [box]}}
 
