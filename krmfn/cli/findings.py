@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
@@ -13,6 +13,9 @@ from krmfn.reports import order, render, summarize_skipped
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krmfn.reports.report import Screen
+    from krmfn.workspace.manifests import Manifest
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
@@ -26,6 +29,27 @@ def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
     )
 
 
+def find_screen(options: Mapping[str, Any], files: Iterable[Manifest] = (), aside: bool = False) -> Screen | None:
+    """The terminal that findings are read at, None where a program or a file gets them. `files` are shown in parts."""
+    stream = sys.stderr if aside else sys.stdout
+    if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    from functools import cache
+    from shutil import get_terminal_size
+
+    from krmfn.reports.report import Screen
+
+    by_path = {file.path: file for file in files}
+
+    @cache
+    def read(path: str) -> Sequence[str]:
+        from krmfn.workspace.writing import spell_lines
+
+        return spell_lines(by_path[path].data, path) if path in by_path else ()
+
+    return Screen(get_terminal_size().columns, is_colored(options, aside), read)
+
+
 def show(text: str, form: str) -> None:
     """The output of a command: for people in the encoding of their terminal, for programs in UTF-8."""
     if form == "text":
@@ -34,11 +58,12 @@ def show(text: str, form: str) -> None:
         streams.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def report_aside(results: Iterable[Result], options: Mapping[str, Any]) -> None:
+def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: Iterable[Manifest] = ()) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
-    streams.tell(render(shown, "text", color=is_colored(options, aside=True), folded=not options.get("verbose")))
+    color, screen = is_colored(options, aside=True), find_screen(options, files, aside=True)
+    streams.tell(render(shown, "text", color=color, folded=not options.get("verbose"), screen=screen))
     skipped = summarize_skipped(results)
     if skipped and not options.get("quiet"):
         streams.say(skipped)
@@ -50,8 +75,10 @@ def report(
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
     scope: str = "",
+    files: Iterable[Manifest] = (),
 ) -> None:
-    """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much."""
+    """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much;
+    of `files` a terminal shows the lines that findings are about."""
     form = options["output"]
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
@@ -64,7 +91,9 @@ def report(
         rules = dict(RULES)
     color = is_colored(options)
     folded = not options.get("verbose")
-    show(render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on, folded=folded), form)
+    screen = find_screen(options, files) if form == "text" else None
+    text = render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on, folded=folded, screen=screen)
+    show(text, form)
     if form == "text" and not options.get("quiet"):
         streams.say(_summarize(results, scope))
 

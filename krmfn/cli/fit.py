@@ -55,7 +55,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         views.append(View(world.name, foresee(items, settings, find_asker(settings, options))))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)
-    report_aside(told, options)
+    report_aside(told, options, found.files)
     if views:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
     elif not options["quiet"]:

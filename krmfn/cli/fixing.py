@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
+from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes
 from krmfn.reports import channels
+from krmfn.reports.paint import paint_diff
 from krmfn.workspace.files import is_path
 from krmfn.workspace.replacing import replace
 from krmfn.workspace.writing import plan_changes, spell_diff
@@ -30,7 +32,7 @@ def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Ma
     mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) not in rendered])
     changes = plan_changes(worlds.files, (), ())
     if options["diff"]:
-        streams.write(channels.diff(spell_diff(changes)))
+        streams.write(paint_diff(channels.diff(spell_diff(changes)), is_colored(options)))
     if not options["fix"]:
         return findings
     if worlds.unreadable:

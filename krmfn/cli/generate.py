@@ -70,7 +70,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         added += outcome.added
         removed += outcome.removed
         results += judged.judge_results(world, settings, outcome.results)
-    report_aside(results, options)
+    report_aside(results, options, found.files)
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} left as they are: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
+from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.reports import channels
+from krmfn.reports.paint import paint_diff
 from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def rewrite(
     except NotPossible as reason:
         raise UsageError(str(reason)) from None
     if options["check"]:
-        streams.write(channels.diff(spell_diff(changes)))
+        streams.write(paint_diff(channels.diff(spell_diff(changes)), is_colored(options)))
         return changes
     replace(changes)
     if not options["quiet"]:

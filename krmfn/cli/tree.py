@@ -47,6 +47,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         trees = grow(items, settings)
         forests.append(Forest(world.name, trees, list_loose(items, trees)))
     told = merge(results)
-    report_aside(told, options)
+    report_aside(told, options, found.files)
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, has_errors(problems))

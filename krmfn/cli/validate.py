@@ -121,6 +121,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         [(item.ref, world.place(item)) for world in new.worlds for item in world.items],
         fail_on,
         _spell_scope(new),
+        new.files,
     )
     if not new.items and not new.problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")

@@ -14,6 +14,7 @@ from krmfn.cli.reading import read
 from krmfn.forecast.diagnosis import find_object
 from krmfn.pipeline import explain
 from krmfn.reports import channels
+from krmfn.reports.paint import BOLD, paint
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.worlds import World
@@ -72,7 +73,7 @@ def _to_text(diagnosis: Diagnosis, color: bool) -> str:
 
 def _spell(diagnosis: Diagnosis, color: bool) -> Iterator[str]:
     head = channels.line(f"{diagnosis.subject}: {diagnosis.state}.")
-    yield f"\033[1m{head}\033[0m" if color else head
+    yield paint(head, BOLD, color)
     if not diagnosis.cause:
         yield "All is well."
         return

@@ -18,6 +18,7 @@ from krmfn.reports.report import Report
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.findings import Rule
+    from krmfn.reports.report import Screen
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 
@@ -33,17 +34,19 @@ def render(
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
     folded: bool = False,
+    screen: Screen | None = None,
 ) -> str:
     """Spell `results` in `format`, sorted and without duplicates; the text ends with a newline unless it is empty.
 
     `rules` gives rule rows for help texts (sarif). `checked` lists every object that was looked at, so that a format
     which reports successes too can name them (junit). `fail_on` is the severity from which a finding counts as a
-    failure (junit). `color` and `folded` (the same note many times is one) matter to text alone.
+    failure (junit). `color`, `folded` (the same note many times is one) and `screen` (the terminal that it is read at)
+    matter to text alone.
 
     Raises ValueError for a format that is not in `FORMATS`.
     """
     write = _load(format)
-    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color, folded))
+    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color, folded, screen))
 
 
 def _load(format: str) -> Callable[[Report], str]:

@@ -17,8 +17,9 @@ from krmfn.reports.outlook_view import (
     spell_share,
     summarize,
 )
+from krmfn.reports.paint import CYAN, GREEN, RED, YELLOW, paint
 
-_COLORS = {"runs": "32", "never": "31", "waits": "33", "depends": "33", "open": "36"}
+_COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "depends": YELLOW, "open": CYAN}
 _WIDTH = 110
 #: So many nodes are listed; the rest is told as a number.
 _MOST = 40
@@ -55,7 +56,7 @@ def _render(outlook: Outlook, color: bool) -> Iterator[str]:
 
 def _tell(standing: Standing, width: int, color: bool) -> Iterator[str]:
     pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else f"{len(standing.places)}"
-    verdict = f"\033[{_COLORS[standing.verdict]}m{standing.verdict}\033[0m" if color else standing.verdict
+    verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
     words = f": {MEANINGS[standing.verdict]}" if standing.verdict in ("depends", "open") else ""
     words = " for room that others hold" if standing.verdict == "waits" else words
     if standing.verdict == "runs" and standing.placed:

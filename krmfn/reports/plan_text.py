@@ -11,6 +11,7 @@ from krmfn.krm.results import ABSENT, FileRef
 from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
+from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
 #: Changes shown per object; the JSON has all of them.
 MANY: Final = 12
@@ -24,11 +25,11 @@ TITLES: Final[Mapping[Action, str]] = {
     "unchanged": "Unchanged",
 }
 _COLORS: Final[Mapping[Action, str]] = {
-    "refuse": "\x1b[1;31m",
-    "replace": "\x1b[1;31m",
-    "remove": "\x1b[1;33m",
-    "new": "\x1b[1;32m",
-    "update": "\x1b[1;36m",
+    "refuse": RED,
+    "replace": RED,
+    "remove": YELLOW,
+    "new": GREEN,
+    "update": CYAN,
     "unchanged": "",
 }
 
@@ -40,17 +41,18 @@ def render(plan: Plan, *, color: bool = False) -> str:
         entries = [entry for entry in plan.entries if entry.action == action]
         if not entries or action == "unchanged":
             continue
-        paint = _COLORS[action] if color else ""
-        lines.append(f"{paint}{TITLES[action]}{paint and chr(27) + '[0m'}")
+        lines.append(paint(TITLES[action], _COLORS[action], color))
         for entry in entries:
             place = spell_place(entry.file)
-            lines.append(channels.line(f"  {entry.ref}{f'  ({place})' if place else ''}"))
-            lines += [channels.line(f"      {line}") for line in _describe(entry)]
+            name = paint(channels.line(str(entry.ref)), BOLD, color)
+            lines.append(f"  {name}{channels.line(f'  ({place})' if place else '')}")
+            lines += [f"      {line}" for line in _describe(entry, color)]
         lines.append("")
     if plan.shifts:
         lines.append("In the cluster")
         for shift in plan.shifts:
-            lines.append(channels.line(f"  {shift.gang}: {spell_shift(shift)}"))
+            told = channels.line(f"{shift.gang}: {spell_shift(shift)}")
+            lines.append(f"  {paint(told, RED if shift.harmful else '', color)}")
             lines += [channels.line(f"      {text}") for text in (shift.why, shift.way_out) if text]
         lines.append("")
     elif plan.shifts is not None:
@@ -93,16 +95,21 @@ def spell_value(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _describe(entry: Entry) -> Iterator[str]:
+def _describe(entry: Entry, color: bool) -> Iterator[str]:
+    """What there is to say about an object, line by line, made harmless for a terminal."""
+    line = channels.line
     for reason in entry.reasons:
         path = format_path(reason.path)
-        yield f"{path + ': ' if path else ''}{reason.message} [{reason.rule}]"
-    yield from (spell_change(change) for change in entry.changes[:MANY])
+        yield line(f"{path + ': ' if path else ''}{reason.message} ") + paint(line(f"[{reason.rule}]"), FAINT, color)
+    for change in entry.changes[:MANY]:
+        old = paint(line(spell_value(change.old)), RED, color)
+        new = paint(line(spell_value(change.new)), GREEN, color)
+        yield f"{line(format_path(change.path))}: {old} -> {new}"
     if len(entry.changes) > MANY:
         yield f"... and {len(entry.changes) - MANY} more changes"
-    yield from entry.consequences
+    yield from map(line, entry.consequences)
     if entry.renames:
         yield "to be renamed together:"
         for place in entry.renames:
             where = spell_place(place.file)
-            yield f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}"
+            yield line(f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}")

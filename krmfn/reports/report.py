@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 RULE_PAGE = "https://krmfn.dev/rules/{id}/"
 
 
+class Screen(NamedTuple):
+    """Where findings are read. `read` gives the lines of a file as they may be shown, none where that is unknown."""
+
+    width: int
+    color: bool
+    read: Callable[[str], Sequence[str]]
+
+
 class Report(NamedTuple):
     """Sorted results, the rows of their rules by id, every object that was checked, and how to present them."""
 
@@ -24,6 +32,7 @@ class Report(NamedTuple):
     fail_on: Severity = "error"
     color: bool = False
     folded: bool = False
+    screen: Screen | None = None
 
 
 def rule_id(result: Result) -> str:

@@ -10,20 +10,24 @@ from collections.abc import Iterable
 from krmfn.krm.results import FileRef, Result
 from krmfn.krm.terminal import line
 from krmfn.reports.ordering import fold, order, summarize
+from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.reports.report import Report, describe, rule_id
 
-_RESET = "\x1b[0m"
-_BOLD = "\x1b[1m"
-_FAINT = "\x1b[2m"
-_COLORS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m"}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.reports.report import Screen
+
+_COLORS = {"error": RED, "warning": YELLOW, "info": CYAN}
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def render(report: Report) -> str:
-    """`file:line:column: severity: Kind namespace/name path: message [rule]`, then the hint on a line of its own."""
-    if not report.folded:
-        return "".join(_render_result(result, report.color) for result in report.results)
-    return "".join(_render_result(result, report.color, more) for result, more in fold(report.results))
+    """`file:line:column: severity: Kind namespace/name path: message [rule]`, then the hint on a line of its own.
+
+    At a terminal the text is wrapped, the line of source stands below it, and the rule is a link to its page.
+    """
+    found = fold(report.results) if report.folded else [(result, 0) for result in report.results]
+    return "".join(_render_result(result, report.color, more, report.screen) for result, more in found)
 
 
 def render_short(results: Iterable[Result], *, color: bool = False) -> str:
@@ -38,20 +42,23 @@ def render_short(results: Iterable[Result], *, color: bool = False) -> str:
     return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, color) for result in ordered)
 
 
-def _render_result(result: Result, color: bool, more: int = 0) -> str:
+def _render_result(result: Result, color: bool, more: int = 0, screen: Screen | None = None) -> str:
     place, rule, hint = _place(result.file), rule_id(result), result.tags.get("hint", "")
-    severity: str = result.severity
-    if color:
-        place = f"{_BOLD}{place}{_RESET}" if place else ""
-        severity = f"{_COLORS[severity]}{severity}{_RESET}"
-    text = f"{place}: " if place else ""
-    text += f"{severity}: {line(describe(result))}"
-    if rule:
-        text += f" {_FAINT}[{rule}]{_RESET}" if color else f" [{rule}]"
-    if more:
-        text += f" and {more} more like it (-v shows them)"
-    if hint:
-        text += f"\n    {_FAINT}{line(hint)}{_RESET}" if color else f"\n    {line(hint)}"
+    style = _COLORS[result.severity]
+    folded = f"and {more} more like it (-v shows them)" if more else ""
+    if screen is not None:
+        from krmfn.reports.screen import spell_hint, spell_message, spell_source
+
+        head = [(f"{place}:", f"{paint(place, BOLD, color)}:")] if place else []
+        head.append((f"{result.severity}:", f"{paint(result.severity, style, color)}:"))
+        told = spell_message(screen, head, describe(result), rule, folded)
+        source = "" if result.severity == "info" else spell_source(screen, result.file, style)
+        return told + source + spell_hint(screen, hint)
+    text = f"{paint(place, BOLD, color)}: " if place else ""
+    text += f"{paint(result.severity, style, color)}: {line(describe(result))}"
+    text += f" {paint(f'[{rule}]', FAINT, color)}" if rule else ""
+    text += f" {folded}" if folded else ""
+    text += f"\n    {paint(line(hint), FAINT, color)}" if hint else ""
     return text + "\n"
 
 

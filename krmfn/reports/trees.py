@@ -7,10 +7,10 @@ from typing import Any
 
 from krmfn.krm.records import NamedTuple
 from krmfn.reports import channels
+from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.survey.forest import Branch
 
 FORMATS = ("text", "mermaid", "dot", "json")
-_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 class Forest(NamedTuple):
@@ -50,22 +50,25 @@ def _render_text(forest: Forest, one_of_several: bool, color: bool) -> str:
     for tree in forest.trees:
         lines += [_line(tree, color), *_draw(tree, "", color)]
     if forest.loose:
-        lines += ["without a group, scheduled pod by pod:", *(f"   {channels.line(name)}" for name in forest.loose)]
+        lines.append(paint("without a group, scheduled pod by pod:", YELLOW, color))
+        lines += [f"   {channels.line(name)}" for name in forest.loose]
     if lines and one_of_several:
-        lines = [f"{channels.line(forest.world or 'other files')}:", *(f"  {line}" for line in lines)]
+        title = paint(channels.line(forest.world or "other files"), CYAN, color)
+        lines = [f"{title}:", *(f"  {line}" for line in lines)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _draw(tree: Branch, indent: str, color: bool) -> Iterator[str]:
     for number, child in enumerate(tree.children):
         last = number == len(tree.children) - 1
-        yield f"{indent}{'└─ ' if last else '├─ '}{_line(child, color)}"
+        yield paint(indent + ("└─ " if last else "├─ "), FAINT, color) + _line(child, color)
         yield from _draw(child, indent + ("   " if last else "│  "), color)
 
 
 def _line(branch: Branch, color: bool) -> str:
-    text = channels.line(f"{branch.name}: {branch.words}" if branch.words else branch.name)
-    return f"{_RED}{text}{_RESET}" if color and branch.facts.get("neverStarts") else text
+    never = bool(branch.facts.get("neverStarts"))
+    name = paint(channels.line(branch.name), RED if never else BOLD if branch.shape != "pods" else "", color)
+    return f"{name}{paint(channels.line(f': {branch.words}'), RED if never else '', color)}" if branch.words else name
 
 
 def _render_mermaid(trees: Sequence[Branch]) -> str:

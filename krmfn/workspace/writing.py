@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from krmfn.krm import Item, Stream
+from krmfn.krm import Item, Stream, Unreadable
 from krmfn.model.showing import HIDDEN, list_secrets
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
@@ -74,6 +74,15 @@ def spell_diff(changes: Iterable[Change]) -> str:
                     parts += [f"-{line}" for line in shown_before[i1:i2]]
                     parts += [f"+{line}" for line in shown_after[j1:j2]]
     return "".join(part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts)
+
+
+def spell_lines(data: bytes, path: str) -> list[str]:
+    """The lines of a file as they may be shown: with the values of Secrets and environments hidden. None of a file that
+    cannot be read: nobody knows what is in it."""
+    try:
+        return _hide(_split(data), data, path)
+    except Unreadable:
+        return []
 
 
 def _split(data: bytes | None) -> list[str]:
