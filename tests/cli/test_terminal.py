@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import JOB, ROOT, Call
+from tests.cli.conftest import ROOT, Call
+from tests.workspace.repositories import JOB
 
 POD = """\
 apiVersion: v1

@@ -44,7 +44,7 @@ def test_every_result_is_valid_and_points_at_its_rule(results: list[Result], rul
 
 
 def test_rule_carries_help(results: list[Result], rules: dict[str, Rule]) -> None:
-    wrong = "The server refuses the object (HTTP 422): the number is below the lower bound of the field."
+    wrong = "The number is below the lower bound of the field, so the API server refuses the object (HTTP 422)."
     text = f"A number is below its bound.\n\n{wrong}\n\nRaise the number."
     minimum = read(results, rules)["tool"]["driver"]["rules"][1]
     assert minimum == {
