@@ -66,9 +66,10 @@ def _draw(tree: Branch, indent: str, color: bool) -> Iterator[str]:
 
 
 def _line(branch: Branch, color: bool) -> str:
-    never = bool(branch.facts.get("neverStarts"))
-    name = paint(channels.line(branch.name), RED if never else BOLD if branch.shape != "pods" else "", color)
-    return f"{name}{paint(channels.line(f': {branch.words}'), RED if never else '', color)}" if branch.words else name
+    name, words = channels.line(branch.name), channels.line(f": {branch.words}") if branch.words else ""
+    if branch.facts.get("neverStarts"):
+        return paint(name + words, RED, color)
+    return paint(name, BOLD if branch.shape != "pods" else "", color) + words
 
 
 def _render_mermaid(trees: Sequence[Branch]) -> str:

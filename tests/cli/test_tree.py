@@ -78,7 +78,7 @@ def test_a_group_whose_parent_is_missing_never_starts(folder: Path, krmfn: Call)
     red = "\x1b[1;31m%s\x1b[0m\n"
     assert told.startswith(
         red % "CompositePodGroup all: never starts: its parent, CompositePodGroup gone, is missing"
-        + "└─ "
+        + "\x1b[2m└─ \x1b[0m"
         + red % "PodGroup eight: never starts: the parent of all, CompositePodGroup gone, is missing"
     )
 
