@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -27,9 +28,7 @@ def test_the_text_tells_what_to_rename() -> None:
 def test_colors_change_nothing_else() -> None:
     colored = render_plan(PLAN, color=True)
     assert "\x1b[1;31m" in colored
-    for code in ("\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"):
-        colored = colored.replace(code, "")
-    assert colored == render_plan(PLAN)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == render_plan(PLAN)
 
 
 def test_the_document_is_complete() -> None:
