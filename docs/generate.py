@@ -85,9 +85,9 @@ def render_configuration(schema: Mapping[str, Any]) -> str:
         "# Configuration\n",
         NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
         f"{schema['description']} {spec['description']}\n",
-        "A `ConfigMap` with the same keys in `data` is read too; nested keys are joined with dots: "
-        '`kubernetes.version: "1.36"`.\nAn unknown key is an error that names the nearest known one. '
-        "The schema itself: `krmfn schema GangScheduling`.\n",
+        "krmfn also reads a `ConfigMap` with the same keys in `data`; write nested keys with dots: "
+        '`kubernetes.version: "1.36"`.\nAn unknown key is an error that suggests the most similar key. '
+        "`krmfn schema GangScheduling` prints the schema.\n",
         '```yaml title="examples/configuration/krmfn.yaml"\n'
         + (DOCS.parent / "examples/configuration/krmfn.yaml").read_text()
         + "```\n",
@@ -168,9 +168,9 @@ def render_annotations(schema: Mapping[str, Any]) -> str:
     lines = [
         "# Annotations\n",
         NOTE.format("the schema of GangScheduling").rstrip("\n") + "\n",
-        "On a resource, `metadata.annotations`. All are optional; they win over the configuration. Values are "
-        'strings: quote `"true"` and numbers.\n'
-        "An unknown `krmfn.dev/` annotation is an error that names the nearest known one.\n",
+        "Set these annotations in `metadata.annotations` of a resource. All are optional, and take precedence over the "
+        'configuration. Values are strings: quote `"true"` and numbers.\n'
+        "An unknown `krmfn.dev/` annotation is an error that suggests the most similar one.\n",
         "| annotation | values | meaning |\n|---|---|---|",
     ]
     own = schema["x-krmfn-annotations"]
@@ -213,7 +213,7 @@ def _option_rows(module: Any) -> Iterator[str]:
         values = ", ".join(f"`{choice}`" for choice in option.choices)
         if not values and not option.flag:
             values = f"`{_cell(option.metavar)}`"
-        default = f" [default: {option.default}]" if option.default not in (None, False) else ""
+        default = f" [default: {option.default}]" if option.default not in (None, False, ()) else ""
         names = ", ".join(f"`{name}`" for name in option.names)
         yield f"| {names} | {values} | {_cell(option.help)}{default} |\n"
 

@@ -1,4 +1,4 @@
-"""The rule catalogue: every row, wherever it stands, by id.
+"""The rule catalogue: every row of every room, by id.
 
 A row is looked up part by part, so that a finding of a source does not import the rules of the checks. Knows no rule.
 """

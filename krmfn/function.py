@@ -144,5 +144,5 @@ def _is_generator(config: Item, items: list[Item]) -> bool:
 
 _RANK = {"error": 0, "warning": 1, "info": 2}
 _GENERATOR = Result(
-    "listed under generators: kustomize sends no resources there; list the function under transformers: instead"
+    "listed under generators: kustomize passes no resources there; list the function under transformers: instead"
 )

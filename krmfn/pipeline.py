@@ -170,7 +170,7 @@ def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding
     """Once, that what is said of the release was read from a version before it."""
     release = settings.release
     if release.preview and items:
-        message = f"Kubernetes {release} is not out yet: this is what its types say (preview: {release.version})"
+        message = f"Kubernetes {release} is not released yet: krmfn uses its API types (preview: {release.version})"
         yield Finding(items[0], (), message, rule="release-preview")
 
 

@@ -25,13 +25,26 @@ BANNED = {
     r"\b(but|the|a|an|is|are|of|to|in|and|or) \1\b": "the word once",
     r"\b(which|that) the input does not\b": "not in the files checked",
     r"\bSwitch .{1,60} (on|off)\b": "Turn … on",
+    r"\b([a-z]{2,}) \1\b": "the word once",
+    r"\bis found beside\b": "reports the same",
+    r"\b(it )?is (only )?said\b": "reports, shows",
+    r"\bis told\b": "is reported, knows, gets",
+    r"\b(stand|stands) (in|there|by)\b": "is, exists",
+    r"\b(of|by) (its|their|your) own(?! \w)": "a separate …, your …",
+    r"\b(left|stays?) as (it is|they are)\b": "unchanged",
+    r"\bin parts\b": "incomplete",
+    r"\b(is|are) made\b(?! of| up)": "is created",
+    r"\bjudge[sd]?\b": "checks, validates",
+    r"\bwhat (it|they|krmfn|kubectl|kustomize) (prints?|gives?|has|says?)\b": "the output of, the data of",
+    r"\bonce for (a|the) cluster\b": "once per cluster",
+    r"(?<!there )\b(is|are) none\b": "is not one",
 }
 #: The messages of the API server and of libraries of Go are theirs.
 FOREIGN = ("checks/server/", "capacity/admission.py", "capacity/filters.py", "capacity/world.py", "model/gotext.py")
 OURS = ("checks/server/hints.py", "checks/server/rules.py", "checks/server/stage.py")
 MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"^\* .*https?://.*$", re.MULTILINE)
 #: Sources that are no texts: what real clusters did.
 _OBSERVED = re.compile(r"observed |decisions of Kubernetes", re.IGNORECASE)
@@ -61,6 +74,12 @@ def test_messages(path: Path) -> None:
     if here.startswith(FOREIGN) and here not in OURS:
         return
     assert not [(line, text, bad) for line, text in list_texts(path) for bad in find_banned(text)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_message_shows_the_name_of_a_variable(path: Path) -> None:
+    """A text with `{member.kind}` is meant to be filled in: it lacks its f."""
+    assert not [(line, text) for line, text in list_texts(path) if re.search(r"\{[a-z_]+\.[a-z_.]+\}", text)]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -27,7 +27,7 @@ OPTIONS = (
 _OPERATORS: Final = {"in": "In", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
 _HEAD: Final = """\
 # Links pods to their PodGroup when they are created: pods with the annotation krmfn.dev/pod-group.
-# Pods without it are left alone. Apply it once for a cluster, before the pods.
+# Pods without it are not changed. Apply this file once per cluster, before the pods.
 """
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from krmfn.krm.results import ResourceRef
     from krmfn.workspace.worlds import World
 
-SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or have to be replaced."
+SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
 ARGUMENTS = Argument(
     "OLD [NEW]", "Two states, each a path, - for stdin, or git:REV[:PATH]. Without NEW, OLD is a revision.", 1, 2
 )

@@ -55,7 +55,7 @@ def _guard(words: Sequence[str]) -> int:
             from krmfn.reports.channels import lines
 
             streams.tell(lines(traceback.format_exc()))
-            streams.say("this is a defect of krmfn, not of your input; please report it with the lines above")
+            streams.say("this is a bug in krmfn, not in your input; please report it with the lines above")
             return 3
         for text in reason:
             streams.say(text)
@@ -73,7 +73,7 @@ def _explain(error: Exception) -> list[str] | None:
     if isinstance(error, ConfigError):
         return [str(problem) for problem in error.problems]
     if isinstance(error, OSError) and error.errno in _OUTSIDE:
-        return [f"the system refused something that krmfn needs: {error.strerror}"]
+        return [f"the operating system reports an error: {error.strerror}"]
     expected = UsageError | InputMissing | WriteFailed | Unreadable | UnknownRelease
     return [str(error)] if isinstance(error, expected) else None
 

@@ -130,5 +130,5 @@ def _summarize(results: list[Result], scope: str) -> str:
     text += f"; {skipped}" if skipped else ""
     errors = [result for result in order(results) if result.severity == "error" and "rule" in result.tags]
     if errors:
-        text += f"; krmfn rules {errors[0].tags['rule']} says more"
+        text += f"; for details: krmfn rules {errors[0].tags['rule']}"
     return text

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import Change
 
-SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text is left byte for byte."
+SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
 ARGUMENTS = PATHS
 OPTIONS = (
-    Option(("--only-generated",), "Print the generated objects alone.", False, flag=True),
+    Option(("--only-generated",), "Print only the generated objects.", False, flag=True),
     WRITE,
     CHECK,
-    Option(("--fail-on-change",), "With --write: exit with 1 when a file was changed, for hooks.", False, flag=True),
+    Option(("--fail-on-change",), "With --write: exit with 1 if a file was changed, for hooks.", False, flag=True),
     EXCLUDE,
     VERBOSE,
     *COMMON,
@@ -43,7 +43,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Generates for all manifests together. Raises UsageError."""
     in_files = is_in_files(words, options)
     if in_files and options["only_generated"]:
-        raise UsageError("--only-generated prints, so it excludes --write and --check")
+        raise UsageError("--only-generated cannot be combined with --write or --check")
     with hold(words, options):
         return _run(words, options, in_files)
 
@@ -72,7 +72,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         results += judged.judge_results(world, settings, outcome.results)
     report_aside(results, options, found.files)
     if left and not options["quiet"]:
-        streams.say(f"{count_files(left)} left as they are: their kustomization runs krmfn itself")
+        streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)
     status = exit_status(results, fail_on, has_errors(problems))
     if status:

@@ -21,11 +21,11 @@ OPTIONS = (
     KUBERNETES,
     Option(
         ("--no-function",),
-        "Only the name references: for rendered manifests that Flux or an outer kustomization renames.",
+        "Write only the name references: for rendered manifests that Flux or an outer kustomization renames.",
         False,
         flag=True,
     ),
-    Option(("--diff",), "Write nothing, show what would be written.", False, flag=True),
+    Option(("--diff",), "Write nothing; show what would be written.", False, flag=True),
     QUIET,
 )
 

@@ -82,4 +82,4 @@ class Judged:
 
 def _tell_unused(ignore: Ignore) -> Result:
     message = f"{ignore.text} ignores nothing: no finding of {', '.join(ignore.rules)} is there"
-    return tell("ignore-unused", message, ignore.place, hint="Remove it, so that it hides nothing later.")
+    return tell("ignore-unused", message, ignore.place, hint="Remove it, so that it cannot hide a later finding.")

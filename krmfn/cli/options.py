@@ -70,10 +70,10 @@ CONFIG = Option(
 COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
 PROVE = Option(("--prove",), "Do not run the simulator; report only what can be proved.", False, flag=True)
 AS_IS = Option(
-    ("--as-is",), "Only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
+    ("--as-is",), "Show only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
 )
-QUIET = Option(("-q", "--quiet"), "Errors only: no warnings, notes or progress.", False, flag=True)
-VERBOSE = Option(("-v", "--verbose"), "Every note, and every file that was not read.", False, flag=True)
+QUIET = Option(("-q", "--quiet"), "Print only errors: no warnings, notes or progress.", False, flag=True)
+VERBOSE = Option(("-v", "--verbose"), "Print every note, and every file that was not read.", False, flag=True)
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
 UPDATE = Option(
     ("--update",),
@@ -88,17 +88,19 @@ NO_RENDER = Option(
     flag=True,
 )
 REQUIRE_RENDER = Option(
-    ("--require-render",), "A kustomization that cannot be rendered is an error, not a warning.", False, flag=True
+    ("--require-render",), "Treat a kustomization that cannot be rendered as an error, not a warning.", False, flag=True
 )
 ALLOW_EXEC = Option(
     ("--allow-exec",),
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
     metavar="PROGRAM,...",
 )
-SELECT = Option(("--select",), "Only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],...")
+SELECT = Option(
+    ("--select",), "Check only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],..."
+)
 IGNORE = Option(
     ("--ignore",),
-    "Not these rules, everywhere or in files that match a pattern: min-count-one:examples.",
+    "Ignore these rules, everywhere or in files that match a pattern: min-count-one:examples.",
     metavar="RULE[:PATH],...",
 )
 SEVERITY = Option(
@@ -108,7 +110,7 @@ SEVERITY = Option(
 )
 EXCLUDE = Option(
     ("--exclude",),
-    "Files and folders to pass over, by patterns as in .gitignore; those of .gitignore and .krmfnignore are, too.",
+    "Skip these files and folders (patterns as in .gitignore), besides those of .gitignore and .krmfnignore.",
     metavar="PATTERN,...",
 )
 BASELINE = Option(("--baseline",), "Report only what is not in this file of known findings.", metavar="FILE")

@@ -34,10 +34,10 @@ def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
     """Whether --write or --check is given. Raises UsageError where there are no files to write."""
     chosen = [name for name in ("write", "check") if options[name]]
     if len(chosen) == 2:
-        raise UsageError("--write and --check exclude each other")
+        raise UsageError("--write and --check cannot be combined")
     streams = [word for word in words if word == "-" or word.startswith("git:")]
     if chosen and streams:
-        raise UsageError(f"--{chosen[0]} needs files: {streams[0]} is none")
+        raise UsageError(f"--{chosen[0]} needs files, not {streams[0]}")
     return bool(chosen)
 
 

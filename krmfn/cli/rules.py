@@ -12,7 +12,7 @@ from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."
 ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
-STAGE = Option(("--stage",), "Only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
+STAGE = Option(("--stage",), "List only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
 OPTIONS = (STAGE,)
 
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.workspace.worlds import Worlds
 
-SUMMARY = "Prints the commands around the upgrade of a cluster: which groups would stop it, and what comes after."
+SUMMARY = "Prints the commands to run before and after a cluster upgrade, so that stored groups do not break it."
 ARGUMENTS = PATHS
 OPTIONS = (
     Option(
         ("--to",),
-        "The Kubernetes version after the upgrade; --kubernetes, or the configuration, says which one runs now.",
+        "The Kubernetes version after the upgrade. Set the current one with --kubernetes or in the configuration.",
         metavar="VERSION",
     ),
-    Option(("--only",), "One part of the script. [default: all]", None, PHASES),
+    Option(("--only",), "Print only one part of the script. [default: all]", None, PHASES),
     *RENDERING,
     EXCLUDE,
     *COMMON,

@@ -44,19 +44,21 @@ if TYPE_CHECKING:
     from krmfn.krm.results import Result, Severity
     from krmfn.workspace.worlds import Worlds
 
-SUMMARY = (
-    "Validates gang scheduling objects offline, as the API server, the scheduler and the operators would treat them."
-)
+SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
 ARGUMENTS = PATHS
 OPTIONS = (
-    Option(("--against",), "An older state: adds the rules for updates (immutable fields).", metavar="PATH|git:REV"),
+    Option(
+        ("--against",),
+        "An older state to compare with: also check the update (immutable fields).",
+        metavar="PATH|git:REV",
+    ),
     UPDATE,
     Option(
         ("--crds",),
-        "CustomResourceDefinitions that are not among the manifests: their resources are judged by them.",
+        "CustomResourceDefinitions that are not in the manifests, for checking their custom resources.",
         metavar="PATH",
     ),
-    Option(("--stage",), "Only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
+    Option(("--stage",), "Check only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
     SELECT,
     IGNORE,
     SEVERITY,
@@ -86,7 +88,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if options["write_baseline"] and not options["baseline"]:
-        raise UsageError("--write-baseline writes the file of --baseline FILE, which is not given")
+        raise UsageError("--write-baseline needs --baseline FILE")
     configurations = Configurations(options)
     judged = Judged(configurations, options)
     new = read_worlds(words, options, complete=True)

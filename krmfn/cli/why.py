@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.forecast.diagnosis import Diagnosis
     from krmfn.krm import Item
 
-SUMMARY = "Says why a pod, a group or a workload of a cluster does not run, and what to do about it."
+SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
 ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)
 OPTIONS = (
     CLUSTER,
@@ -39,7 +39,7 @@ _FACTS = ("Node", "PriorityClass")
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """0 when all is well, 1 when there is something in the way. Raises UsageError for an object that is not there."""
     if not options["cluster"]:
-        raise UsageError("--cluster is missing: give what kubectl get all,podgroups,nodes,events -A -o yaml prints")
+        raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
     dump = read(read_paths(options["cluster"]), options)
     if dump.unreadable:
         raise InputMissing(str(dump.problems[0].message))
@@ -60,7 +60,7 @@ def _choose(items: Sequence[Item], word: str) -> Item:
     if "/" not in word:
         raise UsageError(f"{word}: write KIND/NAME, such as job/{word}")
     if not found:
-        raise UsageError(f"{word}: no such object in what --cluster gives")
+        raise UsageError(f"{word}: no such object in the data of --cluster")
     if len({item.space for item in found}) > 1:
         spaces = ", ".join(sorted(item.space for item in found))
         raise UsageError(f"{word}: there is one in {spaces}; write KIND/NAMESPACE/NAME")

@@ -1,4 +1,4 @@
-"""What a run is told: the functionConfig or `krmfn.yaml`, and the annotations on resources.
+"""The settings of a run: the functionConfig or `krmfn.yaml`, and the annotations on resources.
 
 `schemas/krmfn/v1alpha1/gangscheduling.json` is the single source of keys, allowed values, defaults, descriptions and
 annotation names; the code here only interprets it. Must not know sources, targets or checks.

@@ -40,7 +40,7 @@ def _insert(nested: dict[str, Any], dotted: str, text: Any, schema: Schema) -> N
     for depth, key in enumerate(keys):
         found = _find_child(resolve(schema), key)
         rest = ".".join(keys[depth:])
-        if found is None:  # unknown: left as it is, the schema names the nearest key
+        if found is None:  # unknown: it stays, and the schema names the nearest key
             nested[key] = text
             return
         schema = resolve(found)

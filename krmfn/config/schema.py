@@ -141,7 +141,7 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
         try:
             parse_requirements(value)
         except SelectorError as mistake:
-            yield Problem(path, str(mistake), "Write it as for kubectl: team=ml,tier in (gold,silver),!legacy.")
+            yield Problem(path, str(mistake), "Use the syntax of kubectl: team=ml,tier in (gold,silver),!legacy.")
     elif schema.get("format") == "kubernetes-version":
         try:
             find_release(value)

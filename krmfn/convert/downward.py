@@ -66,7 +66,7 @@ def _lower_workload(item: Item, board: Board) -> None:
             _lose(board, item, message, (*path, "schedulingPolicy"))
     longest = read_limits(find_release("1.36")).groups
     if len(leaves) > longest:
-        message = f"{len(leaves)} templates: 1.36 has room for {longest}; the object is left as it is"
+        message = f"{len(leaves)} templates, but 1.36 allows {longest}; the object is unchanged"
         board.note(
             item,
             "convert-impossible",
@@ -134,7 +134,7 @@ def to_1_35(board: Board) -> None:
                 board.note(
                     item,
                     "convert-unresolved",
-                    f'no PodGroup "{site.value}" in the files converted: the link of these pods is left as it is',
+                    f'no PodGroup "{site.value}" in the files converted: the link of these pods is unchanged',
                     site.path,
                 )
             else:

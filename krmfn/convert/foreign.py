@@ -39,7 +39,7 @@ def to_native(board: Board) -> None:
                 board.note(
                     item,
                     "convert-name-taken",
-                    f"PodGroup {item.name} already exists: {item.ref} is left as it is",
+                    f"PodGroup {item.name} already exists: {item.ref} is unchanged",
                 )
                 continue
             names.add((item.space, item.name))
@@ -50,8 +50,7 @@ def to_native(board: Board) -> None:
                 board.edit(item, _join_from_volcano, site.path, site.value)
             else:
                 message = (
-                    f'no Volcano PodGroup "{site.value}" in the files converted: the link of these pods is left '
-                    "as it is"
+                    f'no Volcano PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
                 )
                 board.note(item, "convert-unresolved", message, site.path)
     if converted[_PLUGINS]:
@@ -88,7 +87,7 @@ def _convert(item: Item, board: Board) -> None:
         board.note(
             item,
             "convert-generate",
-            ("krmfn generated this object: run `krmfn generate` instead, which also makes its Workload"),
+            ("krmfn generated this object: run `krmfn generate` instead, which also creates its Workload"),
         )
 
 

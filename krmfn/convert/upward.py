@@ -38,7 +38,7 @@ def to_1_36(board: Board) -> None:
                 board.note(
                     item,
                     "convert-unresolved",
-                    f"no {what} in the files converted: the link of these pods is left as it is",
+                    f"no {what} in the files converted: the link of these pods is unchanged",
                     site.path,
                 )
                 continue

@@ -131,7 +131,7 @@ def _find_cause(
     if dig(top.value, "spec", "suspend") is True:
         queue = top.labels.get("kueue.x-k8s.io/queue-name")
         way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
-        return f"{top.kind} {top.name} is suspended: no pods are made", way, ""
+        return f"{top.kind} {top.name} is suspended: no pods are created", way, ""
     here = {id(item) for item in about}
     for finding in findings:
         if id(finding.item) in here and finding.severity == "error":
@@ -142,25 +142,29 @@ def _find_cause(
     deleted = next((item for item in about if dig(item.value, "metadata", "deletionTimestamp")), None)
     if deleted is not None:
         kind = f"{deleted.kind} {deleted.name}"
-        return f"{kind} is being deleted: new pods of it do not start as a gang", f"Wait until {kind} is gone.", ""
+        return f"{kind} is being deleted: its new pods do not start as a gang", f"Wait until {kind} is gone.", ""
     if standing is not None and standing.root is not None:
         quorum = standing.root.quorum if standing.root.policy == "gang" and not standing.root.composite else None
         if quorum and len(mine) < quorum:
             cause = f"the group waits for {quorum} pods, and {len(mine)} exist"
-            return cause, "See what keeps the controller from making the others: quota, LimitRange, admission.", ""
+            return (
+                cause,
+                "Check what prevents the controller from creating the others: quota, LimitRange, admission.",
+                "",
+            )
     gated = next((pod for pod in mine if dig(pod.value, "spec", "schedulingGates")), None)
     if gated is not None:
         names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(dig(gated.value, "spec", "schedulingGates")))
         cause = f"pod {gated.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-        return cause, "See who put it there.", ""
+        return cause, "Find out which controller or user added it.", ""
     if standing is not None and standing.verdict in ("never", "waits", "depends"):
         words = {
             "never": "it does not fit into this cluster even if it were empty",
-            "waits": "it fits, and others hold the room that it needs",
-            "depends": "whether it starts depends on what else comes first",
+            "waits": "it fits, but other pods use the capacity that it needs",
+            "depends": "whether it starts depends on which gangs start first",
         }
         cause = words[standing.verdict] + (f": {standing.why}" if standing.why else "")
-        return cause, standing.way_out or "Wait for room, raise its priority, or add nodes.", standing.rule
+        return cause, standing.way_out or "Wait for free capacity, raise its priority, or add nodes.", standing.rule
     for finding in findings:
         if id(finding.item) in here and finding.severity == "warning":
             return finding.message, finding.hint, finding.rule
@@ -169,11 +173,11 @@ def _find_cause(
         return message, "", ""
     if not wanted:
         return (
-            f"{top.kind} {top.name} has no pods that are known",
-            "Give the pods and events of the namespace, too.",
+            f"{top.kind} {top.name} has no pods in the data",
+            "Add the pods and events of the namespace to the data.",
             "",
         )
-    return "nothing here says why", "Look into the log of the scheduler that the pods name.", ""
+    return "the data does not show why", "Check the log of the scheduler that the pods name.", ""
 
 
 def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[str]:

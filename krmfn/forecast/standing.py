@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from krmfn.survey.facts import Resources
     from krmfn.survey.groups import Group
 
-#: "runs": whatever the order; "never": not even in the empty cluster; "waits": for room that others hold; "depends": on
-#: the order in which gangs, pods or child groups come; "open": nothing forbids it, and nobody asked a scheduler.
+#: "runs": whatever the order; "never": not even in the empty cluster; "waits": for capacity that others use; "depends":
+#: on the order in which gangs, pods or child groups come; "open": no rule excludes it, and no scheduler was run.
 Verdict = Literal["runs", "never", "waits", "depends", "open"]
 
 #: Answers a question with the trials' results. Raises what the caller's program raises.

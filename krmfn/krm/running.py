@@ -115,7 +115,7 @@ def _answer(
         raise Unreadable("stdin is a terminal; pipe a ResourceList in, or run krmfn --help")
     data = source.read()
     if not data.strip():
-        raise Unreadable("stdin is empty; a ResourceList is expected")
+        raise Unreadable("stdin is empty; expected a ResourceList")
     resources = ResourceList.parse(data)
     try:
         results = list(function(resources) or ())
@@ -127,7 +127,7 @@ def _answer(
     try:
         return resources.render_parts(results), results, 0
     except EditRefused as refused:
-        results = [Result(f"the list cannot be written without what was taken out: {refused}"), *results]
+        results = [Result(f"the list cannot be written with these objects removed: {refused}"), *results]
         return [resources.render_original(results)], results, 1
 
 
@@ -176,5 +176,5 @@ def _describe_defect() -> str:
 
     return (
         traceback.format_exc()
-        + "This is a defect of the function, not of your input. Please report it with the lines above.\n"
+        + "This is a bug in the function, not in your input. Please report it with the lines above.\n"
     )

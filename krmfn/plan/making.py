@@ -100,7 +100,7 @@ class _Judge:
         """An object that is not there any more."""
         stopping = _find_stopping(item, self.settings)
         if stopping:
-            order = (f"It has to be gone: {stopping.message}.", *_explain_order(self.release))
+            order = (f"Delete it first: {stopping.message}.", *_explain_order(self.release))
             return Entry("remove", item.ref, item.locate(()), consequences=order)
         return Entry(
             "remove",
@@ -131,13 +131,13 @@ def _find_stopping(old: Item, settings: Settings) -> Reason | None:
     if writer is None:
         return None
     damage = tell_damage(old.kind, settings.release)
-    message = f"Kubernetes {settings.release} cannot read what {writer} stored: if it is still there, {damage}"
+    message = f"Kubernetes {settings.release} cannot read what {writer} stored: if it still exists, {damage}"
     return Reason(("apiVersion",), "stored-version-unreadable", "Invalid", message)
 
 
 def _explain_order(release: str) -> tuple[str, ...]:
     return (
-        "Delete it before the cluster is upgraded and create it again afterwards; its pods can go on running. "
+        "Delete it before the cluster is upgraded and create it again afterwards; its pods can keep running. "
         f"krmfn upgrade --to {release} prints the commands.",
     )
 

@@ -59,7 +59,9 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
     found = [(item, writer) for item in items if (writer := find_writer(item.value, release))]
     blockers = tuple(sorted((item for item, _ in found), key=_order))
     if not blockers:
-        return Upgrade(release, (), (_say(f"Nothing in the input keeps a cluster from Kubernetes {release}."),), (), ())
+        return Upgrade(
+            release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), (), ()
+        )
     writer = found[0][1]
     before = tuple(_list_before(blockers, writer, release))
     after = tuple(_list_after(items, writer, release, files))
@@ -70,10 +72,10 @@ def _list_before(blockers: Sequence[Item], writer: Release, release: Release) ->
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
     for kind in kinds:
-        yield _say(f"With one {kind} left, {tell_damage(kind, release)}.")
+        yield _say(f"If a single {kind} remains, {tell_damage(kind, release)}.")
     yield _say(
-        "Stop first what applies manifests by itself (Argo CD, Flux, CI). Pods that run go on running; new members of "
-        "a gang wait for their group."
+        "First stop everything that applies manifests automatically (Argo CD, Flux, CI). Running pods keep running; "
+        "new members of a gang wait for their group."
     )
     for item in blockers:
         wait = " --wait=false" if find_finalizer(item.kind, writer) else ""
@@ -82,20 +84,20 @@ def _list_before(blockers: Sequence[Item], writer: Release, release: Release) ->
             patch = shlex.quote('{"metadata":{"finalizers":null}}')
             gone = "|| true  # gone already where no pods are"
             yield Step(f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}")
-    yield _say("Nothing may be left, of other people neither: this has to find no resources.")
+    yield _say("No group may remain, including those of other teams. This command must find no resources:")
     everything = ",".join(f"{kind.lower()}s.{GROUP}" for kind in sorted(writer.kinds))
     yield Step(f"kubectl get {everything} --all-namespaces")
 
 
 def _list_after(items: Sequence[Item], writer: Release, release: Release, files: Sequence[str]) -> Iterator[Step]:
     yield _say(
-        f"After the upgrade, when every API server is {release}: {writer} cannot read what {release} stores, so with "
-        "the first of these commands there is no way back to it."
+        f"After the upgrade, once every API server is {release}. {writer} cannot read what {release} stores, so after "
+        "the first of these commands you cannot go back."
     )
     if writer.link != release.link:
         yield _say(
-            "Pods that run lost their link and go on without a gang. They get their group when they are created again; "
-            "the template of a Job cannot change, so it is deleted."
+            "Running pods have lost their link and continue without a gang. They get their group when they are created "
+            "again. The template of a Job cannot change, so the Job is deleted."
         )
         for item in items:
             if (item.ref.group, item.kind) == ("batch", "Job") and _is_linked(item, writer):
@@ -103,18 +105,18 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
     if files:
         words = shlex.join(files)
         yield Step(f"krmfn convert --to {release} {words} | kubectl apply --filename=-")
-        yield _say(f"The same in the files: krmfn convert --to {release} --write {words}")
+        yield _say(f"To change the files: krmfn convert --to {release} --write {words}")
     else:
         yield _say(
-            f'Where groups are generated, set spec.kubernetes.version to "{release}" and build again; convert others '
+            f'If groups are generated, set spec.kubernetes.version to "{release}" and build again; convert others '
             f"with krmfn convert --to {release}. Then apply them as before."
         )
 
 
 def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
     yield _say(
-        f"Only if the upgrade was made with groups left. As long as {release} stored no group, kube-apiserver {writer} "
-        "can be started again to delete them as above. Or:"
+        f"Only if the cluster was upgraded while it still had groups. As long as {release} has not stored a group, you "
+        f"can start kube-apiserver {writer} again and delete them as above. Or:"
     )
     if not release.has("delete-unreadable"):
         yield _say(f"kube-apiserver needs --feature-gates={_GATE}=true for this.")

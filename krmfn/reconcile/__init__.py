@@ -185,7 +185,7 @@ class _Run:
         else:
             rule, hint = "generated-left-over", "If the source is gone, delete this object, too."
             why = f"{', '.join(self.ledger.missing(mark))}, which is not in the files read"
-        message = f"{mark.item.ref} was generated for {why}: left as it is"
+        message = f"{mark.item.ref} was generated for {why}: unchanged"
         path = ("metadata", "annotations", GENERATED_FROM)
         self.findings.append(Finding(mark.item, path, message, hint=hint, rule=rule))
 

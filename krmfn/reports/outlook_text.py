@@ -58,7 +58,7 @@ def _tell(standing: Standing, width: int, color: bool) -> Iterator[str]:
     pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else f"{len(standing.places)}"
     verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
     words = f": {MEANINGS[standing.verdict]}" if standing.verdict in ("depends", "open") else ""
-    words = " for room that others hold" if standing.verdict == "waits" else words
+    words = " for capacity that others use" if standing.verdict == "waits" else words
     if standing.verdict == "runs" and standing.placed:
         words = f" on {spell_nodes(standing)}"
     yield f"{channels.line(standing.name):{width}}  {pods:>9}  {verdict}{channels.line(words)}"

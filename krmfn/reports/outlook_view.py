@@ -14,9 +14,9 @@ from krmfn.model.wording import count
 MEANINGS: Final[Mapping[str, str]] = {
     "runs": "starts",
     "never": "never starts",
-    "waits": "waits for room that others hold",
-    "depends": "starts or not, by what comes first",
-    "open": "nothing forbids it",
+    "waits": "waits for capacity that other pods use",
+    "depends": "starts or not, depending on the order",
+    "open": "no rule excludes it",
 }
 
 
@@ -54,8 +54,8 @@ def name_authority(outlook: Outlook) -> str:
     if outlook.simulator:
         return f"by the scheduler of Kubernetes {outlook.simulator}, run on the facts about the cluster"
     if outlook.loads is None:
-        return "without facts about nodes: give them with --cluster"
-    return "by necessary conditions alone: with krmfn-simulator on the PATH the scheduler itself is asked"
+        return "without data about nodes: add it with --cluster"
+    return "by rules only: with krmfn-simulator on the PATH the scheduler itself decides"
 
 
 def list_nodes(standing: Standing) -> list[tuple[str, int]]:

@@ -50,7 +50,9 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     manifest = Manifest(value, ref, options, settings)
     metadata = value.get("metadata")
     if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
-        message = f"the API server makes up the name of this {ref.kind} (generateName): no group can be named after it"
+        message = (
+            f"the API server generates the name of this {ref.kind} (generateName): no group in Git can belong to it"
+        )
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
         return Reading(None, tuple(manifest.notes))
     if is_placeholder(ref.name):
@@ -58,8 +60,8 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
         return Reading(None, tuple(manifest.notes))
     owns = tuple(KINDS[(ref.group, ref.kind)].owns.split("/"))
     if manifest.get(owns) is not None:
-        message = f"the controller of this {ref.kind} makes its groups itself: nothing is generated"
-        hint = f"Remove {'.'.join(owns)} to have krmfn write them instead."
+        message = f"the controller of this {ref.kind} creates its groups itself: nothing is generated"
+        hint = f"Remove {'.'.join(owns)} to let krmfn generate them instead."
         manifest.note("own-scheduling", owns, message, hint)
         return Reading(None, tuple(manifest.notes))
     return _read(manifest)
@@ -102,8 +104,8 @@ def _check_bridge(manifest: Manifest, group: Group) -> None:
         message = f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to when it is created"
         manifest.note("bridge-not-possible", path, message, "Use link: Template with granularity Cluster or Group.")
     elif apart and settings.link == "Template":
-        message = "replicas share one pod template, so a link in it cannot lead to a group for each of them"
-        manifest.note("bridge-not-possible", path, message, "Set link: Auto, and install what krmfn bridge prints.")
+        message = "the replicas share one pod template, so its link cannot name a separate group for each of them"
+        manifest.note("bridge-not-possible", path, message, "Set link: Auto, and apply the output of krmfn bridge.")
 
 
 def find_source(ref: ResourceRef) -> Source:

@@ -23,7 +23,7 @@ def read_appwrapper(manifest: Manifest) -> Group | None:
         message = (
             "one of the wrapped objects starts its groups one after the other: a gang of all of them is never scheduled"
         )
-        if manifest.decline("ordered-start-deadlock", _COMPONENTS, message, "Wrap it alone."):
+        if manifest.decline("ordered-start-deadlock", _COMPONENTS, message, "Put it into a separate AppWrapper."):
             return None
     return Composite("appwrapper", tuple(groups), len(groups))
 

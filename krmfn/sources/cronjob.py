@@ -27,6 +27,6 @@ def read_cronjob(manifest: Manifest) -> Group | None:
             return None
     leaf = read_job_leaf(manifest, JOB, "job")
     if leaf and policy == "Replace":
-        message = "the pods of a replaced run count while they terminate: the next run may start in parts"
+        message = "the pods of a replaced run count while they terminate: the next run may start incomplete"
         manifest.note("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", proposed="Forbid")
     return leaf

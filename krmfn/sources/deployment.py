@@ -21,10 +21,10 @@ def read_deployment(manifest: Manifest) -> Group | None:
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
     if strategy != "Recreate":
         message = "the old pods of a rolling update already meet the quorum of the gang: the new pods start one by one"
-        hint = "Set strategy.type: Recreate and naming: Revisioned, so that every revision is a gang of its own."
+        hint = "Set strategy.type: Recreate and naming: Revisioned, so that every revision is a separate gang."
         manifest.note("rollout-shares-gang", _STRATEGY, message, hint)
     elif manifest.options.naming == "Stable":
-        message = "old pods count while they terminate: the new pods may start in parts"
+        message = "old pods count while they terminate: the new pods may start incomplete"
         manifest.note("rollout-shares-gang", _STRATEGY, message, "Set naming: Revisioned.")
     return leaf
 

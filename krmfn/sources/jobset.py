@@ -29,7 +29,7 @@ def read_jobset(manifest: Manifest) -> Group | None:
     if not manifest.fits(total, _JOBS):
         return None
     if len(leaves) > 1 and _is_ordered(manifest):
-        message = "the replicated jobs start one after the other, so each is a gang of its own"
+        message = "the replicated jobs start one after the other, so each is a separate gang"
         manifest.note("ordered-start", _JOBS, message)
         return Composite("jobset", tuple(leaves), None)
     return Composite("jobset", tuple(leaves), len(leaves))

@@ -71,7 +71,7 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
         )
         keepers = "1.6" if field == "workloadRef" else "1.7 or later"
         bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
-        hint = f"Install the CRDs of KubeRay {keepers}, and say so with kuberay.version{bridge}."
+        hint = f"Install the CRDs of KubeRay {keepers}, and set kuberay.version{bridge}."
         manifest.note("link-pruned", (*template, "spec"), message, hint)
 
 
@@ -140,7 +140,8 @@ def _predict_kai(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], 
 
 def _note_foreign_scheduler(manifest: Manifest, scheduler: str) -> bool:
     message = (
-        f"KubeRay gives all Ray pods to {scheduler}, which ignores PodGroups of scheduling.k8s.io: nothing is generated"
+        f"KubeRay assigns all Ray pods to {scheduler}, which ignores PodGroups of scheduling.k8s.io: nothing is "
+        "generated"
     )
     hint = f'To let the operator create the gang, add the label {KUBERAY_LABEL}: "true".'
     manifest.note("operator-schedules", ("metadata", "labels", KUBERAY_LABEL), message, hint)

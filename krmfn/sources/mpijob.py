@@ -16,12 +16,12 @@ _CREATION: Path = ("spec", "launcherCreationPolicy")
 
 
 def read_mpijob(manifest: Manifest) -> Group | None:
-    """Launcher and workers; the workers alone where the launcher is made when they are ready."""
+    """Launcher and workers; the workers alone where the launcher is created when they are ready."""
     if not manifest.drops_link:
         _decline(manifest, "the older API kubeflow.org/v1 is not supported", "Use kubeflow.org/v2beta1.")
         return None
     if not (manifest.bridged or manifest.counting):
-        hint = "Set link: Auto, and apply what krmfn bridge prints; or use its own gang scheduling."
+        hint = "Set link: Auto and apply the output of krmfn bridge, or use the gang scheduling of the operator."
         _decline(manifest, "the CRD of mpi-operator drops the link from pod templates", hint)
         return None
     if manifest.is_elsewhere() or not manifest.require(_ROLES):
@@ -29,7 +29,9 @@ def read_mpijob(manifest: Manifest) -> Group | None:
     workers = _read_role(manifest, "Worker", 0)
     launcher = _read_role(manifest, "Launcher", 1)
     if manifest.text(_CREATION, "AtStartup") == "WaitForWorkersReady" and not manifest.counting:
-        manifest.note("ordered-start", _CREATION, "the launcher is made when the workers are ready: it is in no gang")
+        manifest.note(
+            "ordered-start", _CREATION, "the launcher is created when the workers are ready: it is not in the gang"
+        )
         return workers
     leaves = tuple(leaf for leaf in (launcher, workers) if leaf)
     if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), _ROLES):
@@ -39,7 +41,7 @@ def read_mpijob(manifest: Manifest) -> Group | None:
 
 def _decline(manifest: Manifest, reason: str, hint: str) -> None:
     rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
-    manifest.note(rule, ("kind",), f"nothing is generated for a MPIJob: {reason}", hint)
+    manifest.note(rule, ("kind",), f"nothing is generated for an MPIJob: {reason}", hint)
 
 
 def _read_role(manifest: Manifest, role: str, default: int) -> Leaf | None:

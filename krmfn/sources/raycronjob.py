@@ -25,7 +25,7 @@ def read_raycronjob(manifest: Manifest) -> Group | None:
     group = read_rayjob_spec(manifest, JOB)
     if group is None:
         return None
-    message = "runs may overlap and share one gang: pods of one run count for the next, which may start in parts"
+    message = "runs may overlap and share one gang: pods of one run count for the next, which may start incomplete"
     if manifest.options.requested:
         hint = "Make sure that a run ends before the next one starts."
         manifest.note("runs-share-gang", ("spec", "schedule"), message, hint)

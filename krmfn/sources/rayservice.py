@@ -41,5 +41,5 @@ def _check_upgrade(manifest: Manifest) -> None:
         "an upgrade builds a second cluster in the same gang, whose quorum the first cluster already meets: the "
         "new pods start one by one"
     )
-    hint = "Set naming: Revisioned: then every revision has a gang of its own."
+    hint = "Set naming: Revisioned, so that every revision is a separate gang."
     manifest.note("rollout-shares-gang", ("spec", "upgradeStrategy"), message, hint)

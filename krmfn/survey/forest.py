@@ -129,7 +129,7 @@ def _find_obstacle(group: Group, census: Census) -> str:
     """Why no pod below the group starts, whatever its quorum: the groups above it do not end in a root."""
     above, end = census.chain(group)
     if end == "cycle":
-        return "the groups above it are each other's parents"
+        return "the parents of the groups above it form a cycle"
     top = (group, *above)[-1]
     which = "its parent" if top is group else f"the parent of {top.name}"
     return f"{which}, CompositePodGroup {top.parent}, is missing" if end else ""

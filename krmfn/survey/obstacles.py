@@ -24,5 +24,5 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
     if scheduler not in OTHER_SCHEDULERS or any(template.scheduler != scheduler for template in templates):
         return None
     message = f"{scheduler} does not read PodGroups of scheduling.k8s.io: no group is generated"
-    hint = "Remove schedulerName, or use that scheduler's own groups (scheduler: Volcano in the configuration)."
+    hint = "Remove schedulerName, or use the groups of that scheduler (scheduler: Volcano in the configuration)."
     return Note("scheduler-elsewhere", (*templates[0].path, "spec", "schedulerName"), message, scheduler, hint=hint)

@@ -109,7 +109,7 @@ def _note_ordered(member: Member) -> Note:
         "ordered-start-deadlock",
         path,
         message,
-        hint=("Let the groups start at the same time, or take the {member.ref.kind} out of the gang."),
+        hint=f"Let the groups start at the same time, or remove the {member.ref.kind} from the gang.",
     )
 
 
@@ -225,7 +225,7 @@ def _agree(values: Sequence[str], what: str, notes: list[tuple[int, Note]]) -> s
         elif value and value != chosen:
             path = ("metadata", "annotations", f"krmfn.dev/{what}")
             message = f"{what} {value} differs from {chosen} of another resource of the same gang"
-            hint = "Give all resources of the gang the same value."
+            hint = "Set the same value on all resources of the gang."
             notes.append((index, Note("gang-group-conflict", path, message, value, chosen, hint)))
             break
     return chosen

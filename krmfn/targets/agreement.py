@@ -60,7 +60,7 @@ def _common(
                 f"{_place(gang, template, field)} is {_quote(mine)}, and {_place(gang, first, field)} is "
                 f"{_quote(other)}: all pods of a gang must have the same"
             )
-            hint = f"Give every pod template of the gang the same {field[-1]}, or keep them out of one gang."
+            hint = f"Give every pod template of the gang the same {field[-1]}, or do not put them into one gang."
             return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
     return (getattr(first, what) if first else "") or "", ()
 

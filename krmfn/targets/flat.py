@@ -103,8 +103,6 @@ def _note_topology(root: Composite) -> tuple[Note, ...]:
     keys = sorted(_composite_keys(root) - {""})
     if not keys:
         return ()
-    message = (
-        f"each group is kept in one domain of {', '.join(keys)} by itself; together they may be spread over several"
-    )
+    message = f"each group stays in one domain of {', '.join(keys)}, but together they may be spread over several"
     hint = f"Use granularity Cluster, or Kubernetes {first_release('composite-groups')}."
     return (Note("topology-loosened", (), message, hint=hint),)

@@ -121,8 +121,8 @@ def _ask_bridge(template: PodTemplate, node: Node) -> Iterator[Link]:
 def _note_bridge(links: tuple[Link, ...]) -> Iterator[Note]:
     first = next((link for link in links if link.path[-1] == POD_GROUP), None)
     if first is not None:
-        message = "the pods are linked to their groups when they are created, by policies of the API server"
-        hint = "Apply what krmfn bridge prints, once for the cluster and before the pods."
+        message = "the link bridge links the pods to their groups when they are created"
+        hint = "Apply the output of krmfn bridge, once per cluster and before the pods."
         yield Note("bridge-needed", first.path if first.owner == 0 else (), message, hint=hint)
 
 

@@ -72,7 +72,7 @@ def note_order(layout: Node, gang: Gang) -> Iterator[Note]:
         if rank(first.group, gang) == rank(second.group, gang) and mine < other:
             message = (
                 f"the scheduler takes group {first.group.name!r} before {second.group.name!r}, whose pods are larger "
-                f"({_spell(mine)} against {_spell(other)}): where nodes are scarce, the larger pods find no place "
+                f"({_spell(mine)} against {_spell(other)}): if nodes are scarce, the larger pods do not fit "
                 "and none of the groups starts"
             )
             hint = f"Give {second.group.name!r} a name that sorts before {first.group.name!r}."

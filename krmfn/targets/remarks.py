@@ -53,7 +53,7 @@ def note_layout(*layouts: Node) -> Iterator[Note]:
                 "groups-nested",
                 (),
                 message,
-                hint="Nothing to do; with granularity Cluster there is one group for all pods.",
+                hint="Nothing to do. With granularity Cluster there is one group for all pods.",
             )
 
 
@@ -68,7 +68,10 @@ def note_too_large(gang: Gang, reason: str) -> Note:
     sources = ", ".join(str(owner) for owner in gang.owners)
     message = f"the groups of {sources} do not fit into one Workload: {reason}"
     return Note(
-        "groups-do-not-fit", (), message, hint="Use granularity Cluster: one group for all pods has no such limit."
+        "groups-do-not-fit",
+        (),
+        message,
+        hint="Use granularity Cluster: one group for all pods is not subject to this limit.",
     )
 
 

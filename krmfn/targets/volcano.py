@@ -135,9 +135,7 @@ def _note_lost(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Note
     keys = sorted({group.topology_key for group in groups if "/" in group.topology_key})
     if keys:
         message = f"Volcano supports tiers of HyperNodes, not node labels: {', '.join(keys)} is left out"
-        yield Note(
-            "topology-lost", (), message, keys[0], None, "Write the number or the name of a tier as topology key."
-        )
+        yield Note("topology-lost", (), message, keys[0], None, "Use the number or the name of a tier as topology key.")
     if any(group.disruption_mode for group in groups):
         yield Note(
             "disruption-mode-lost",

@@ -27,7 +27,7 @@ def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> 
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside = _is_below(file.path, folders)
         if pods and len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods):
-            message = "not checked: it is a part of a manifest, such as a patch, and no kustomization lists it"
+            message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
             kept.append(file)

@@ -168,7 +168,7 @@ def _plan_config(path: str, release: str) -> Change:
 def _refuse_generator(path: str, data: bytes | None) -> None:
     """A generator does not see the resources, so nothing could be generated for them."""
     if data and any(_normalize(entry) == CONFIG_FILE for entry in _entries(path, data, "generators")):
-        raise NotPossible(f"{path}: {CONFIG_FILE} is listed under generators:, which see no resources; remove it there")
+        raise NotPossible(f"{path}: {CONFIG_FILE} is listed under generators:, which get no resources; remove it there")
 
 
 def _is_listed(path: str, data: bytes | None) -> bool:

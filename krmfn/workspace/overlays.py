@@ -117,7 +117,7 @@ def _check_fields(value: Mapping[str, Any]) -> None:
     for field in _TEXTS:
         listed = value.get(field)
         if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
-            raise NotRendered(f"has something else than a list of texts in {field}")
+            raise NotRendered(f"must have a list of strings in {field}")
 
 
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
@@ -217,7 +217,7 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     """
     kind = value.get("kind")
     if "items" in value and isinstance(kind, str) and kind.endswith("List"):
-        raise NotRendered(f"lists functions in a {kind} inside of another list")
+        raise NotRendered(f"lists functions in a {kind} inside another list")
     metadata = value.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}

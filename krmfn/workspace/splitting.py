@@ -48,7 +48,7 @@ def _complete(parts: Sequence[Part]) -> Sequence[Part]:
 
 
 def _tell(file: Manifest) -> Result:
-    message = "checked for itself: another file of the folder defines one of its objects differently"
+    message = "checked separately: another file in the folder defines one of its objects differently"
     return tell("alternatives", message, FileRef(file.path))
 
 

@@ -39,7 +39,7 @@ from krmfn.workspace.trees import LeftOut, Tree
 _DEEPEST = 64
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
-_NOT_FETCHED = "Nothing is fetched. Keep a copy in the repository, or check what kustomize build prints."
+_NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -92,7 +92,7 @@ class Stage:
         if overlay is None:
             raise NotRendered(f"uses {folder}, a folder without a kustomization.yaml")
         if depth > _DEEPEST:
-            raise NotRendered(f"builds on more than {_DEEPEST} kustomizations on top of each other")
+            raise NotRendered(f"builds on more than {_DEEPEST} levels of kustomizations")
         self._note(overlay.path)
         self._builds[place] = 1
         self._write(posixpath.join(place, NAMES[0]), self._spell(overlay, place, top, depth))
@@ -157,7 +157,7 @@ class Stage:
         kind = self.tree.kind(path) if path else ""
         if kind == "folder":
             if depth > _DEEPEST:
-                raise NotRendered(f"builds on more than {_DEEPEST} kustomizations on top of each other")
+                raise NotRendered(f"builds on more than {_DEEPEST} levels of kustomizations")
             yield from read_objects(self._render(path), path)
         elif kind == "file":
             self._note(path)
@@ -184,7 +184,7 @@ class Stage:
             self.configurations.append(value)
             return with_program(value, self._ours)
         if function.image:
-            hint = "krmfn starts no containers. Check what kustomize build prints."
+            hint = "krmfn starts no containers. Check the output of kustomize build."
             raise NotRendered(f"runs the container image {function.image}", hint)
         program = self._find_allowed(overlay, function.program)
         if not program:

@@ -269,7 +269,7 @@ def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -
     assert "| `ml/job-fits` | 🔴 starts before, never starts now |" in markdown
     document = json.loads(krmfn("diff", "new.yaml", "one.yaml", "--cluster", "cluster.yaml", "-o", "json").out)
     assert document["cluster"][0]["harmful"] is False
-    assert document["cluster"][0]["after"] == "nothing forbids it"
+    assert document["cluster"][0]["after"] == "no rule excludes it"
     same = krmfn("diff", "one.yaml", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
     assert "the same gangs run as before" in same.out
     assert "cluster" not in json.loads(krmfn("diff", "one.yaml", "new.yaml", "-o", "json").out)

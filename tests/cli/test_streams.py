@@ -165,5 +165,5 @@ def test_a_defect_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     lines = capsys.readouterr().err.splitlines()
     assert lines[-2:] == [
         "RuntimeError: \\x1b[2J",
-        "krmfn: this is a defect of krmfn, not of your input; please report it with the lines above",
+        "krmfn: this is a bug in krmfn, not in your input; please report it with the lines above",
     ]

@@ -89,7 +89,7 @@ def test_groups_in_a_cycle_never_start(folder: Path, krmfn: Call) -> None:
     two = PARENTED % ("CompositePodGroup", "two", "one", "minGroupCount: 1")
     (folder / "job.yaml").write_text("---\n".join([LINKED % "eight", group, one, two]))
     out = krmfn("tree", "--as-is", *GROUP, "job.yaml").out
-    assert out.count("never starts: the groups above it are each other's parents") == 3
+    assert out.count("never starts: the parents of the groups above it form a cycle") == 3
     assert "start together" not in out
 
 

@@ -80,5 +80,5 @@ def test_kustomize_may_not_take_for_ever(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", f"{program.parent}:{PATH}")
     monkeypatch.setattr("krmfn.workspace.rendering._MOST_SECONDS", 0.2)
     write(folder, {"kustomization.yaml": KUSTOMIZATION + "namePrefix: a-\n"})
-    with pytest.raises(NotRendered, match="it was still at work after"):
+    with pytest.raises(NotRendered, match="it had not finished after"):
         build()

@@ -263,7 +263,7 @@ def test_generate_leaves_what_the_function_does(folder: Path, capsys: pytest.Cap
     code, _, err = run(capsys, "generate", "--write", ".")
     assert code == 0
     assert (folder / "base/job.yaml").read_text() == JOB
-    assert "4 files are left as they are: their kustomization runs krmfn itself" in err
+    assert "4 files are unchanged: their kustomization runs krmfn itself" in err
     assert (folder / "plain/kustomization.yaml").read_text() == "resources: [job.yaml, job-gang.yaml]\n"
     assert (folder / "other/job-gang.yaml").exists()
     assert run(capsys, "generate", "--check", ".")[0] == 0

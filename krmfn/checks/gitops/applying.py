@@ -81,7 +81,7 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
                 "kind, PodGroup first"
             )
             hint = (
-                f"Set {WAVE}: Workload -3, PodGroup -1. With Flux put Workloads into a Kustomization of their own and "
+                f"Set {WAVE}: Workload -3, PodGroup -1. With Flux, put Workloads into a separate Kustomization and "
                 "use dependsOn."
             )
             path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
@@ -103,10 +103,10 @@ def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
         flux = next((key for key in marks if key.startswith(_FLUX)), "")
         if workload is not None and flux:
             message = (
-                "Flux dry-runs all objects of a Kustomization before it applies one, and 1.36 refuses this PodGroup "
-                f"as long as Workload {workload.name} does not exist: nothing is applied"
+                "Flux dry-runs all objects of a Kustomization before it applies the first one, and 1.36 refuses "
+                f"this PodGroup as long as Workload {workload.name} does not exist: nothing is applied"
             )
-            hint = "Put Workloads into a Kustomization of their own, and let the one of the PodGroups depend on it."
+            hint = "Put the Workloads into a separate Kustomization, and let that of the PodGroups depend on it."
             yield Finding(group.item, ("metadata",), message, hint=hint)
 
 

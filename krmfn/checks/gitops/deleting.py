@@ -48,9 +48,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
                 if find_finalizer(kind, settings.release):
                     waits = "none of its pods runs" if kind == "PodGroup" else "its child groups are gone"
                     message += f", which waits until {waits}"
-                hint = (
-                    "Give the group a new name and change the pods' link in the same commit (naming: Revisioned does)."
-                )
+                hint = "Give the group a new name and update the link of its pods (naming: Revisioned does both)."
                 yield Finding(item, path, message, hint=hint)
 
 
@@ -115,7 +113,7 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
                     f"an ownerReference names a UID ({uid or 'none'}), which changes when the owner is created "
                     "again: the garbage collector then deletes this object"
                 )
-                hint = "Remove metadata.ownerReferences; the applier prunes what is removed from Git."
+                hint = "Remove metadata.ownerReferences; the GitOps tool prunes objects that are removed from Git."
                 yield Finding(item, ("metadata", "ownerReferences"), message, hint=hint)
 
 

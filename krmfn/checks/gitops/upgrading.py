@@ -30,7 +30,7 @@ def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
         writer = find_writer(item.value, release)
         if writer:
             message = (
-                f"Kubernetes {writer} stored this, and {release} cannot read it: when it is still there after the "
+                f"Kubernetes {writer} stored this, and {release} cannot read it: if it still exists after the "
                 f"upgrade, {tell_damage(item.kind, release)}"
             )
             hint = f"Delete it before the upgrade; krmfn upgrade --to {release} prints the commands in the right order."

@@ -33,7 +33,7 @@ def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]
     path = first.link.path
     if not settings.release.has("pod-groups"):
         message = (
-            f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to: the pods are in no gang"
+            f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to: the pods are not in a gang"
         )
         hint = "Link the pods in their templates: set link: Template."
         yield Finding(first.item, path, message, hint=hint, severity="error")
@@ -42,8 +42,8 @@ def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]
     if missing:
         known = any(census.facts.lists_all(kind) for kind in missing)
         where = "in the cluster" if known else "in the files checked"
-        message = f"no {join(missing)} {NAME} {where}: without it the pods of this {first.item.kind} are in no gang"
-        hint = "Apply what krmfn bridge prints, once for the cluster and before the pods."
+        message = f"no {join(missing)} {NAME} {where}: without it the pods of this {first.item.kind} are not in a gang"
+        hint = "Apply the output of krmfn bridge, once per cluster and before the pods."
         yield Finding(first.item, path, message, hint=hint, severity="error" if known else None)
 
 
@@ -63,8 +63,11 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
         may_get = (lambda key: False) if space in known else (lambda key: key != "kubernetes.io/metadata.name")
         if all(selector and match_labels(selector, labels, may_get) is False for selector in selectors):
             told.add(space)
-            message = f"the binding of {NAME} does not select the namespace {space}: its pods get no link and no gang"
-            hint = "Label the namespace so, or print the policies again with krmfn bridge --namespace-selector."
+            message = (
+                f"the binding of {NAME} does not select the namespace {space}: pods in it get no link and are not in a "
+                "gang"
+            )
+            hint = "Add the label to the namespace, or print the policies again with krmfn bridge --namespace-selector."
             yield Finding(template.item, template.link.path, message, hint=hint)
 
 

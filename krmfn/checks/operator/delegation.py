@@ -45,7 +45,7 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
         elif name not in top:
             message = (
                 f'Workload {workload.name} has no template "{name}" at the top level{suggest(name, top)}: the Jobs are '
-                "made without groups"
+                "created without groups"
             )
             hint = f"Use one of: {', '.join(sorted(top)) or 'none'}."
         else:
@@ -59,10 +59,10 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
     for jobset, path, name, replicas in _delegated(census):
         if replicas > 1:
             message = (
-                f"{replicas} Jobs use the template {name}, and the PodGroup's name is made from Workload and "
-                "template only: the second Job fails with AlreadyExists and creates no pods"
+                f"{replicas} Jobs use the template {name}, and the name of the PodGroup depends only on the "
+                "Workload and the template: the second Job fails with AlreadyExists and creates no pods"
             )
-            hint = "Split the replicated job into entries with replicas: 1, each with a template of its own."
+            hint = "Split the replicated job into entries with replicas: 1, each with a separate template."
             yield Finding(jobset, path, message, name, hint=hint)
 
 

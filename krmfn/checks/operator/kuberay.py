@@ -42,7 +42,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         seen.add(id(item))
         message = (
-            "the operator replaces this link by its own PodGroup "
+            "the operator replaces this link with its own PodGroup "
             f"({own if item.kind == 'RayCluster' else '<cluster>-cluster'}), because the resource is labelled "
             f"{OPT_IN}: the group {link.group} gets no pods"
         )
@@ -68,7 +68,7 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
             if is_selected(item, settings):
                 continue
             message = (
-                f"the operator (kuberay.manages: {settings.kuberay.manages}) gives all Ray pods to {name}, which "
+                f"the operator (kuberay.manages: {settings.kuberay.manages}) assigns all Ray pods to {name}, which "
                 f"ignores the group {link.group}: the pods are not scheduled as a gang"
             )
             hint = "Remove groups and links of Ray resources from Git, or turn the operator's batch scheduler off."

@@ -49,7 +49,7 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
         if gang.group.policy == "gang" and (len(queued) > 1 or groups):
             message = (
                 f"Kueue admits {name_all(queued)} {'group by group' if len(queued) == 1 else 'one by one'}, but "
-                "the gang waits for all pods: what is admitted uses its quota without running"
+                "the gang waits for all pods: the admitted pods use quota without running"
             )
             hint = "Use one Kueue workload per gang."
             yield Finding(gang.group.item, gang.group.quorum_path, message, hint=hint)

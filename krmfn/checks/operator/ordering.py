@@ -77,7 +77,7 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
                 "the workers are created when the leader is ready, but the leader waits for them in the gang "
                 f"{gang.group.name}: no pod is ever scheduled"
             )
-            hint = "Set startupPolicy: LeaderCreated, or give the leader a leaderTemplate of its own without the link."
+            hint = "Set startupPolicy: LeaderCreated, or give the leader a separate leaderTemplate without the link."
             yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
 
 
@@ -114,8 +114,8 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
         need = workers + 1 if given is None else given  # as the operator counts where nobody says
         if need > workers:
             message = (
-                f"the launcher is made when the {workers} workers are ready, and schedulingPolicy makes them wait for "
-                f"{need} pods: none ever starts"
+                f"the launcher is created when the {workers} workers are ready, and schedulingPolicy makes them wait "
+                f"for {need} pods: no pod ever starts"
             )
             hint = f"Set schedulingPolicy.minAvailable to {workers}, or launcherCreationPolicy: AtStartup."
             yield Finding(item, ("spec", "runPolicy", "schedulingPolicy"), message, given, hint=hint)
@@ -131,7 +131,7 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
                 f"the driver creates the executors, but waits for {gang.group.quorum} pods of the gang "
                 f"{gang.group.name}: no pod is ever scheduled"
             )
-            hint = "Link the executors only; the driver starts alone."
+            hint = "Link only the executors; the driver starts alone."
             yield Finding(item, driver.link.path, message, driver.link.group, hint=hint)
 
 

@@ -108,8 +108,8 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
         elif late and need > first:
             name = as_text(dig(late[0], "name"))
             message = (
-                f"the gang needs {need} pods, and only {first} are made before the task {name}, which waits until "
-                "others run: none ever starts"
+                f"the gang needs {need} pods, and only {first} are created before the task {name}, which waits until "
+                "others run: no pod ever starts"
             )
             hint = f"Set minAvailable to at most {first}, or remove dependsOn."
             yield Finding(item, ("spec", "tasks", tasks.index(late[0]), "dependsOn"), message, hint=hint)

@@ -63,7 +63,7 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
             if other != name:
                 message = (
                     f"KubeRay adds the port {number} to the head's service as {other}, too: the API server refuses the "
-                    "service, and no pod is made"
+                    "service, and no pod is created"
                 )
                 hint = "Call the port metrics, or use another one." if other == "metrics" else "Keep one of the two."
                 yield Finding(item, (*base, *place, index), message, number, hint=hint)
@@ -85,7 +85,7 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
         template = next((one for one in census.templates_of(item) if one.path == head), None)
         if on and template is not None and template.link is not None and not template.link.bridged:
             message = (
-                f"the Redis clean-up pod uses the head's template and joins the group {template.link.group}: alone "
+                f"the Redis cleanup pod uses the head's template and joins the group {template.link.group}: alone "
                 "it never reaches minCount, so the deletion of the cluster is delayed until its deadline"
             )
             hint = "Set ENABLE_GCS_FT_REDIS_CLEANUP=false on the operator, or accept the delay."
@@ -139,7 +139,7 @@ def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
             if (item.ref.group, item.kind) == ("ray.io", "RayJob") and limit > 0 and gang.group.policy == "gang":
                 message = (
                     f"a retry creates a new cluster in the same group {gang.group.name}; pods of the old cluster "
-                    "count while they terminate, so the new cluster may start in parts"
+                    "count while they terminate, so the new cluster may start incomplete"
                 )
                 hint = "Set backoffLimit: 0 and start a new RayJob instead, or accept this."
                 yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)

@@ -97,7 +97,7 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
                 if needs.get(resource, 0) > limit and (limit > 0 or resource not in ("cpu", "memory")):
                     message = (
                         f"its pods request {format_quantity(needs[resource])} {resource}, the queue {name} has at most "
-                        f"{format_quantity(limit)}: the PodGroup that KubeRay makes stays Pending"
+                        f"{format_quantity(limit)}: the PodGroup that KubeRay creates stays Pending"
                     )
                     hint = "Raise the queue's capability, or make the cluster smaller."
                     yield Finding(item, ("metadata", "labels", _QUEUE), message, queue, hint=hint)

@@ -29,8 +29,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
             if first is not None and template.scheduler != first.scheduler:
                 message = (
                     f"the scheduler is {template.scheduler}, but other pods of the group {gang.group.name} use "
-                    f"{first.scheduler}: each scheduler counts its own pods only, so the gang is never scheduled, "
-                    "and no pod is ever scheduled"
+                    f"{first.scheduler}: each scheduler counts only its own pods, so the gang is never scheduled"
                 )
                 hint = f"Use schedulerName: {first.scheduler} in all templates of the group."
                 path = (*template.spec_path, "schedulerName")
@@ -108,7 +107,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         if not wrong or census.chain(gang.group)[1]:
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
-        effect = "they are never scheduled" if refused else "the group's counts"
+        effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
         message = f"the priority class is {root.priority_class or 'unset'}, but the pods have {pods}: {effect}"
         hint = f"Set priorityClassName: {wrong[0].priority_class} in the group, as in the pod templates."
         if not wrong[0].priority_class:
@@ -169,7 +168,7 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
         message = (
             f"priority is {value}, but the API server computes it from the priority class and refuses any other value"
         )
-        hint = "Replace priority by a priorityClassName."
+        hint = "Replace priority with a priorityClassName."
         yield Finding(item, (*path, "priority"), message, value, hint=hint)
 
 

@@ -68,9 +68,9 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
             "occupy its nodes while another never fits"
         )
         way = (
-            "or put a CompositePodGroup above them"
+            "or add a CompositePodGroup above them"
             if settings.release.has("composite-groups")
-            else f"which release {first_release('composite-groups')} can also do as a tree"
+            else f"or on {first_release('composite-groups')} a tree of groups"
         )
         hint = f"Use one group with minCount for all pods, {way}."
         yield Finding(owner, ("spec",), message, hint=hint)
@@ -156,7 +156,7 @@ def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
                 f"({join(sorted(keys - {''}))}), and never moved again: the scheduler may not find a placement "
                 "that exists"
             )
-            hint = "Use the same key for all children, or make the child that is hardest to place the first."
+            hint = "Use the same key for all children, or rename the one that is hardest to place to sort first."
             yield Finding(composite.item, composite.path, message, hint=hint)
 
 

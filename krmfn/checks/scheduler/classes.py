@@ -54,7 +54,7 @@ def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
                 continue
             message = (
                 f"preemptionPolicy is {policy}, and the pods of the gang {gang.group.name} name no priority class: "
-                "unless the cluster's default class says the same, the API server refuses every pod"
+                "unless the cluster's default class has this policy, the API server refuses every pod"
             )
             hint = f"Name a PriorityClass with preemptionPolicy: {policy}."
             yield Finding(template.item, (*template.spec_path, "preemptionPolicy"), message, policy, hint=hint)
@@ -77,7 +77,7 @@ def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[
         if refused and same_priority(census.facts, group.priority_class, root.priority_class):
             continue  # the scheduler compares the numbers
         unsure = is_unsure(census.facts, group.priority_class, root.priority_class)
-        effect = "no pod of the tree is ever scheduled" if refused else "only the root's counts"
+        effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
         message = (
             f"the priority class is {group.priority_class or 'unset'}, but that of the root {root.name} is "
             f"{root.priority_class or 'unset'}: {effect}"

@@ -33,7 +33,7 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
         f"the cluster needs the feature {'gate' if len(spelled) == 1 else 'gates'} {join(spelled)}, and must serve "
         f"{join(versions)}"
     )
-    hint = "Alpha and new beta versions are served with --runtime-config only."
+    hint = "Alpha and new beta versions must be enabled with --runtime-config."
     yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 

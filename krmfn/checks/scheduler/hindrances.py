@@ -108,7 +108,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
                         f'the claim "{name}" of the group is not among the pods\' resourceClaims of '
                         f"{template.item.kind} {template.item.name} with the same source: the pods do not get it"
                     )
-                    hint = "Repeat the entry (name and source alike) in the pod template's resourceClaims."
+                    hint = "Repeat the entry, with the same name and source, in resourceClaims of the pod template."
                     path = (*gang.group.path, "resourceClaims", index)
                     yield Finding(gang.group.item, path, message, hint=hint)
                     break
@@ -126,8 +126,8 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
                     continue
                 seen.add(id(template.item))
                 message = (
-                    f"{path[-1]} is {seconds} s and runs while the gang {gang.group.name} waits for room: the work may "
-                    "be over before it starts"
+                    f"{path[-1]} is {seconds} s and runs while the gang {gang.group.name} waits for room: the "
+                    "deadline may pass before the work starts"
                 )
                 hint = "Add the time in the queue to the deadline, or remove it."
                 yield Finding(template.item, path, message, seconds, hint=hint)

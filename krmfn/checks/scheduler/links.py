@@ -54,7 +54,7 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
             f'the group "{link.group}" is in another namespace ({there}) than the pods ({here}): they are '
             "never scheduled"
         )
-        hint = "Put both into one namespace: pods can link only to groups of their own namespace."
+        hint = "Put both into one namespace: pods can link only to groups in their own namespace."
         unsure = not template.item.namespace or "" in elsewhere
         yield Finding(template.item, link.path, message, link.group, hint=hint, severity="warning" if unsure else None)
 
@@ -120,7 +120,7 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
                     f"{name} is {own or 'unset'}, but in the template {group.template} of Workload {workload.name} "
                     f"it is {declared or 'unset'}"
                 )
-                hint = "Make both equal: the scheduler follows the group, but people read the Workload."
+                hint = "Make both equal: the scheduler reads the group, but people read the Workload."
                 where = group.quorum_path if name in (field, "policy") else group.path
                 yield Finding(group.item, where, message, own, hint=hint)
                 break

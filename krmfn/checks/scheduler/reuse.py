@@ -82,7 +82,7 @@ def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Findin
                 continue
             message = (
                 f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run count for "
-                "the next, which may start in parts"
+                "the next, which may start incomplete"
             )
             yield Finding(owner, path, message, dig(owner.value, *path) or "Allow", hint=hint)
 
@@ -120,11 +120,9 @@ def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Fi
                 continue
             message = (
                 f"an upgrade builds a second cluster that links to the same group {gang.group.name}: the old pods "
-                "meet the quorum, so the new cluster starts in parts"
+                "meet the quorum, so the new cluster may start incomplete"
             )
-            hint = (
-                "Use naming: Revisioned, so that every revision has a group of its own, or upgradeStrategy type None."
-            )
+            hint = "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None."
             yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
 
 

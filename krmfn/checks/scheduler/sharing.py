@@ -56,7 +56,7 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
             f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: they share one quorum, so "
             "each may start incomplete"
         )
-        hint = "Give each object a group of its own, or set minCount to the number of all their pods."
+        hint = "Use a separate group for each object, or set minCount to the number of all their pods."
         yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 

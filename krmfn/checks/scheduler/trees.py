@@ -43,7 +43,7 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
             names = " -> ".join([composite.name, *(entry.name for entry in above), composite.name])
-            message = f"the groups are each other's parents ({names}): no pod below them is ever scheduled"
+            message = f"the parents of these groups form a cycle ({names}): no pod below them is ever scheduled"
             hint = f"Remove {_PARENT} from the group that should be the root."
             path = (*composite.path, _PARENT)
             yield Finding(composite.item, path, message, composite.parent, hint=hint)

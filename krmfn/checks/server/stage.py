@@ -276,15 +276,17 @@ def _weigh(finding: Finding, settings: Settings) -> Finding:
     """What a release that nobody named does not serve is no error yet."""
     if not settings.assumed:
         return finding
-    hint = f"{finding.hint} If the cluster is older, say so: --kubernetes, or spec.kubernetes.version of krmfn.yaml."
+    hint = f"{finding.hint} If the cluster is older, set --kubernetes, or spec.kubernetes.version in krmfn.yaml."
     return finding._replace(severity="warning", hint=hint)
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, path, ABSENT)
     text = found if isinstance(found, str) else "a value in it"
-    message = f"not checked: {text} is filled in later"
-    return Finding(item, path, message, hint="Check the object after that, too.", rule="value-unknown")
+    message = f"not checked: {text} is a placeholder"
+    return Finding(
+        item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
+    )
 
 
 def _not_served(item: Item, kind: Kind) -> Finding:
@@ -293,7 +295,7 @@ def _not_served(item: Item, kind: Kind) -> Finding:
         served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
         hint = f"Kubernetes {kind.release} serves this kind as {served}."
         if find_writer(item.value, find_release(kind.release)):
-            hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade tells how to upgrade a cluster."
+            hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade shows how to upgrade a cluster."
     else:
         hint = "A feature gate that this kind needs is off."
     return Finding(
@@ -328,7 +330,7 @@ def _miss(item: Item, release: str) -> Iterator[Finding]:
 
 
 def _switched_off(item: Item, release: str) -> Finding:
-    message = f"Kubernetes {release} serves {item.api_version} {item.kind} only where it was switched on"
+    message = f"Kubernetes {release} serves {item.api_version} {item.kind} only if it is enabled"
     hint = "The API server needs --runtime-config, or a feature gate, for this version."
     return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
 
