@@ -22,7 +22,6 @@ BANNED = {
     r"\bno word for\b": "does not exist in",
     r"\banew\b": "again",
     r"\bwithout a word\b": "silently",
-    r"\b(but|the|a|an|is|are|of|to|in|and|or) \1\b": "the word once",
     r"\b(which|that) the input does not\b": "not in the files checked",
     r"\bSwitch .{1,60} (on|off)\b": "Turn … on",
     r"\b([a-z]{2,}) \1\b": "the word once",

@@ -96,7 +96,9 @@ def build(module: ModuleType, name: str) -> click.Command:
         )
     parameters += [_option(option) for option in module.OPTIONS]
     text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
-    return click.Command(name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0])
+    return click.Command(
+        name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0].rstrip(".")
+    )
 
 
 def _option(option: Option) -> click.Option:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, CLUSTER, COMMON, EXCLUDE, PATHS, PROVE, RENDERING, SIMULATOR, Option
-from krmfn.cli.reading import read_worlds
+from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.krm.results import has_errors
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
@@ -58,8 +57,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     report_aside(told, options, found.files)
     if views:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
-    elif not options["quiet"]:
-        streams.say(f"no Kubernetes objects in {' '.join(words)}")
+    say_if_empty(found, words, options)
     status = exit_status(told, "error", has_errors(problems))
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 

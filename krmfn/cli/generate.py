@@ -13,6 +13,7 @@ from krmfn.cli.judged import Judged
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
+from krmfn.cli.reading import say_if_empty
 from krmfn.krm import Item
 from krmfn.krm.results import has_errors
 from krmfn.model.marks import GENERATED_FROM
@@ -71,6 +72,9 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         removed += outcome.removed
         results += judged.judge_results(world, settings, outcome.results)
     report_aside(results, options, found.files)
+    say_if_empty(found, words, options)
+    if found.items and not (added or left or results or options["quiet"]):
+        _say_if_nothing_opts_in(found.items)
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)
@@ -90,6 +94,11 @@ def _finish(changes: Sequence[Change], options: Mapping[str, Any]) -> int:
     if options["check"] and changes and not options["quiet"]:
         streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))
+
+
+def _say_if_nothing_opts_in(items: Iterable[Item]) -> None:
+    if not any(GENERATED_FROM in item.annotations for item in items):
+        streams.say('nothing to generate: no resource has the annotation krmfn.dev/gang: "true", and none is selected')
 
 
 def _list_companions(paths: Iterable[str]) -> list[str]:

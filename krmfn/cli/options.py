@@ -105,7 +105,7 @@ IGNORE = Option(
 )
 SEVERITY = Option(
     ("--severity",),
-    "Another severity (error, warning, info) for these rules: requests-missing=info, server:legacy=warning.",
+    "Set another severity (error, warning, info) for these rules: requests-missing=info, server:legacy=warning.",
     metavar="RULE[:PATH]=SEVERITY,...",
 )
 EXCLUDE = Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from krmfn.cli import streams
 from krmfn.cli.options import split_list
 from krmfn.cli.progress import track
 from krmfn.workspace.files import Inputs
@@ -29,3 +30,9 @@ def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str =
         tuple(split_list(options.get("exclude"))),
     )
     return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)
+
+
+def say_if_empty(found: Worlds, words: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Why nothing is printed: in a wrong folder that is all there is to say."""
+    if not found.items and not found.problems and not options["quiet"]:
+        streams.say(f"no Kubernetes objects in {' '.join(words)}")

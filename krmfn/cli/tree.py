@@ -9,7 +9,7 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
-from krmfn.cli.reading import read_worlds
+from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.krm.results import Result, Severity, has_errors
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
@@ -48,5 +48,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         forests.append(Forest(world.name, trees, list_loose(items, trees)))
     told = merge(results)
     report_aside(told, options, found.files)
+    say_if_empty(found, words, options)
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, has_errors(problems))

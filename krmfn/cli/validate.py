@@ -27,7 +27,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import read_worlds
+from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.krm.results import has_errors
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
@@ -125,8 +125,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         _spell_scope(new),
         new.files,
     )
-    if not new.items and not new.problems and not options["quiet"]:
-        streams.say(f"no Kubernetes objects in {' '.join(words)}")
+    say_if_empty(new, words, options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
         scope = describe_scope(scopes)
         if scope:

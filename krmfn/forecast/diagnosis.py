@@ -214,8 +214,8 @@ def _read_refusals(item: Item) -> Iterator[tuple[str, str]]:
     for condition in as_list(dig(item.value, "status", "conditions")):
         way = _REFUSALS.get(as_text(dig(condition, "reason")))
         if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
-            text = as_text(dig(condition, "message")) or "it does not say why"
-            yield f"the scheduler does not take {item.kind} {item.name}: {text}", way
+            text = as_text(dig(condition, "message")) or "it gives no reason"
+            yield f"the scheduler does not accept {item.kind} {item.name}: {text}", way
 
 
 _CONDITIONS: Final = (
@@ -226,5 +226,5 @@ _CONDITIONS: Final = (
 _REFUSALS: Final[Mapping[str, str]] = {
     "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",
     "CompositePodGroupError": "Correct the parents of the groups, and give the whole tree one priority and one policy.",
-    "SchedulerError": "Look into the log of the scheduler that the pods name.",
+    "SchedulerError": "Check the log of the scheduler that the pods name.",
 }

@@ -28,6 +28,24 @@ def test_only_generated(folder: Path, krmfn: Call) -> None:
     assert kinds(krmfn("generate", "--only-generated", "base").out) == ["Workload", "PodGroup"] * 2
 
 
+@pytest.mark.parametrize("command", ["generate", "tree", "fit", "validate"])
+def test_an_empty_folder_is_named(command: str, tmp_path: Path, krmfn: Call) -> None:
+    done = krmfn(command)
+    assert (done.code, done.out.strip()) == (0, "")
+    assert "krmfn: no Kubernetes objects in .\n" in done.err
+    assert krmfn(command, "-q").err == ""
+
+
+def test_nothing_opts_in(krmfn: Call) -> None:
+    """Who wonders why no group is written reads the way in; what is there already, or a finding, is answer enough."""
+    plain = JOB.replace('krmfn.dev/gang: "true"', 'team: "ml"')
+    said = "krmfn: nothing to generate: no resource has the annotation krmfn.dev/gang"
+    assert krmfn("generate", "-", stdin=plain).err.startswith(said)
+    assert krmfn("generate", "-q", "-", stdin=plain).err == ""
+    assert said not in krmfn("generate", "-", stdin=JOB).err
+    assert said not in krmfn("generate", "-", stdin=krmfn("generate", "-", stdin=JOB).out).err
+
+
 def test_stdin_stream(krmfn: Call) -> None:
     done = krmfn("generate", "-", stdin=JOB)
     assert done.out.startswith(JOB[: JOB.index("      restartPolicy")])
@@ -122,7 +140,7 @@ def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
 
 def test_write_needs_files(krmfn: Call) -> None:
     done = krmfn("generate", "--write", "-", stdin=JOB)
-    assert (done.code, done.err) == (2, "krmfn: --write needs files: - is none\n")
+    assert (done.code, done.err) == (2, "krmfn: --write needs files, not -\n")
 
 
 def test_config_beside_the_manifests_counts(folder: Path, krmfn: Call) -> None:

@@ -105,7 +105,7 @@ def test_mistakes(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> No
     ("reason", "way_out"),
     [
         ("PodGroupError", "Give all pods and groups of the gang one scheduler"),
-        ("SchedulerError", "Look into the log of the scheduler"),
+        ("SchedulerError", "Check the log of the scheduler"),
         ("Unschedulable", ""),
         ("Scheduled", ""),
     ],
@@ -118,6 +118,6 @@ def test_what_the_scheduler_says_of_a_group(
     find(dump, "PodGroup")["status"] = {"conditions": [status]}
     write(tmp_path, dump)
     done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
-    assert ("Cause: the scheduler does not take PodGroup job-train: it says so" in done.out) == bool(way_out)
+    assert ("Cause: the scheduler does not accept PodGroup job-train: it says so" in done.out) == bool(way_out)
     assert way_out in done.out
     assert f"{reason}: it says so" in done.out

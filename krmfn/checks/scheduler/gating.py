@@ -83,7 +83,7 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
                 yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
-@rule("gate-gone", "warning", "A feature gate is named that the release no longer has.")
+@rule("gate-gone", "warning", "A feature gate is set that the release no longer has.")
 def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
     """A gate that the components of the release refuse to start with, on or off."""
     groups = _list_groups(census)
