@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import platform
+import subprocess
 import sys
 
 from tests.fuzz.frame import HERE, Failure, Oracle, Summary, list_oracles, run, run_case
@@ -19,8 +20,8 @@ HEAD = """# The last full run
 
 `./dev fuzz` runs the oracles of this folder. Seeds count from the first one named; a case is one seed.
 
-| oracle | what holds | cases | seeds | asked | found |
-|---|---|---|---|---|---|
+| oracle | what holds | cases | seeds | asked | found | code |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -96,8 +97,19 @@ def write_row(summary: Summary) -> str:
     words = ", ".join(f"{name} {version}" for name, version in asked.items())
     return (
         f"| {oracle.name} | {oracle.text} | {summary.cases:,} | from {summary.first:,} | {words} "
-        f"| {len(summary.failures)} |"
+        f"| {len(summary.failures)} | {_spell_code()} |"
     )
+
+
+def _spell_code() -> str:
+    """The commit that is checked out, whether something differs from it, and the content of `krmfn/krm` in it, which
+    says what was run also when commits were written anew."""
+    commit = _ask_git("describe", "--always", "--dirty=, changed", "--exclude=*")
+    return f"{commit}, `krmfn/krm` {_ask_git('rev-parse', '--short', 'HEAD:krmfn/krm')}"
+
+
+def _ask_git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def keep_row(name: str, row: str) -> None:

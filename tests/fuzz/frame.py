@@ -7,22 +7,27 @@ import random
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
 #: Cases of an oracle in the ordinary tests, unless it says otherwise.
 CASES = 200
+#: So many cases are prepared together.
+BATCH = 100
 
 
 class Oracle(NamedTuple):
     """What holds, in words, and how one case is checked; `missing` says why it cannot be, empty when it can.
 
-    `record` keeps answers of the programs that are asked, and `replay` compares with them where they are not there."""
+    `check_many` gives the checks of many cases, for an oracle that asks a program about all of them at once. `record`
+    keeps answers of the programs that are asked, and `replay` compares with them where they are not there."""
 
     name: str
     text: str
     check: Callable[[random.Random], None]
+    check_many: Callable[[list[random.Random]], list[Callable[[], None]]] | None
     cases: int
     versions: Callable[[], dict[str, str]]
     missing: Callable[[], str]
@@ -58,6 +63,7 @@ def list_oracles() -> Iterator[Oracle]:
             path.stem,
             (module.__doc__ or "").partition("\n")[0],
             module.check,
+            getattr(module, "check_many", None),
             getattr(module, "CASES", CASES),
             getattr(module, "versions", dict),
             getattr(module, "missing", str),
@@ -68,11 +74,30 @@ def list_oracles() -> Iterator[Oracle]:
 
 def run_case(oracle: Oracle, seed: int) -> Failure | None:
     """One case; the same seed makes the same one."""
+    return _judge(oracle, seed, partial(oracle.check, _randomize(oracle, seed)))
+
+
+def _randomize(oracle: Oracle, seed: int) -> random.Random:
+    return random.Random(f"{oracle.name} {seed}")
+
+
+def _judge(oracle: Oracle, seed: int, check: Callable[[], None]) -> Failure | None:
     try:
-        oracle.check(random.Random(f"{oracle.name} {seed}"))
+        check()
     except Exception:
         return Failure(oracle.name, seed, traceback.format_exc())
     return None
+
+
+def _list_checks(oracle: Oracle, first: int, cases: int | None) -> Iterator[tuple[int, Callable[[], None]]]:
+    """The seeds from the first one on, each with its check."""
+    last = None if cases is None else first + cases
+    while last is None or first < last:
+        seeds = range(first, first + BATCH if last is None else min(first + BATCH, last))
+        randoms = [_randomize(oracle, seed) for seed in seeds]
+        checks = oracle.check_many(randoms) if oracle.check_many else [partial(oracle.check, each) for each in randoms]
+        yield from zip(seeds, checks, strict=True)
+        first += BATCH
 
 
 def run(oracle: Oracle, first: int, cases: int | None, seconds: float | None, most: int = 20) -> Summary:
@@ -80,10 +105,10 @@ def run(oracle: Oracle, first: int, cases: int | None, seconds: float | None, mo
     begin = time.monotonic()
     failures: list[Failure] = []
     done = 0
-    while (cases is None or done < cases) and len(failures) < most:
-        if seconds is not None and time.monotonic() - begin > seconds:
+    for seed, check in _list_checks(oracle, first, cases):
+        if len(failures) >= most or (seconds is not None and time.monotonic() - begin > seconds):
             break
-        failure = run_case(oracle, first + done)
+        failure = _judge(oracle, seed, check)
         done += 1
         if failure:
             failures.append(failure)
