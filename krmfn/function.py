@@ -60,7 +60,7 @@ def _is_concerned(items: list[Item]) -> bool:
 def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
     from krmfn.pipeline import generate
 
-    outcome = generate(resources.items, settings)
+    outcome = generate(resources.items, settings, frugal=True)
     for item in outcome.removed:
         resources.remove(item)
     if outcome.added:

@@ -37,8 +37,9 @@ class Outcome(NamedTuple):
     results: tuple[Result, ...]
 
 
-def generate(items: Sequence[Item], settings: Settings) -> Outcome:
-    """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out."""
+def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) -> Outcome:
+    """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out. `frugal` is
+    for callers who want no more than the text (see reconcile)."""
     from krmfn.survey.gangs import survey
 
     found = survey(items, settings)
@@ -49,7 +50,7 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     wanted, findings = _write(found, settings)
     asking = {id(item) for asked in found.asked for item in asked.items} | {id(item) for item in found.undecided}
     released = [item for item in found.present if id(item) not in asking]
-    done = reconcile(items, wanted, released, settings.kuberay.manages)
+    done = reconcile(items, wanted, released, settings.kuberay.manages, frugal)
     preview = _tell_preview([item for asked in found.asked for item in asked.items], settings)
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
 

@@ -7,6 +7,7 @@ from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Listing
 from krmfn.krm.splitting import split
+from krmfn.krm.style import Style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def _fill_items(listing: Listing, found: Split) -> bool:
         listing.items = [Item(plain, start + pad, end) for start, end in zip(starts, ends, strict=True)]
     listing.form = "block"
     listing.indent = found.column
-    listing.style.wide = found.column > 0
-    listing.spans = list(zip(starts, ends, strict=True))
+    listing.style = Style(wide=found.column > 0, newline=listing.source.newline)
+    listing.starts = starts
     listing.value = (starts[0], stop)
     return True
 

@@ -50,6 +50,10 @@ def _write_usual(column: int, newline: bytes) -> bytes:
     )
 
 
+def _unquote(word: bytes) -> str:
+    return word.decode().strip("'")
+
+
 class HeadReader:
     """Reads the heads of all objects in a text whose keys stand in one column."""
 
@@ -63,6 +67,7 @@ class HeadReader:
         "_margin",
         "_metadata",
         "_mixed",
+        "_shared",
         "_usual",
         "_words",
     )
@@ -78,6 +83,7 @@ class HeadReader:
         self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
         self._continues = re.compile(b"\n(?: *\n)*+ {%d}" % (column + 1))
         self._words: dict[bytes, str] = {}
+        self._shared: dict[bytes, str] = {}
         #: Whether lines may end with CR LF: nothing but the usual order is known then.
         self._mixed = b"\r" in data
         self._usual = re.compile(_write_usual(column, rb"\r?\n" if self._mixed else rb"\n"))
@@ -96,13 +102,15 @@ class HeadReader:
         usual = self._usual.fullmatch(data, start, end)
         if usual is not None:
             api_version, kind, name, namespace = usual.group(1, 2, 4, 5)
-            words = self._words
-            if kind not in words:
-                words[kind] = kind.decode().strip("'")
-            if api_version not in words:
-                words[api_version] = api_version.decode().strip("'")
-            return words[api_version], words[kind], name.decode().strip("'"), (namespace or b"").decode().strip("'")
+            return self._spell(api_version), self._spell(kind), _unquote(name), self._spell(namespace or b"")
         return None if self._mixed else self._read_unusual(start, end)
+
+    def _spell(self, word: bytes) -> str:
+        """A word that many objects have, once."""
+        known = self._shared.get(word)
+        if known is None:
+            known = self._shared[word] = _unquote(word)
+        return known
 
     def _read_unusual(self, start: int, end: int) -> Head | None:
         """Objects in another order, line by line."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from krmfn.krm.paths import Path
     from krmfn.krm.problems import Problem
 
+#: The fields of an object that say who it is.
+_HEAD = ("apiVersion", "kind", "metadata")
 _IDENTITY: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
@@ -181,6 +183,13 @@ class Item:
         return list_problems(reading.root(), reading.text, self.frame, self.start)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the text is of the plainest kind, in which no key stands twice and nothing is an alias."""
+        reading = self._read()
+        reading.value()
+        return reading.plain
+
+    @property
     def is_new(self) -> bool:
         """Whether the object was made by `new`."""
         return self.frame.new
@@ -245,7 +254,8 @@ class Item:
             return edit_copy(old, path, 0, value)
 
         reading.edit(path, plan, None if shared else repeat)
-        self._ref = self._fields = None
+        if not path or path[0] in _HEAD:
+            self._ref = self._fields = None
 
     @property
     def text(self) -> str:

@@ -105,7 +105,11 @@ def _read_value(text: str) -> Any:
     if first == '"':
         return text[1:-1]
     if first == "{":
-        return {spell_key(pair[1]): _read_value(pair[2]) for pair in _split_flow(text)}
+        pairs = [(spell_key(pair[1]), _read_value(pair[2])) for pair in _split_flow(text)]
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _Unusual
+        return found
     if first == "[":
         return [_read_value(pair[2]) for pair in _split_flow(text)]
     return resolve_plain(text)
@@ -181,6 +185,8 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
         row: Any = (position, parts)
         if sort != _SCALAR:
             if sort == _NOTHING:
+                if key is not None and key in top:
+                    raise _Unusual
                 waiting = key
                 rows.append(row)
                 continue
@@ -192,6 +198,8 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
                 row = (position, parts, scalar)
         if key is None:
             top.append(value)
+        elif key in top:
+            raise _Unusual
         else:
             top[key] = value
         rows.append(row)
@@ -244,7 +252,7 @@ def _make_node(rows: _Rows, text: str) -> Mapping | Sequence:
     start, end = rows[1], _find_end(rows)
     if rows[0] is dict:
         mapping = Mapping(start, end, None, None, False)
-        mapping.unfold_later(lambda: [(_make_key(row, text), _make_child(row, text)) for row in rows[2:]])
+        mapping.unfold_later(lambda: _make_pairs(mapping, rows, text))
         return mapping
     sequence = Sequence(start, end, None, None, False)
     sequence.unfold_later(lambda: [_make_child(row, text) for row in rows[2:]])
@@ -263,10 +271,17 @@ def _find_end(rows: _Rows) -> int:
         rows = last[2]
 
 
-def _make_key(row: tuple[Any, ...], text: str) -> Scalar:
-    position, parts = row[:2]
-    start, end = position + parts[2], position + parts[6]
-    return Scalar(start, end, None, None, text[start:end], "")
+def _make_pairs(mapping: Mapping, rows: _Rows, text: str) -> list[tuple[Node, Node]]:
+    """The keys and values of a mapping, which is told where each key stands: none is there twice."""
+    pairs: list[tuple[Node, Node]] = []
+    places: dict[str | None, int] = {}
+    for row in rows[2:]:
+        position, parts = row[0], row[1]
+        start, end = position + parts[2], position + parts[6]
+        places[parts[3]] = len(pairs)
+        pairs.append((Scalar(start, end, None, None, text[start:end], ""), _make_child(row, text)))
+    mapping.places = places
+    return pairs
 
 
 def _make_child(row: tuple[Any, ...], text: str) -> Node:

@@ -20,7 +20,7 @@ from krmfn.krm.places import (
     visible_end,
 )
 from krmfn.krm.source import Source
-from krmfn.krm.styling import detect_style, is_multiline
+from krmfn.krm.style import detect_style, is_multiline
 
 
 class Offsets:
@@ -153,9 +153,8 @@ def _find_items(
         listing.form = "flow"
         listing.indent = column(text, items[-1].start)
         for child in items:
-            span = (at(child.start), at(child.end))
-            listing.spans.append(span)
-            listing.items.append(Item(frame, *span))
+            listing.starts.append(at(child.start))
+            listing.items.append(Item(frame, listing.starts[-1], at(child.end)))
         return
     listing.form = "block"
     dashes = [dash_of(text, sequence, place) for place in range(len(items))]
@@ -166,8 +165,8 @@ def _find_items(
         end = lines_end(text, child)
         start = max(child.start, dashes[place] + 1)
         pad = column(text, start)
-        listing.spans.append((at(line), at(end)))
+        listing.starts.append(at(line))
         if pad not in frames:
             frames[pad] = frame.indented(pad)
         listing.items.append(Item(frames[pad], at(start), at(end)))
-    listing.value = (listing.spans[0][0], listing.spans[-1][1])
+    listing.value = (listing.starts[0], listing.items[-1].end)

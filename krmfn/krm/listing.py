@@ -45,7 +45,7 @@ class Listing:
         "root_flow",
         "root_indent",
         "source",
-        "spans",
+        "starts",
         "style",
         "value",
     )
@@ -56,8 +56,8 @@ class Listing:
         self.frame = frame
         self.entries: list[tuple[int, int, str]] | None = None
         self.items: list[Item] = []
-        #: Line starts of the items' dashes (block) or the items' first bytes (flow), and their ends.
-        self.spans: list[tuple[int, int]] = []
+        #: Line starts of the items' dashes (block) or the items' first bytes (flow).
+        self.starts: list[int] = []
         self.form = "missing"
         self.value = (0, 0)
         self.after_key = 0
@@ -145,8 +145,8 @@ class Listing:
         gone = set(range(len(self.items))) - set(places)
         edits: list[Splice] = []
         for place in sorted(gone):
-            following = self.spans[place + 1][0] if place + 1 < len(self.spans) else self._skip_blanks(end)
-            edits.append((self.spans[place][0], following, b""))
+            following = self.starts[place + 1] if place + 1 < len(self.starts) else self._skip_blanks(end)
+            edits.append((self.starts[place], following, b""))
         if added:
             new = self._write_items(added, fresh=False)
             finished = self.source.data[end - 1 : end] in (b"\n", b"\r")
@@ -167,13 +167,13 @@ class Listing:
         last = places[-1] if places else -1
         for place in range(last + 1):
             if place not in keep:
-                edits.append((self.spans[place][0], self.spans[place + 1][0], b""))
-        start = self.spans[last][1] if last >= 0 else self.spans[0][0]
+                edits.append((self.starts[place], self.starts[place + 1], b""))
+        start = self.items[last].end if last >= 0 else self.starts[0]
         new = b""
         if added:
             comma = (b"," + self._break()) if self.style.indented else self.style.comma.encode()
             new = (comma if last >= 0 else b"") + self._write_items(added, fresh=False)
-        edits.append((start, self.spans[-1][1] if last + 1 < len(self.spans) else start, new))
+        edits.append((start, self.items[-1].end if last + 1 < len(self.items) else start, new))
         return edits
 
     def _break(self) -> bytes:

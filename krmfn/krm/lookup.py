@@ -49,14 +49,14 @@ def find_child(node: Node, part: str | int) -> Step | None:
         return None
     if not isinstance(holder, Mapping):
         return None
-    if len(holder.pairs) > _FEW:
-        if holder.places is None:
-            holder.places = _list_places(holder)
-        if holder.places:
-            found = holder.places.get(part)
-            return None if found is None else Step(holder, found, *holder.pairs[found], False)
-    for place in range(len(holder.pairs) - 1, -1, -1):
-        key, child = holder.pairs[place]
+    pairs = holder.pairs
+    if holder.places is None and len(pairs) > _FEW:
+        holder.places = _list_places(holder)
+    if holder.places:
+        found = holder.places.get(part)
+        return None if found is None else Step(holder, found, *pairs[found], False)
+    for place in range(len(pairs) - 1, -1, -1):
+        key, child = pairs[place]
         if is_merge(key):
             merged = _find_merged(child, part)
             if merged is not None:

@@ -64,7 +64,7 @@ class Mapping(Node):
         self.height = 1
         self._pairs: list[tuple[Node, Node]] = []
         self._unfold: Callable[[], list[tuple[Node, Node]]] | None = None
-        #: Where each key stands among the pairs, made by `lookup` when there are many.
+        #: Where each key stands among the pairs, where that is known: from reading lines, or from an earlier look.
         self.places: dict[str | None, int] | None = None
 
     @property

@@ -38,10 +38,21 @@ _NOTHING: Any = object()
 class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
-    __slots__ = ("_edits", "_owner", "_parsed", "_positions", "_root", "_shares", "_style", "_value", "touched")
+    __slots__ = (
+        "_edits",
+        "_owner",
+        "_parsed",
+        "_positions",
+        "_root",
+        "_shares",
+        "_style",
+        "_value",
+        "plain",
+        "touched",
+    )
 
     def __init__(self, owner: Owner, text: str, value: Any = _NOTHING) -> None:
-        """Nothing is parsed yet; `value` is given where it is known."""
+        """Nothing is parsed yet; `value` is given where it is known: from reading lines, or because the text is new."""
         self._owner = owner
         #: The text that tree and edits belong to.
         self._parsed = text
@@ -51,6 +62,8 @@ class Reading:
         self._positions: Positions | None = None
         self._shares: bool | None = None
         self._style: Style | None = None
+        #: Whether the value was read from text of the plainest kind (see krmfn.krm.lines).
+        self.plain = value is not _NOTHING
         self.touched = False
 
     @property
@@ -87,6 +100,7 @@ class Reading:
     def _tree(self, text: str) -> Node | None:
         if self._root is _NOTHING:
             self._root, value = self._owner.parse_text(text)
+            self.plain = value is not None
             if value is not None and self._value is _NOTHING:
                 self._value = value
         root: Node | None = self._root
@@ -178,7 +192,7 @@ class Reading:
 
     def _make_editor(self) -> Editor:
         from krmfn.krm.editing import Editor
-        from krmfn.krm.styling import detect_style
+        from krmfn.krm.style import detect_style
 
         frame = self._owner.frame
         root = self._tree(self._parsed)

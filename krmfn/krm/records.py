@@ -40,10 +40,10 @@ else:
 
         def _replace(self, **changes):
             """A copy with other values in some fields."""
-            values = [changes.pop(name, value) for name, value in zip(self._fields, self, strict=True)]
+            changed = tuple.__new__(type(self), map(changes.pop, self._fields, self))
             if changes:
                 raise ValueError(f"unknown fields: {', '.join(changes)}")
-            return tuple.__new__(type(self), values)
+            return changed
 
         def _asdict(self):
             """The fields by name."""

@@ -27,8 +27,7 @@ from krmfn.krm.places import (
     next_line,
     visible_end,
 )
-from krmfn.krm.style import Style
-from krmfn.krm.styling import flow_style, is_multiline
+from krmfn.krm.style import Style, flow_style, is_multiline
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
 
 TYPE_CHECKING = False

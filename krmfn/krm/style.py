@@ -1,22 +1,29 @@
-"""How a text is written: the record that styling finds out and writing follows."""
+"""How a text is written, so that an edit looks like its neighbours: found out here, followed by `writing`."""
 
 from __future__ import annotations
+
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, walk
+from krmfn.krm.places import column, entry_start, first_dash, line_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class Style:
     """How the neighbours are written.
 
-    `step`: columns per level; `wide`: dashes stand one step to the right of their parent's key; `json`: keys and
-    strings in double quotes, in flow form; `comma`, `colon`: separators of flow collections; `indented`: JSON with a
-    line for every child.
+    `step`: columns per level; `wide`: dashes stand one step to the right of their parent's key (or a function that
+    finds out); `json`: keys and strings in double quotes, in flow form; `comma`, `colon`: separators of flow
+    collections; `indented`: JSON with a line for every child.
     """
 
-    __slots__ = ("colon", "comma", "indented", "json", "newline", "step", "wide")
+    __slots__ = ("_wide", "colon", "comma", "indented", "json", "newline", "step")
 
     def __init__(
         self,
         step: int = 2,
-        wide: bool = False,
+        wide: bool | Callable[[], bool] = False,
         json: bool = False,
         newline: str = "\n",
         comma: str = ", ",
@@ -24,9 +31,91 @@ class Style:
     ) -> None:
         """The defaults are what kustomize writes and kpt prefers."""
         self.step = step
-        self.wide = wide
+        self._wide = wide
         self.json = json
         self.newline = newline
         self.comma = comma
         self.colon = colon
         self.indented = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether dashes are indented. Few edits ask: the first dash may be deep in a text."""
+        if callable(self._wide):
+            self._wide = self._wide()
+        return self._wide
+
+
+def detect_style(text: str, root: Node, json: bool, newline: str) -> Style:
+    """The style of a whole text: indentation step and dashes of blocks, separators of JSON."""
+    if json:
+        style = Style(json=True, newline=newline)
+        _detect_json(text, root, style)
+        return style
+    inner = next((pair for pair in _list_blocks(root) if isinstance(pair[1], Mapping) and pair[1].pairs), None)
+    step = 2
+    if inner is not None:
+        key, child = inner
+        assert isinstance(child, Mapping)
+        step = max(1, column(text, entry_start(text, child.pairs[0][0])) - column(text, entry_start(text, key)))
+    return Style(step, lambda: _is_wide(text, root), newline=newline)
+
+
+def _is_wide(text: str, root: Node) -> bool:
+    """Whether the first block sequence that is a value is indented more than its key."""
+    for key, child in _list_blocks(root):
+        if isinstance(child, Sequence):
+            return column(text, first_dash(text, child)) > column(text, entry_start(text, key))
+    return False
+
+
+def _list_blocks(root: Node) -> Iterator[tuple[Node, Mapping | Sequence]]:
+    """The block collections that are values of block mappings, with their keys."""
+    for node in walk(root):
+        if isinstance(node, Mapping) and not node.flow:
+            for key, child in node.pairs:
+                if isinstance(child, Mapping | Sequence) and not child.flow:
+                    yield key, child
+
+
+def _detect_json(text: str, root: Node, style: Style) -> None:
+    """Separators from the first pair, the step from the first key that begins a line."""
+    if not isinstance(root, Mapping) or not root.pairs:
+        return
+    key, child = root.pairs[0]
+    style.colon = ":" + " " * (text[key.end : child.start].endswith(" "))
+    indent = key.start - line_start(text, key.start)
+    if is_multiline(text, root):
+        closing = column(text, root.end - 1)
+        style.step = max(1, indent - closing)
+        style.indented = True
+    elif len(root.pairs) > 1:
+        style.comma = "," + " " * text[child.end : root.pairs[1][0].start].endswith(" ")
+    else:
+        style.comma = ", " if style.colon == ": " else ","
+
+
+def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
+    """The style of one flow collection inside YAML: strings in double quotes where its neighbours have them."""
+    if style.json:
+        return style
+    quoted = isinstance(node, Mapping) and any(isinstance(key, Scalar) and key.style == '"' for key, _ in node.pairs)
+    comma, colon = style.comma, style.colon
+    if isinstance(node, Mapping) and quoted and node.pairs:
+        key, child = node.pairs[0]
+        colon = ": " if text[key.end : child.start].endswith(" ") else ":"
+        comma = ", " if colon == ": " else ","
+        if len(node.pairs) > 1:
+            comma = ", " if text[child.end : node.pairs[1][0].start].endswith(" ") else ","
+    return Style(style.step, style.wide, quoted, style.newline, comma, colon)
+
+
+def is_multiline(text: str, node: Mapping | Sequence) -> bool:
+    """Whether a flow collection has its children on lines of their own."""
+    children = [key for key, _ in node.pairs] if isinstance(node, Mapping) else node.items
+    last = children[-1] if children else None
+    return (
+        last is not None
+        and not text[line_start(text, last.start) : last.start].strip()
+        and (line_start(text, last.start) > node.start)
+    )

@@ -174,6 +174,6 @@ def write_after_colon(value: Any, style: Style, indent: int) -> str:
         return " " + _usual_word(value)
     if not value or not is_collection(value):
         return " " + (_usual_word(value) if not style.json and isinstance(value, str) else write_flow(value, style))
-    wide = style.wide or isinstance(value, dict | Mapping)
+    wide = isinstance(value, dict | Mapping) or style.wide
     inner = indent + (style.step if wide else 0)
     return style.newline + " " * inner + write_block(value, style, inner)

@@ -6,6 +6,7 @@ Source: k8s.io/apimachinery/pkg/api/resource; the tests replay recorded answers 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from krmfn.krm.records import NamedTuple
 
@@ -62,6 +63,7 @@ class Quantity(NamedTuple):
         return f"{amount}{_SPELLED.get(exponent, '')}"  # beyond an exa Go forgets the suffix
 
 
+@lru_cache(1024)  # the pods of an input have few sizes
 def read_quantity(text: str) -> Quantity:
     """The quantity in a text, as Go's ParseQuantity reads it. Raises BadQuantity."""
     found = re.fullmatch(_SHAPE, text)

@@ -337,7 +337,7 @@ def _switched_off(item: Item, release: str) -> Finding:
 
 def _find_repeated(item: Item) -> list[Path]:
     """The places of keys that the text has twice."""
-    if not may_repeat(item.text, item.value):
+    if item.is_plain or not may_repeat(item.text, item.value):
         return []
     return [problem.path for problem in item.problems if problem.code == "duplicate-key"]
 
