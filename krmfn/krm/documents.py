@@ -89,9 +89,10 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], lis
     head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
     try:
         if looks_like_json(head or source.text(start, len(source.data))):
-            json_parts = _read_json_stream(source, start)
+            json_parts = _read_json_stream(source, start, skipped)
             if json_parts is not None:
                 return json_parts, skipped
+            skipped.clear()
     except Unreadable:
         if not tolerant:
             raise
@@ -170,7 +171,7 @@ def _has_content(data: bytes, start: int, end: int) -> bool:
     return False
 
 
-def _read_json_stream(source: Source, start: int) -> list[Part] | None:
+def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[Part] | None:
     """Read JSON objects one behind the other; None when the text is no JSON."""
     text = source.text(start, len(source.data))
     at = Offsets(text, start)
@@ -183,7 +184,7 @@ def _read_json_stream(source: Source, start: int) -> list[Part] | None:
             return None
         if isinstance(root, Mapping):
             frame = Frame(source, index=len(parts), json=True)
-            part = _unpack(text, root, None, start, (at(root.start), at(end)), frame)
+            part = _unpack(text, root, None, start, (at(root.start), at(end)), frame, skipped)
             if part is not None:
                 parts.append(part)
         offset = end
@@ -217,7 +218,22 @@ def _read_document(
         return None
     frame = Frame(source, index=index)
     frame.remarks = _find_remarks(source, before, begin)
-    return _unpack(text, root, value, begin, (before, end), frame)
+    return _unpack(text, root, value, begin, (before, end), frame, skipped)
+
+
+def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
+    """What kubectl says of an object that lacks its kind or its API version; None for what need not be an object."""
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        return None
+    missing = [name for name in _IDENTITY if not isinstance(value.get(name), str) or not value[name]]
+    if len(missing) != 1:
+        return None
+    (name,) = missing
+    words = "not set" if value.get(name) in (None, "") else "isn't string type"
+    kind = value["kind"] if name == "apiVersion" else "object"
+    message = f"{name} {words}: kubectl refuses this {kind}"
+    source = frame.source
+    return Skipped(source.path, frame.index, source.line(begin), message, "incomplete")
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
@@ -238,9 +254,16 @@ def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, s
 
 
 def _unpack(
-    text: str, root: Mapping, value: dict[str, Any] | None, begin: int, span: tuple[int, int], frame: Frame
+    text: str,
+    root: Mapping,
+    value: dict[str, Any] | None,
+    begin: int,
+    span: tuple[int, int],
+    frame: Frame,
+    skipped: list[Skipped],
 ) -> Part | None:
     """Make a part of a document; `begin` is the first byte of `text`, `span` the bytes of the whole part."""
+    words: dict[Any, Node | None] = {}
     if value is not None:
         api_version, kind = (word if isinstance(word := value.get(name), str) else "" for name in _IDENTITY)
         is_list = kind.endswith("List") and isinstance(value.get("items"), list)
@@ -254,8 +277,18 @@ def _unpack(
             for item, own in zip(listing.items, value["items"], strict=True):
                 item.adopt_value(own)
         objects = [item for item in listing.items if item.kind and item.api_version]
+        if len(objects) < len(listing.items):
+            skipped += (
+                each
+                for item in listing.items
+                if not (item.kind and item.api_version) and (each := _tell_incomplete(item.value, frame, item.start))
+            )
         return Part(*span, objects, listing)
     if not api_version or not kind:
+        if value is None and api_version != kind and isinstance(words.get("metadata"), Mapping):
+            value = to_value(root, text)
+        incomplete = _tell_incomplete(value, frame, begin)
+        skipped += [incomplete] if incomplete else []
         return None
     start = begin + len(text[: root.start].encode()) if frame.json else begin
     item = Item(frame, start, span[1])

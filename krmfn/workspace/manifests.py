@@ -24,6 +24,7 @@ RENDERED = "(rendered)"
 
 RULES: tuple[Rule, ...] = (
     Rule("unreadable", "server", "error", "A file is not valid YAML or JSON."),
+    Rule("kind-missing", "server", "error", "An object has no kind or no API version."),
     Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it could not be rendered."),
     Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
     Rule("ignore-unused", "gitops", "warning", "An instruction to ignore a finding matches nothing."),
@@ -63,7 +64,7 @@ class Manifests(NamedTuple):
     @property
     def unreadable(self) -> bool:
         """Whether a file could not be read at all."""
-        return any(problem.severity == "error" for problem in self.problems)
+        return any(map(hides, self.problems))
 
 
 def load(
@@ -94,9 +95,17 @@ def load(
 
 def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:
     place = FileRef(skipped.path, skipped.index, skipped.line, skipped.column)
+    if skipped.sort == "incomplete":
+        hint = "Set it: kubectl and the API server find out by it what the object is."
+        return tell("kind-missing", skipped.message, place, hint=hint)
     if not skipped.sort or (is_named and skipped.sort != "templates"):
         return tell("unreadable", skipped.message, place)
     return tell("skipped", skipped.message, place, sort=skipped.sort)
+
+
+def hides(problem: Result) -> bool:
+    """Whether a problem says that something could not be read."""
+    return problem.severity == "error" and problem.tags.get("rule") != "kind-missing"
 
 
 def _tell(left: LeftOut) -> Result:

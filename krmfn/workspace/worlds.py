@@ -16,7 +16,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, Manifest, load
+from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, Manifest, hides, load
 from krmfn.workspace.trees import ManifestFile, Tree
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ class Worlds(NamedTuple):
     @property
     def unreadable(self) -> bool:
         """Whether something could not be read at all."""
-        return any(problem.severity == "error" for problem in self.problems)
+        return any(map(hides, self.problems))
 
 
 class Rendering(NamedTuple):
@@ -127,7 +127,9 @@ def find_worlds(
     tree: Tree | None = None
     for argument in arguments:
         if argument == "-":
-            rest += load(read_paths([argument]).files).files
+            read = load(read_paths([argument]).files)
+            rest += read.files
+            problems += read.problems
             continue
         tree, path = open_tree(argument, default)
         tree.excluded = rendering.excluded

@@ -1,0 +1,50 @@
+"""Documents that kubectl refuses because they do not say what they are; and those that are passed over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.front_door import ROOT
+
+#: What `kubectl create --dry-run=server --validate=strict` said ("error validating data: …"; the API server of 1.37
+#: answered what got so far), and where. An empty text says that krmfn passes over what could be a file of another kind.
+ANSWERS = {
+    "apiVersion: v1\nmetadata: {name: a}\ndata: {a: b}\n": "1: kind not set",
+    "kind: ConfigMap\nmetadata: {name: a}\n": "1: apiVersion not set",
+    'apiVersion: v1\nkind: ""\nmetadata: {name: a}\n': "1: kind not set",
+    "apiVersion:\nkind: ConfigMap\nmetadata: {name: a}\n": "1: apiVersion not set",
+    "apiVersion: 1\nkind: ConfigMap\nmetadata: {name: a}\n": "1: apiVersion isn't string type",
+    "apiVersion: v1\nkind: 5\nmetadata: {name: a}\n": "1: kind isn't string type",
+    "apiVersion: v1\nmetadata: &a {name: a}\ndata: *a\n": "1: kind not set",
+    '{"kind":"ConfigMap","metadata":{"name":"a"}}': "1: apiVersion not set",
+    "apiVersion: v1\nkind: List\nitems:\n- kind: ConfigMap\n  metadata: {name: a}\n": "4: apiVersion not set",
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Job\nmetadata: {}\n": "5: apiVersion not set",
+    "metadata: {name: a}\nspec: {replicas: 1}\n": "",
+    "replicaCount: 3\nkind: ConfigMap\n": "",
+    "- a\n": "",
+}
+
+
+def validate(text: str, *arguments: str) -> tuple[str, int]:
+    command = [sys.executable, "-m", "krmfn", "validate", "-q", *arguments]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False, cwd=ROOT)
+    return done.stdout, done.returncode
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_what_kubectl_says(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    line, _, words = ANSWERS[text].partition(": ")
+    for name, (out, code) in {"-": validate(text, "-"), "a.yaml": validate("", str(tmp_path / "a.yaml"))}.items():
+        assert code == bool(words), out
+        assert f"{name}:{line}:1: error: {words}: kubectl refuses this" in out if words else not out
+
+
+def test_a_stream_that_cannot_be_read_is_told() -> None:
+    out, code = validate("apiVersion: v1\nkind: ConfigMap\nmetadata: [\n", "-")
+    assert "[unreadable]" in out
+    assert code == 2
