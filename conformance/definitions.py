@@ -1,13 +1,12 @@
 """CustomResourceDefinitions of other projects, packed: without descriptions, and what stands several times stands once.
 
-`schemas/crds/projects.json` says of each project which versions are packed and where they stand in its Go module;
-`python -m conformance definitions [PROJECT…]`.
+`schemas/crds/projects.json` says of each project which versions are packed, and either where they stand in its Go
+module (`files`) or from which of its packages they are generated; `python -m conformance definitions [PROJECT…]`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,14 +15,14 @@ from typing import Any
 
 import yaml
 
+from conformance.build import cache_folder, run_go
+from conformance.versions import HERE
 from krmfn.releases import schemastore
 
+#: What makes definitions from types.
+GENERATOR = ("sigs.k8s.io/controller-tools", "0.19.0")
 #: Shorter schemas are written out.
 _LEAST = 60
-
-
-class NoModule(RuntimeError):
-    """A module cannot be had; the message says why."""
 
 
 def list_projects() -> Mapping[str, Any]:
@@ -32,7 +31,7 @@ def list_projects() -> Mapping[str, Any]:
 
 def pack_project(project: str, again: bool = False) -> Path:
     """Writes the definitions of all versions of a project. What is packed already is not downloaded unless `again`.
-    Raises NoModule."""
+    Raises BuildFailed."""
     row = list_projects()[project]
     target = Path(schemastore.root()) / "crds" / f"{project}.json"
     packed = json.loads(target.read_text()) if target.exists() and not again else {"releases": {}}
@@ -47,7 +46,8 @@ def pack_project(project: str, again: bool = False) -> Path:
             }
             continue
         releases[version] = {}
-        for spec in _read_module(f"{row['module']}@v{number}", row["files"]):
+        made = _generate(row, number) if "packages" in row else _download(row["module"], number)
+        for spec in _read_specs(made, row.get("files", "*.yaml")):
             names = spec["names"]
             kinds[names["kind"]] = [spec["group"], names["plural"], spec["scope"]]
             releases[version][names["kind"]] = {
@@ -67,14 +67,32 @@ def pack_project(project: str, again: bool = False) -> Path:
     return target
 
 
-def _read_module(module: str, files: str) -> Iterator[Mapping[str, Any]]:
-    """The specs of the definitions in a module, by the names of their files."""
-    command = ["go", "mod", "download", "-json", module]
-    done = subprocess.run(command, cwd=os.path.dirname(__file__), text=True, capture_output=True, check=False)
-    described = json.loads(done.stdout or "{}")
-    if "Dir" not in described:
-        raise NoModule(f"{module}: {described.get('Error') or done.stderr}")
-    for file in sorted(Path(described["Dir"]).glob(files)):
+def _download(module: str, version: str) -> Path:
+    described = json.loads(run_go(["mod", "download", "-json", f"{module}@v{version}"], HERE))
+    return Path(described["Dir"])
+
+
+def _generate(row: Mapping[str, Any], version: str) -> Path:
+    """A folder with the definitions of a project whose module has only the types that they are generated from."""
+    folder = cache_folder() / "definitions" / f"{row['module'].replace('/', '-')}-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    packages = [f"{row['module']}/{package}" for package in row["packages"]]
+    imports = "".join(f'import _ "{package}"\n' for package in packages)
+    (folder / "types.go").write_text(f"//go:build tools\n\npackage definitions\n\n{imports}")
+    requires = "".join(f"require {name} v{number}\n" for name, number in (GENERATOR, (row["module"], version)))
+    (folder / "go.mod").write_text(f"module definitions\n\ngo 1.24.0\n\n{requires}")
+    program = f"{GENERATOR[0]}/cmd/controller-gen"
+    run_go(["build", "-mod=mod", "-o", "controller-gen", program], folder)
+    options = [f"paths={package}" for package in packages]
+    run_go(["list", "-mod=mod", "-deps", "-tags=tools", "."], folder)
+    command = ["./controller-gen", row["options"], *options, "output:crd:dir=made"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "made"
+
+
+def _read_specs(folder: Path, files: str) -> Iterator[Mapping[str, Any]]:
+    """The specs of the definitions in a folder, by the names of their files."""
+    for file in sorted(folder.glob(files)):
         for document in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
             if document and document.get("kind") == "CustomResourceDefinition":
                 yield document["spec"]

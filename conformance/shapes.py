@@ -17,6 +17,7 @@ from conformance.server import serve
 from conformance.storage import Record
 from conformance.versions import HERE, Profile, Release
 from krmfn.checks.server.others import find_misfits, find_shape
+from krmfn.checks.server.spell import spell_path
 
 SERVED = HERE / "data" / "served.json"
 RECORDED = HERE / "data" / "shapes.jsonl.xz"
@@ -65,7 +66,9 @@ def differ(record: Record) -> str:
     root = find_shape(body["apiVersion"], body["kind"], record["release"])
     assert root is not None
     causes = find_misfits(root, body, body["apiVersion"])
-    texts = [cause.message for cause in causes]
+    texts = [
+        f"{spell_path(cause.path)}: {cause.message}" if cause.type == "Required" else cause.message for cause in causes
+    ]
     if record["code"] == 400 and "cannot be handled as" in record["message"]:
         strict = "strict decoding error: " if "strict decoding error: " in record["message"] else ""
         wanted = record["message"].partition(f"cannot be handled as a {body['kind']}: {strict}")[2]

@@ -7,15 +7,16 @@ discovery; the shapes are read from the Go types. Both are data that is read whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from krmfn.checks.server.decode import Unclean, decode
 from krmfn.checks.server.metadata import check_shared_metadata
 from krmfn.checks.server.schema import Schemas, Type, compile_schemas
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
-from krmfn.checks.server.verdict import Cause
-from krmfn.krm.paths import Path
+from krmfn.checks.server.verdict import Cause, required
+from krmfn.krm.paths import Path, dig
+from krmfn.krm.records import NamedTuple
 from krmfn.releases import schemastore
 
 TYPE_CHECKING = False
@@ -123,4 +124,48 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     drop_repeated_owners(given)
     given.pop("generation", None)  # most kinds count by themselves
     check_shared_metadata(root.fields["metadata"].type, given, causes)
+    causes += (
+        required(path, "required", row.detail)
+        for row in _read_required().get(f"{api_version} {value['kind']}", ())
+        if not any((found := dig(read, place)) == word or (found and word == "*") for place, word in row.unless)
+        for path in _find_missing(read, row.place, ())
+    )
     return tuple(causes)
+
+
+class _Required(NamedTuple):
+    """A field that the validation of a kind wants, unless one of the places has this value (`*`: any)."""
+
+    place: tuple[str, ...]
+    detail: str
+    unless: tuple[tuple[Path, str], ...]
+
+
+@cache
+def _read_required() -> Mapping[str, list[_Required]]:
+    table: Mapping[str, list[str]] = schemastore.load("kubernetes/required.json")
+    return {kind: list(map(_read_row, rows)) for kind, rows in table.items()}
+
+
+def _read_row(row: str) -> _Required:
+    """`spec.ports: words unless spec.type=ExternalName`."""
+    told, _, exceptions = row.partition(" unless ")
+    place, _, detail = told.partition(": ")
+    unless = (pair.partition("=") for pair in exceptions.split())
+    return _Required(tuple(place.split(".")), detail, tuple((tuple(name.split(".")), word) for name, _, word in unless))
+
+
+def _find_missing(value: Any, place: tuple[str, ...], path: Path) -> Iterator[Path]:
+    """Where nothing stands at a place. What a server takes for empty where it is missing is there; below `parent.?name`
+    something is only missed where the parent is."""
+    if not place:
+        if value in (None, "", [], {}):
+            yield path
+    elif place[0] == "*":
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            yield from _find_missing(item, place[1:], (*path, index))
+    elif value is None and path and not place[0].startswith("?"):
+        yield from _find_missing({}, place, path)
+    elif isinstance(value, dict):
+        name = place[0].removeprefix("?")
+        yield from _find_missing(value.get(name), place[1:], (*path, name))
