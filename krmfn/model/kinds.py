@@ -45,8 +45,9 @@ class Kind(NamedTuple):
     the server may know more.
     `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own controller.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
-    pods beside the old ones. `rival` is the path of a field that switches on another gang scheduler, which
-    `rival_name` calls by name. `owns` is the path of the field by which the kind's own controller makes the groups.
+    pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of
+    a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path of the field
+    by which the kind's own controller makes the groups.
     """
 
     group: str
@@ -60,6 +61,7 @@ class Kind(NamedTuple):
     manager: str = ""
     staged: bool = False
     renewed: bool = False
+    kept: bool = False
     rival: str = ""
     rival_name: str = ""
     owns: str = ""
@@ -92,6 +94,7 @@ def _training(name: str, field: str, *roles: str) -> Kind:
         managed_by="spec/runPolicy/managedBy",
         manager="kubeflow.org/training-operator",
         staged=True,
+        kept=True,
         rival="spec/runPolicy/schedulingPolicy",
         rival_name="the operator's gang scheduler",
     )
@@ -118,7 +121,7 @@ def _spark(name: str, base: str) -> Kind:
 _KINDS: Final = (
     Kind("", "Pod", (Template(""),), "pod.read_pod"),
     Kind("", "PodTemplate", (Template("template", aside=True),)),
-    Kind("", "ReplicationController", _REPLICATED),
+    Kind("", "ReplicationController", _REPLICATED, kept=True),
     Kind(
         "apps",
         "Deployment",
@@ -127,7 +130,7 @@ _KINDS: Final = (
         immutable=("selector",),
         renewed=True,
     ),
-    Kind("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicaset", immutable=("selector",)),
+    Kind("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicaset", immutable=("selector",), kept=True),
     Kind("apps", "StatefulSet", _REPLICATED, "statefulset.read_statefulset"),
     Kind("apps", "DaemonSet", (Template("spec/template", alone=False),), immutable=("selector",)),
     Kind(
@@ -146,7 +149,7 @@ _KINDS: Final = (
         managed_by="spec/jobTemplate/spec/managedBy",
         manager="kubernetes.io/job-controller",
     ),
-    _ray("RayCluster", "spec", "raycluster.read_raycluster", immutable=("managedBy",)),
+    _ray("RayCluster", "spec", "raycluster.read_raycluster", immutable=("managedBy",), kept=True),
     _ray("RayJob", "spec/rayClusterSpec", "rayjob.read_rayjob", "spec/submitterPodTemplate", immutable=("managedBy",)),
     _ray("RayService", "spec/rayClusterConfig", "rayservice.read_rayservice", immutable=("managedBy",), renewed=True),
     _ray(
@@ -199,6 +202,7 @@ _KINDS: Final = (
         keeper="training operator v1.9.4",
         drops=("v2beta1", "the MPI operator"),
         staged=True,
+        kept=True,
         rival="spec/runPolicy/schedulingPolicy",
         rival_name="the operator's gang scheduler",
     ),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from krmfn.checks.scheduler.updating import describe, find_steps
+from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Place
 from krmfn.releases.finalizers import find_finalizer
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 API_GROUP: Final = "scheduling.k8s.io"
+_LINKS: Final = ("schedulingGroup", "workloadRef")
 
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
@@ -57,11 +60,13 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     if item.ref.group == API_GROUP and any(path[-1:] == ("minCount",) for path in paths):
         yield "The new minCount applies from the next scheduling attempt; running pods are not affected."
     links = any("schedulingGroup" in path or "workloadRef" in path for path in paths)
-    if item.ref.group == "ray.io" and links and item.kind == "RayCluster":
-        yield (
-            "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
-            "are created again."
-        )
+    step = find_steps(census).get(id(item))
+    if step is not None:
+        message, hint = describe(step)
+        yield f"{message[0].upper()}{message[1:]}. {hint}"
+    unlinked = any(change.path[-1] in _LINKS and change.new is ABSENT for change in changes)
+    if unlinked and not any(template.link for template in census.templates_of(item)):
+        yield "Running pods stay members of their group; pods created from now on are scheduled one by one."
     if (
         item.ref.group == "ray.io"
         and item.kind == "RayService"
@@ -78,7 +83,7 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     if lost:
         groups = f"PodGroup{'' if len(lost) == 1 else 's'} {', '.join(sorted(lost))}"
         yield f"There is no {groups}: the pods of such a replica are never scheduled. krmfn generate writes it."
-    if item.ref.group == "apps" and links:
+    if item.ref.group == "apps" and links and step is None:
         yield "Pods are replaced in a rollout; meanwhile old and new pods are in different groups."
 
 

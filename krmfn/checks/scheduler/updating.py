@@ -1,0 +1,200 @@
+"""What a change of the link does to pods that run: who replaces them, and whether their new group's quorum is ever met.
+
+The group of a pod cannot change. A template that names another group makes new members of it, and how many of them
+exist at once is up to the controller. Source: the rollouts of Deployment, StatefulSet and LeaderWorkerSet, and the
+reconcilers that only create what is missing (KubeRay, the training operator, ReplicaSet).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from krmfn.checks.rule import rule
+from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Finding
+from krmfn.model.identity import identify
+from krmfn.model.kinds import find_kind
+from krmfn.survey.census import take_census
+from krmfn.survey.values import as_int, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+    from krmfn.krm.paths import Path
+    from krmfn.survey.census import Census, Gang, Template
+
+#: Groups whose kinds delete their pods when they are suspended.
+_SUSPENDED: Final = ("ray.io", "kubeflow.org")
+#: Where a true value says that there are no pods.
+_PAUSED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
+
+
+class Step(NamedTuple):
+    """A template that names another group than before. `before` is that group, "" for none; `needed` is how many pods
+    `gang` waits for, None for those of a whole tree; `at_once` is how many pods of the new group the controller creates
+    before any of them runs, None where it replaces none by itself."""
+
+    template: Template
+    before: str
+    gang: Gang
+    needed: int | None
+    at_once: int | None
+
+
+def find_steps(census: Census) -> Mapping[int, Step]:
+    """The first change of each object after which pods are never scheduled, by the id of its item."""
+    steps: dict[int, Step] | None = census.shared.get("steps")
+    if steps is not None:
+        return steps
+    steps = census.shared["steps"] = {}
+    if not census.old:
+        return steps
+    before = take_census(census.old, ())
+    earlier = {identify(item.ref): item for item in census.old if before.templates_of(item)}
+    used = {(gang.group.namespace, gang.group.name) for gang in before.gangs if gang.templates}
+    for gang in census.gangs:
+        # Pods that run may already be members of a group that was there.
+        if (gang.group.namespace, gang.group.name) in used or gang.group.policy not in ("gang", "basic"):
+            continue
+        for template in gang.templates:
+            old = earlier.get(identify(template.item.ref))
+            if id(template.item) in steps or old is None:
+                continue
+            step = _compare(template, old, before, gang, census)
+            if step is not None:
+                steps[id(template.item)] = step
+    return steps
+
+
+def _compare(template: Template, old: Item, before: Census, gang: Gang, census: Census) -> Step | None:
+    kind = find_kind(template.item.ref.group, template.item.kind)
+    count = _ROLLOUTS.get((template.item.ref.group, template.item.kind))
+    key = _name_places(template.item, template.path)
+    was = next((each for each in before.templates_of(old) if _name_places(old, each.path) == key), None)
+    if was is None or kind is None or not (kind.kept or count) or 0 in (was.pods, template.pods):
+        return None
+    if any(dig(value, *path) is True for value in (old.value, template.item.value) for path in _PAUSED):
+        return None
+    if template.link is None or template.link.by:
+        return None
+    group = was.link.group if was.link else ""
+    tree = census.chain(gang.group)[0]
+    needed = None if tree else gang.group.quorum or 1
+    at_once = count(template.item.value) if count else None
+    if at_once is None and _is_recreated(template.item):
+        return None
+    if needed is not None and needed <= (at_once or 1):
+        return None
+    return Step(template, group, gang, needed, at_once)
+
+
+def describe(step: Step) -> tuple[str, str]:
+    """What becomes of the pods, and what to do."""
+    waits = "all groups of its tree" if step.needed is None else f"{step.needed} pods"
+    group, item = step.gang.group.name, step.template.item
+    if step.at_once is not None:
+        pods = "1 pod" if step.at_once == 1 else f"{step.at_once} pods"
+        told = f"the rolling update creates {pods} at a time in the group {group}, which waits for {waits}"
+        return f"{told}: the update never ends", _HINTS[item.kind]
+    stay = f"members of {step.before}" if step.before else "outside of any group"
+    message = (
+        f"running pods stay {stay}; a pod that replaces one of them is in {group}, which waits for {waits}: it is "
+        "never scheduled"
+    )
+    if item.ref.group not in _SUSPENDED:
+        return message, f"Delete the {item.kind} and create it again, so that all pods are created together."
+    return message, "Suspend it with the change and resume it when its pods are gone, or delete it and create it again."
+
+
+@rule("replaced-pod-starves", "warning", "Running pods stay outside of the group that new ones wait in.")
+def find_replaced_pod_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """Objects whose controller leaves running pods alone when their template names another group."""
+    yield from _tell(census, rolls=False)
+
+
+@rule("rollout-starves", "warning", "A rolling update never creates as many pods at once as their group waits for.")
+def find_rollout_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """Objects that replace their pods in steps which are smaller than the quorum of the new group."""
+    yield from _tell(census, rolls=True)
+
+
+def _tell(census: Census, rolls: bool) -> Iterator[Finding]:
+    for step in find_steps(census).values():
+        link = step.template.link
+        if (step.at_once is not None) == rolls and link is not None:
+            message, hint = describe(step)
+            yield Finding(step.template.item, link.path, message, link.group, hint=hint)
+
+
+def _name_places(item: Item, path: Path) -> Sequence[str | int]:
+    """A path whose entries of lists are called by their names, so that it leads to the same entry in both states."""
+    return [_name(dig(item.value, *path[: place + 1]), part) for place, part in enumerate(path)]
+
+
+def _name(entry: object, part: str | int) -> str | int:
+    if isinstance(part, str):
+        return part
+    return as_text(dig(entry, "groupName")) or as_text(dig(entry, "name")) or part
+
+
+def _is_recreated(item: Item) -> bool:
+    """Whether KubeRay deletes all pods of a RayCluster and creates them again when their template changes."""
+    return item.kind == "RayCluster" and dig(item.value, "spec", "upgradeStrategy", "type") == "Recreate"
+
+
+def _share(value: object, of: int, default: object, up: bool) -> int:
+    """A number, or a percentage of `of`."""
+    value = default if value is None else value
+    text = as_text(value)
+    if text.endswith("%") and text[:-1].isdecimal():
+        whole = int(text[:-1]) * of
+        return -(-whole // 100) if up else whole // 100
+    return as_int(value) or 0
+
+
+def _count_deployment(value: Any) -> int | None:
+    """Surge and gaps are filled with new pods."""
+    strategy = dig(value, "spec", "strategy")
+    if dig(strategy, "type") == "Recreate":
+        return _count_all(value)
+    replicas = _count_all(value)
+    update = dig(strategy, "rollingUpdate")
+    surge = _share(dig(update, "maxSurge"), replicas, "25%", up=True)
+    gap = _share(dig(update, "maxUnavailable"), replicas, "25%", up=False)
+    return max(surge + gap, 1)
+
+
+def _count_all(value: Any) -> int:
+    replicas = as_int(dig(value, "spec", "replicas"))
+    return 1 if replicas is None else replicas
+
+
+def _count_stateful_set(value: Any) -> int | None:
+    strategy = dig(value, "spec", "updateStrategy")
+    if dig(strategy, "type") == "OnDelete":
+        return None
+    return _share(dig(strategy, "rollingUpdate", "maxUnavailable"), _count_all(value), 1, up=True) or 1
+
+
+def _count_leader_worker_set(value: Any) -> int | None:
+    """A replica is a leader with its workers, and is replaced as a whole."""
+    update = dig(value, "spec", "rolloutStrategy", "rollingUpdateConfiguration")
+    replicas = _count_all(value)
+    gap = _share(dig(update, "maxUnavailable"), replicas, 1, up=False)
+    surge = _share(dig(update, "maxSurge"), replicas, 0, up=True)
+    return max(gap + surge, 1) * (as_int(dig(value, "spec", "leaderWorkerTemplate", "size")) or 1)
+
+
+_ROLLOUTS: Final[Mapping[tuple[str, str], Callable[[Any], int | None]]] = {
+    ("apps", "Deployment"): _count_deployment,
+    ("apps", "StatefulSet"): _count_stateful_set,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _count_leader_worker_set,
+}
+_HINTS: Final = {
+    "Deployment": "Use strategy type Recreate, or maxSurge 100%.",
+    "StatefulSet": "Use updateStrategy type OnDelete and delete all pods after the change.",
+    "LeaderWorkerSet": "Set maxUnavailable to 100%, or give every replica a group of its own (granularity Replica).",
+}
