@@ -88,6 +88,10 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         "projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)"
     )
     definitions.add_argument("--again", action="store_true", help="also versions that are packed already")
+    foreign = command(
+        "foreign", record_foreign, "send the groups for other schedulers to a server that has their kinds"
+    )
+    foreign.add_argument("definitions", nargs="+", type=Path, help="files with a CustomResourceDefinition each")
     command("served", record_kinds, "store which kinds the servers of all releases serve")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
@@ -238,6 +242,19 @@ def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | No
             wrong += 1
             print(f"{json.dumps(record)}\n  {found}")
     print(f"{len(records)} objects, {wrong} judged otherwise", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def record_foreign(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when a group is refused, or a spoiled one is not."""
+    from conformance import foreign
+
+    records = foreign.record_answers(list(read_releases().values())[-1], arguments.definitions)
+    foreign.write_recorded(records)
+    wrong = [record for record in records if record["code"] != 201 or record["spoiled"] != 400]
+    for record in wrong:
+        print(json.dumps(record))
+    print(f"{len(records)} groups, {len(wrong)} answered otherwise than they should be", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -15,6 +15,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding, to_result
 from krmfn.model.placeholders import is_placeholder
+from krmfn.model.schedulers import SCHEDULERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,4 +232,4 @@ def _has_generated(items: Iterable[Item]) -> bool:
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.
 _OF_PLACEHOLDERS = ("substitution-in-group",)
-GENERATED_GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh")
+GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

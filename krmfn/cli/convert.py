@@ -19,7 +19,7 @@ ARGUMENTS = PATHS
 OPTIONS = (
     Option(
         ("--to",),
-        "Target Kubernetes version. PodGroups of Volcano and scheduler-plugins are converted, too.",
+        "Target Kubernetes version. PodGroups of Volcano, scheduler-plugins and KAI are converted, too.",
         metavar="VERSION",
     ),
     WRITE,

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
-Scheduler: TypeAlias = 'Literal["Kubernetes", "Volcano"]'
+Scheduler: TypeAlias = 'Literal["Kubernetes", "Volcano", "SchedulerPlugins", "KAI"]'
 LinkBy: TypeAlias = 'Literal["Template", "Bridge", "Auto"]'
 Manager: TypeAlias = 'Literal["None", "KubernetesWAS", "Volcano", "YuniKorn", "SchedulerPlugins", "KAI"]'
 

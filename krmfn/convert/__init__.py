@@ -41,7 +41,7 @@ class Conversion(NamedTuple):
 def convert(items: Sequence[Item], to: str) -> Conversion:
     """Make the scheduling objects and links of `items` those of release `to`, such as "1.37".
 
-    Objects of any release may be mixed. PodGroups of Volcano and scheduler-plugins become native ones. Raises
+    Objects of any release may be mixed. PodGroups of other schedulers become native ones. Raises
     UnknownRelease.
     """
     goal = find_release(to)

@@ -14,10 +14,11 @@ from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.reconcile.links import Site, find_sites
 
 NATIVE = "scheduling.k8s.io"
-_GROUPS = frozenset({NATIVE, "scheduling.volcano.sh", "scheduling.x-k8s.io"})
+_GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 
 
 class Board:

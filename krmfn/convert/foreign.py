@@ -1,40 +1,29 @@
-"""From the PodGroups of Volcano and of scheduler-plugins to native ones of 1.36. Knows their fields and how pods join.
+"""From the PodGroups of other schedulers to native ones of 1.36. Knows their fields and how pods join.
 
-Source: volcano v1.15.1 `scheduling.volcano.sh/v1beta1`; scheduler-plugins `scheduling.x-k8s.io/v1alpha1`.
+Source: the versions that krmfn/model/schedulers names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.convert.board import NATIVE, Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import GENERATED_FROM
-from krmfn.reconcile.links import GROUP_NAME, unlink
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.reconcile.links import unlink
 
-_PLUGINS_LABEL: Final = "scheduling.x-k8s.io/pod-group"
-_PLUGINS_SCHEDULER: Final = "scheduler-plugins-scheduler"
-_VOLCANO: Final = "scheduling.volcano.sh"
-_PLUGINS: Final = "scheduling.x-k8s.io"
-_KEPT: Final = frozenset({"minMember", "priorityClassName"})
+_KEPT: Final = frozenset({"minMember", "minSubGroup", "priorityClassName"})
 _VERSION: Final = f"{NATIVE}/v1alpha2"
-
-
-class Member(NamedTuple):
-    """A pod template that carries scheduler-plugins' label: the path of the template, and the group."""
-
-    path: Path
-    value: str
 
 
 def to_native(board: Board) -> None:
     """Every PodGroup of theirs becomes a native one of 1.36 under its name, and its pods name it."""
-    converted: dict[str, set[tuple[str, str]]] = {_VOLCANO: set(), _PLUGINS: set()}
-    for group, names in converted.items():
-        for item in board.of(group, "PodGroup"):
+    converted: dict[str, set[tuple[str, str]]] = {choice: set() for choice in SCHEDULERS}
+    for choice, names in converted.items():
+        for item in board.of(SCHEDULERS[choice].group, "PodGroup"):
             if board.find(NATIVE, "PodGroup", item.space, item.name):
                 board.note(
                     item,
@@ -44,20 +33,16 @@ def to_native(board: Board) -> None:
                 continue
             names.add((item.space, item.name))
             board.edit(item, _convert, board)
+    choices = {row.link[1]: choice for choice, row in SCHEDULERS.items()}
     for item, site in board.sites():
-        if site.path[-1] == GROUP_NAME:
-            if (item.space, site.value) in converted[_VOLCANO]:
-                board.edit(item, _join_from_volcano, site.path, site.value)
-            else:
-                message = (
-                    f'no Volcano PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
-                )
-                board.note(item, "convert-unresolved", message, site.path)
-    if converted[_PLUGINS]:
-        for item in list(board.items):
-            for member in list(_find_members(item.value)):
-                if (item.space, member.value) in converted[_PLUGINS]:
-                    board.edit(item, _join_from_plugins, member)
+        choice = choices.get(str(site.path[-1]), "")
+        if choice and (item.space, site.value) in converted[choice]:
+            board.edit(item, _join, site.path, site.value)
+        elif choice:
+            message = (
+                f'no {choice} PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
+            )
+            board.note(item, "convert-unresolved", message, site.path)
 
 
 def _convert(item: Item, board: Board) -> None:
@@ -67,7 +52,7 @@ def _convert(item: Item, board: Board) -> None:
             board.note(
                 item, "convert-lost", (f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"), ("spec", key)
             )
-    least = spec.get("minMember")
+    least = _find_least(spec)
     policy = (
         {"gang": {"minCount": least}}
         if isinstance(least, int) and not isinstance(least, bool) and least > 0
@@ -91,29 +76,17 @@ def _convert(item: Item, board: Board) -> None:
         )
 
 
-def _join_from_volcano(item: Item, path: Path, name: str) -> None:
+def _find_least(spec: Mapping[str, Any]) -> Any:
+    """How many pods have to start together: of a group of KAI with sub-groups, those of all of them."""
+    parts = spec.get("subGroups")
+    if spec.get("minMember") is not None or not isinstance(parts, list):
+        return spec.get("minMember")
+    counts = [part.get("minMember") for part in parts if isinstance(part, Mapping)]
+    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
+
+
+def _join(item: Item, path: Path, name: str) -> None:
     template = path[:-3]
     item.set((*template, "spec", "schedulingGroup", "podGroupName"), name)
     kept = {(*template, "spec", "schedulingGroup", "podGroupName")}
     unlink(item, {name}, kept)
-
-
-def _find_members(value: Any, path: Path = ()) -> Iterator[Member]:
-    if isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _find_members(entry, (*path, index))
-    if not isinstance(value, Mapping):
-        return
-    labels = (value.get("metadata") or {}).get("labels") if isinstance(value.get("metadata"), Mapping) else None
-    spec = value.get("spec")
-    if isinstance(labels, Mapping) and isinstance(spec, Mapping) and "containers" in spec and _PLUGINS_LABEL in labels:
-        yield Member(path, str(labels[_PLUGINS_LABEL]))
-    for key, entry in value.items():
-        yield from _find_members(entry, (*path, key))
-
-
-def _join_from_plugins(item: Item, member: Member) -> None:
-    item.set((*member.path, "spec", "schedulingGroup", "podGroupName"), member.value)
-    item.remove((*member.path, "metadata", "labels", _PLUGINS_LABEL))
-    if item.get((*member.path, "spec", "schedulerName")) == _PLUGINS_SCHEDULER:
-        item.remove((*member.path, "spec", "schedulerName"))

@@ -8,16 +8,17 @@ from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, POD_GROUP_LABEL
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+from krmfn.model.schedulers import SCHEDULERS, Scheduler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-GROUP_NAME: Final = "scheduling.k8s.io/group-name"
-_SCHEDULER: Final = "volcano"
+#: The keys under which pods name a group of another scheduler.
+_KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())
 #: Every link is below one of these.
-_WORDS: Final = (b"schedulingGroup", b"workloadRef", GROUP_NAME.encode(), POD_GROUP.encode())
+_WORDS: Final = (b"schedulingGroup", b"workloadRef", POD_GROUP.encode(), *(key.encode() for key in sorted(_KEYS)))
 
 
 class Site(NamedTuple):
@@ -29,9 +30,10 @@ class Site(NamedTuple):
 
 
 def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
-    """Every link to a group or Workload in a manifest, of every release and of Volcano, in the order of the text.
+    """Every link to a group or Workload in a manifest, of every release and scheduler, in the order of the text.
 
-    A pod template is known by its shape: a `spec` with a link in it, or an annotation beside a `spec` with containers.
+    A pod template is known by its shape: a `spec` with a link in it, or metadata with one beside a `spec` with
+    containers.
     """
     if isinstance(value, list):
         for index, entry in enumerate(value):
@@ -60,14 +62,23 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
     if isinstance(annotations.get(POD_GROUP), str):
         places = ((*path, "metadata", "annotations", key) for key in (POD_GROUP, POD_GROUP_BY) if key in annotations)
         yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))
-    if isinstance(annotations.get(GROUP_NAME), str):
-        place = (*path, "metadata", "annotations", GROUP_NAME)
-        # the scheduler's name was set together with the annotation: kube-scheduler would never see these pods
-        scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == _SCHEDULER else ()
-        yield Site(place, annotations[GROUP_NAME], (place, *scheduler))
-        label = (*path, "metadata", "labels", POD_GROUP_LABEL)
-        if POD_GROUP_LABEL in _mapping(metadata.get("labels")):
-            yield Site(label, annotations[GROUP_NAME], (label,))
+    for row in SCHEDULERS.values():
+        yield from _sites_of(row, metadata, spec, path)
+
+
+def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
+    """The link to a group of another scheduler, and what was set with it."""
+    name = _mapping(metadata.get(row.link[0])).get(row.link[1])
+    if not isinstance(name, str):
+        return
+    place = (*path, "metadata", *row.link)
+    # the scheduler's name was set together with the link: kube-scheduler would never see these pods
+    scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == row.name else ()
+    yield Site(place, name, (place, *scheduler))
+    for part, key in row.beside:
+        if key in _mapping(metadata.get(part)):
+            also = (*path, "metadata", part, key)
+            yield Site(also, name, (also,))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -77,7 +88,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
-    return path[-1] in {"podGroupName", GROUP_NAME, POD_GROUP} or path[-2:] == ("workloadRef", "name")
+    return path[-1] in {"podGroupName", POD_GROUP, *_KEYS} or path[-2:] == ("workloadRef", "name")
 
 
 def may_be_linked(item: Item) -> bool:

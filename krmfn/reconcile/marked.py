@@ -15,6 +15,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION
 from krmfn.model.names import name_gang
+from krmfn.model.schedulers import SCHEDULERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ GENERATED: Final = frozenset(
         ("scheduling.k8s.io", "Workload"),
         ("scheduling.k8s.io", "CompositePodGroup"),
         ("scheduling.k8s.io", "PodGroup"),
-        ("scheduling.volcano.sh", "PodGroup"),
+        *((row.group, "PodGroup") for row in SCHEDULERS.values()),
     }
 )
 _KINDS: Final = frozenset(kind for _, kind in GENERATED)
@@ -51,7 +52,7 @@ class Source(NamedTuple):
 
 class Marked(NamedTuple):
     """A generated object. `names` are its name and those it had before in this build; `workload` is the Workload that
-    it refers to, empty for those that come first (Workloads, Volcano's groups)."""
+    it refers to, empty for those that come first (Workloads, groups of other schedulers)."""
 
     item: Item
     identity: Identity

@@ -18,6 +18,7 @@ OWNED: Final = frozenset(
         "workloadRef", "parentCompositePodGroupName", "schedulingPolicy", "policy", "schedulingConstraints",
         "disruptionMode", "priorityClassName", "preemptionPolicy",
         "minMember", "minResources", "queue", "networkTopology", "subGroupPolicy",
+        "minSubGroup", "subGroups", "topologyConstraint",
     }
 )  # fmt: skip
 _TEMPLATE_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})

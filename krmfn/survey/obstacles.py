@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.config import Settings
 from krmfn.model.findings import Note
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group, leaves
 
 TYPE_CHECKING = False
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
-OTHER_SCHEDULERS: Final = frozenset({"volcano", "kai-scheduler", "yunikorn"})
+OTHER_SCHEDULERS: Final = frozenset({"yunikorn", *(row.name for row in SCHEDULERS.values())})
 
 
 def find_obstacle(group: Group, settings: Settings) -> Note | None:
@@ -24,5 +25,6 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
     if scheduler not in OTHER_SCHEDULERS or any(template.scheduler != scheduler for template in templates):
         return None
     message = f"{scheduler} does not read PodGroups of scheduling.k8s.io: no group is generated"
-    hint = "Remove schedulerName, or use the groups of that scheduler (scheduler: Volcano in the configuration)."
+    choice = next((choice for choice, row in SCHEDULERS.items() if row.name == scheduler), "Volcano")
+    hint = f"Remove schedulerName, or use the groups of that scheduler (scheduler: {choice} in the configuration)."
     return Note("scheduler-elsewhere", (*templates[0].path, "spec", "schedulerName"), message, scheduler, hint=hint)

@@ -6,9 +6,10 @@ One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). 
    `layout.lay_out` gives the tree with all names, `flat.flatten` the list of groups where there are no trees,
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
    note; refuse with a note of severity error that says the way out (`remarks.blame` then drops the objects).
-2. Choose it in `emit` below.
-3. Add its rules to `rules.py`, its paths to `krmfn/workspace/name_references.py`, the fields
-   that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
+   What groups of other schedulers have in common is in `others`.
+2. Add its row to `krmfn/model/schedulers.py` (its PodGroup and the link to it, for everyone who looks for them), its
+   name to the schema of the configuration and to `Scheduler` in `krmfn/config/settings.py`; choose it in `emit` below.
+3. Add its rules to `rules.py`, and the fields that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets.
 
 A target knows no source and no check.
@@ -33,6 +34,14 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         from krmfn.targets import volcano
 
         return volcano.emit(gang, settings)
+    if settings.scheduler == "SchedulerPlugins":
+        from krmfn.targets import schedulerplugins
+
+        return schedulerplugins.emit(gang, settings)
+    if settings.scheduler == "KAI":
+        from krmfn.targets import kai
+
+        return kai.emit(gang, settings)
     from krmfn.targets import kubernetes
 
     return kubernetes.emit(gang, settings)

@@ -47,9 +47,14 @@ def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = Non
     return assign_names(gang_name, _fit(root, (), 1, limits), rank)
 
 
+def lay_out_whole(gang_name: str, root: Group) -> Node:
+    """The tree as it is, with names, for schedulers that have no limits."""
+    return assign_names(gang_name, _place(root, ()))
+
+
 def lay_out_flat(gang_name: str, root: Group) -> tuple[Node, ...]:
     """The leaves alone, under the names that they have in the nested layout."""
-    return tuple(node for node in walk(assign_names(gang_name, _place(root, ()))) if isinstance(node.group, Leaf))
+    return tuple(node for node in walk(lay_out_whole(gang_name, root)) if isinstance(node.group, Leaf))
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -96,7 +96,24 @@ RULES: Final[tuple[Rule, ...]] = (
         "generated-left-over", "gitops", "info", "The source of a generated object is not in the files that krmfn read."
     ),
     Rule("edit-refused", "gitops", "error", "A manifest cannot be edited without changing other parts of the file."),
-    Rule("scheduler-not-volcano", "scheduler", "error", "The pods use a scheduler other than Volcano."),
+    Rule(
+        "scheduler-not-chosen",
+        "scheduler",
+        "error",
+        "The pods use a scheduler other than the one that the configuration sets.",
+    ),
+    Rule(
+        "link-too-long",
+        "scheduler",
+        "error",
+        "The name of a group does not fit into the label by which pods name it.",
+    ),
+    Rule(
+        "groups-merged",
+        "scheduler",
+        "warning",
+        "The scheduler has one minimum for all pods of a gang, so that one group may be missing when it is met.",
+    ),
     Rule("queue-not-shared", "scheduler", "error", "The resources of one gang are in different queues."),
     Rule(
         "generated-not-selected",

@@ -11,11 +11,11 @@ from typing import Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.kinds import list_linked
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import newest_release
 
 _SCHEDULING: Final = "scheduling.k8s.io"
-_VOLCANO: Final = "scheduling.volcano.sh"
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
@@ -83,11 +83,13 @@ def list_references() -> Iterator[Reference]:
     yield Reference(_SCHEDULING, "CompositePodGroup", parents)
     links = (*_in_pods(templates, "spec/schedulingGroup/podGroupName"), *_in_pods(templates, _BRIDGED))
     yield Reference(_SCHEDULING, "PodGroup", links)
-    yield Reference(
-        _VOLCANO, "PodGroup", tuple(_in_pods(templates, r"metadata/annotations/scheduling.k8s.io\/group-name"))
-    )
-    classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"))
-    yield Reference(_SCHEDULING, "PriorityClass", (*classes, Field(_VOLCANO, "PodGroup", "spec/priorityClassName")))
+    for row in SCHEDULERS.values():
+        place, key = row.link
+        written = key.replace("/", r"\/")
+        yield Reference(row.group, "PodGroup", tuple(_in_pods(templates, f"metadata/{place}/{written}")))
+    theirs = (Field(row.group, "PodGroup", "spec/priorityClassName") for row in SCHEDULERS.values())
+    classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"), *theirs)
+    yield Reference(_SCHEDULING, "PriorityClass", classes)
     for kind, field in (
         ("ResourceClaim", "resourceClaimName"),
         ("ResourceClaimTemplate", "resourceClaimTemplateName"),
@@ -97,7 +99,8 @@ def list_references() -> Iterator[Reference]:
     for kind, paths in _CONFIGURATION.items():
         ray = [template for template in templates if template.group == "ray.io"]
         yield Reference("", kind, tuple(field for path in paths for field in _in_pods(ray, f"spec/{path}")))
-    yield Reference("scheduling.volcano.sh", "Queue", (Field(_VOLCANO, "PodGroup", "spec/queue"),))
+    for group in sorted({row.group for row in SCHEDULERS.values() if row.queue}):
+        yield Reference(group, "Queue", (Field(group, "PodGroup", "spec/queue"),))
 
 
 def _mounted(volume: str, source: str, key: str, environment: str) -> Iterator[str]:

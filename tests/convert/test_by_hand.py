@@ -173,3 +173,29 @@ spec:
 def test_unknown_release() -> None:
     with pytest.raises(UnknownRelease, match=r"1\.34"):
         convert([], "1.34")
+
+
+def test_from_kai() -> None:
+    text = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: g, namespace: ml}
+spec: {minSubGroup: 2, queue: research, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 2}]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: ml}
+spec:
+  template:
+    metadata:
+      labels: {kai.scheduler/subgroup-name: b}
+      annotations: {pod-group-name: g, kai.scheduler/skip-podgrouper: "true"}
+    spec: {schedulerName: kai-scheduler, containers: [{name: c}]}
+"""
+    items, done = run(read(text), "1.36")
+    group, member = items
+    assert group.get(("spec",)) == {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    assert member.get(("spec", "template")) == {
+        "spec": {"containers": [{"name": "c"}], "schedulingGroup": {"podGroupName": "g"}}
+    }
+    assert [finding.path for finding in done.findings][:2] == [("spec", "queue"), ("spec", "subGroups")]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_create
 from krmfn.krm.item import Item
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
 from krmfn.releases.release import list_releases
 from krmfn.targets import emit
@@ -26,7 +27,11 @@ GATES = {
 
 
 @given(
-    trees, priorities, st.sampled_from(RELEASES), st.sampled_from(RELEASES), st.sampled_from(["Kubernetes", "Volcano"])
+    trees,
+    priorities,
+    st.sampled_from(RELEASES),
+    st.sampled_from(RELEASES),
+    st.sampled_from(["Kubernetes", *SCHEDULERS]),
 )
 @trials(max_examples=60, deadline=None)
 def test_converted(root: Group, priority: str, start: str, to: str, scheduler: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from krmfn.convert import convert
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
 from krmfn.reconcile import Wanted, reconcile
 from krmfn.releases.release import list_releases
@@ -89,6 +90,6 @@ def test_convert(start: str, to: str, data: st.DataObject) -> None:
 @trials(max_examples=30, deadline=None)
 def test_reconcile(release: str, data: st.DataObject) -> None:
     items = [Item.new(value) for value in change(inputs(release, TREE), data)]
-    choice = settings(release, data.draw(st.sampled_from(["Kubernetes", "Volcano"])))
+    choice = settings(release, data.draw(st.sampled_from(["Kubernetes", *SCHEDULERS])))
     asked = gang(TREE, ray(), values=(items[0].value,))
     reconcile(items, [Wanted(asked, (items[0],), emit(asked, choice))], items[-1:])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.workspace.name_references import write_names
 from tests.targets.programs import build, write
 
@@ -195,16 +196,18 @@ def test_gang_across_resources(tmp_path: Path, gang: dict[str, str]) -> None:
     check_links(twice)
 
 
+@pytest.mark.parametrize("choice", SCHEDULERS)
 @pytest.mark.parametrize("granularity", ["Cluster", "Group"])
-def test_volcano(tmp_path: Path, granularity: str) -> None:
-    spec = config(granularity=granularity) | {"scheduler": "Volcano"}
+def test_other_schedulers(tmp_path: Path, granularity: str, choice: str) -> None:
+    spec = config(granularity=granularity) | {"scheduler": choice}
     base(tmp_path / "base", ray(), job(), spec=spec)
     layer(tmp_path / "once", ["../base"], run=False, namePrefix="t-")
     layer(tmp_path / "twice", ["../base"], spec=spec, namePrefix="t-")
     once, twice = by_name(build(tmp_path / "once", *FLAGS)), by_name(build(tmp_path / "twice", *FLAGS))
     assert once == twice
     template = twice["Job/t-feed"]["spec"]["template"]
-    assert template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "t-job-feed"
+    place, key = SCHEDULERS[choice].link
+    assert template["metadata"][place][key] == "t-job-feed"
     assert "PodGroup/t-job-feed" in twice
 
 

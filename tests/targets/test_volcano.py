@@ -109,7 +109,7 @@ def test_unclear_requests_are_left_out() -> None:
 
 
 def test_refusals() -> None:
-    assert [note.rule for note in made(job(2, scheduler="other"), owners=(batch(),)).notes] == ["scheduler-not-volcano"]
+    assert [note.rule for note in made(job(2, scheduler="other"), owners=(batch(),)).notes] == ["scheduler-not-chosen"]
     assert made(job(2, scheduler="volcano"), owners=(batch(),)).objects
     queues = [ray_value(**{"volcano.sh/queue-name": queue}) for queue in ("a", "b")]
     root = Composite("pipeline", (head(), job(2, 1, "job-feed")), 2)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.survey.values import as_list, as_mapping, dig
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 _CONFIG: Final = ("krmfn.dev", "GangScheduling")
-_VOLCANO_LINK: Final = "scheduling.k8s.io/group-name"
 
 
 @rule("function-skipped", "error", "A resource opts in, but no group was generated for it.")
@@ -62,7 +62,9 @@ def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Findin
 
 def _is_linked(item: Item, census: Census) -> bool:
     for template in census.templates_of(item):
-        if template.link or _VOLCANO_LINK in as_mapping(template.metadata.get("annotations")):
+        if template.link or any(
+            key in as_mapping(template.metadata.get(part)) for part, key in (row.link for row in SCHEDULERS.values())
+        ):
             return True
     return dig(item.value, "spec", "scheduling") is not None
 

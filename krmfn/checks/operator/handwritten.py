@@ -11,6 +11,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count, join
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template
 
-_PLUGINS: Final = "scheduling.x-k8s.io"
-_PLUGINS_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+_PLUGINS: Final = SCHEDULERS["SchedulerPlugins"].group
+_PLUGINS_LABEL: Final = SCHEDULERS["SchedulerPlugins"].link[1]
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 #: The names under which schedulers are installed by default.
-_SCHEDULERS: Final = ("default-scheduler", "volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler")
+_SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCHEDULERS.values()))
 
 
 @rule("scheduler-mistyped", "warning", "schedulerName is probably a misspelled scheduler name.")

@@ -9,6 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _GROUP: Final = "scheduling.volcano.sh"
 _QUEUE: Final = "volcano.sh/queue-name"
-LINK: Final = "scheduling.k8s.io/group-name"
+LINK: Final = SCHEDULERS["Volcano"].link[1]
 
 
 @rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that does not exist.")

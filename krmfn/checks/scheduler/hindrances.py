@@ -8,6 +8,7 @@ from krmfn.checks.rule import is_obeyed, rule
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.wording import join
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
@@ -60,17 +61,16 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
     """The pods belong to a group of another scheduler, too."""
     for gang in census.gangs:
         for template in gang.templates:
-            for field, keys in _RIVALS.items():
+            for field, key, system in _RIVALS:
                 held = as_mapping(template.metadata.get(field))
-                for key, system in keys.items():
-                    if key in held:
-                        message = (
-                            f"{key} puts the pods into a group of {system}, but schedulingGroup into "
-                            f"{gang.group.name}: a scheduler follows only one of them"
-                        )
-                        hint = f"Remove the key; if {system} schedules these pods, remove schedulingGroup."
-                        path = (*template.path, "metadata", field, key)
-                        yield Finding(template.item, path, message, held[key], hint=hint)
+                if key in held:
+                    message = (
+                        f"{key} puts the pods into a group of {system}, but schedulingGroup into "
+                        f"{gang.group.name}: a scheduler follows only one of them"
+                    )
+                    hint = f"Remove the key; if {system} schedules these pods, remove schedulingGroup."
+                    path = (*template.path, "metadata", field, key)
+                    yield Finding(template.item, path, message, held[key], hint=hint)
         for owner in gang.owners:
             for path, system in _list_rival_fields(owner):
                 message = (
@@ -190,18 +190,13 @@ def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.
 SHORT_DEADLINE: Final = 600
 
-_RIVALS: Final[Mapping[str, Mapping[str, str]]] = {
-    "labels": {
-        "scheduling.x-k8s.io/pod-group": "scheduler-plugins",
-        "pod-group.scheduling.sigs.k8s.io": "scheduler-plugins",
-        "pod-group-name": "KAI",
-    },
-    "annotations": {
-        "scheduling.k8s.io/group-name": "Volcano",
-        "yunikorn.apache.org/task-group-name": "YuniKorn",
-        "pod-group-name": "KAI",
-    },
-}
+#: Where pods name a group of another scheduler: field of their metadata, key, and the scheduler.
+_RIVALS: Final = (
+    *((*row.link, choice) for choice, row in SCHEDULERS.items()),
+    ("labels", "pod-group.scheduling.sigs.k8s.io", "SchedulerPlugins"),
+    ("labels", "pod-group-name", "KAI"),
+    ("annotations", "yunikorn.apache.org/task-group-name", "YuniKorn"),
+)
 
 
 def _claim(entry: object) -> tuple[str, str, str]:

@@ -1,0 +1,59 @@
+"""Schedulers with PodGroups of their own: how they are called, and how a pod says which group it is in. One row each.
+
+Source: volcano v1.15.1, scheduler-plugins v0.34.7 (`apis/scheduling/v1alpha1`), KAI-Scheduler v0.17.0
+(`pkg/common/constants`). Knows no field of a spec.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.records import NamedTuple
+from krmfn.model.marks import POD_GROUP_LABEL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+
+class Scheduler(NamedTuple):
+    """A scheduler that `spec.scheduler` can name.
+
+    `name` is the schedulerName under which it is installed, `api_version` that of its PodGroup. `link` is where pods
+    name their group: the field of their metadata and the key in it; `beside` are other such places that are set with
+    it. `queue` is the label by which owners name a queue, "" where there are none.
+    """
+
+    name: str
+    api_version: str
+    link: tuple[str, str]
+    beside: tuple[tuple[str, str], ...] = ()
+    queue: str = ""
+
+    @property
+    def group(self) -> str:
+        """The API group of its PodGroup."""
+        return self.api_version.partition("/")[0]
+
+
+#: By the name that the configuration has for them.
+SCHEDULERS: Final[Mapping[str, Scheduler]] = {
+    "Volcano": Scheduler(
+        "volcano",
+        "scheduling.volcano.sh/v1beta1",
+        ("annotations", "scheduling.k8s.io/group-name"),
+        (("labels", POD_GROUP_LABEL),),
+        "volcano.sh/queue-name",
+    ),
+    "SchedulerPlugins": Scheduler(
+        "scheduler-plugins-scheduler",
+        "scheduling.x-k8s.io/v1alpha1",
+        ("labels", "scheduling.x-k8s.io/pod-group"),
+    ),
+    "KAI": Scheduler(
+        "kai-scheduler",
+        "scheduling.run.ai/v2alpha2",
+        ("annotations", "pod-group-name"),
+        (("labels", "kai.scheduler/subgroup-name"), ("annotations", "kai.scheduler/skip-podgrouper")),
+        "kai.scheduler/queue",
+    ),
+}

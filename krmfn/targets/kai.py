@@ -1,0 +1,94 @@
+"""KAI: one PodGroup scheduling.run.ai/v2alpha2 per gang, with a sub-group for each group of a tree, at any depth.
+
+Source: KAI-Scheduler v0.17.0, `deployments/kai-scheduler/crds/scheduling.run.ai_podgroups.yaml`, its validating webhook
+(`pkg/apis/scheduling/v2alpha2/podgroup_webhook.go`) and the annotations that its own grouper reads from owners. With
+`kai.scheduler/skip-podgrouper` on the pods that grouper leaves them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.model.findings import Note
+from krmfn.model.tree import Composite, Gang
+from krmfn.targets.agreement import agree
+from krmfn.targets.describing import describe
+from krmfn.targets.emission import Emission
+from krmfn.targets.layout import Node, lay_out_whole, prune, walk
+from krmfn.targets.others import (
+    find_first,
+    find_queue,
+    find_row,
+    least,
+    note_modes,
+    note_scheduler,
+    pod_group,
+    write_links,
+)
+from krmfn.targets.remarks import blame, check_quorums
+
+if TYPE_CHECKING:
+    from krmfn.config.settings import Settings
+
+#: The queue in which KAI's grouper puts what names none.
+_DEFAULT_QUEUE: Final = "default-queue"
+_TOPOLOGY: Final = "kai.scheduler/topology"
+
+
+def emit(gang: Gang, settings: Settings) -> Emission:
+    """The PodGroup of `gang`. Its minima can be changed at any time; without a queue its pods are never scheduled."""
+    pruned, row = prune(gang.root), find_row(settings)
+    if pruned is None:
+        return Emission((), (), ())
+    root = lay_out_whole(gang.name, pruned)
+    nodes = tuple(walk(root))
+    agreed = agree(gang, row.name)
+    queue, queue_notes = find_queue(gang, row)
+    topology = find_first(gang, "annotations", _TOPOLOGY)
+    spec: dict[str, Any] = {**_describe_minimum(root), "queue": queue or _DEFAULT_QUEUE}
+    if agreed.priority_class:
+        spec["priorityClassName"] = agreed.priority_class
+    spec |= _describe_topology(root, topology)
+    if root.children:
+        spec["subGroups"] = list(_describe_sub_groups(root, topology))
+    notes = (
+        *agreed.notes,
+        *note_scheduler(agreed.scheduler, row, settings),
+        *queue_notes,
+        *check_quorums(gang, root),
+        *_note_keys(nodes, topology),
+        *note_modes((node.group for node in nodes), settings),
+    )
+    links = write_links(gang, row, nodes, ["*" if root.children else "", "true"])
+    return blame(Emission((describe(pod_group(row), gang.name, gang, spec),), tuple(links), notes))
+
+
+def _describe_minimum(node: Node) -> dict[str, int]:
+    """Of sub-groups where there are some, else of pods. 0 of them: each is scheduled when there is room for it."""
+    if isinstance(node.group, Composite):
+        return {"minSubGroup": node.group.min_group_count or 0}
+    return {"minMember": least(node)}
+
+
+def _describe_sub_groups(parent: Node, topology: str, below: str = "") -> Iterator[dict[str, Any]]:
+    """The groups under `parent`, each before those under it. Those on top of the tree name no parent."""
+    for node in parent.children:
+        entry: dict[str, Any] = {"name": node.template, **({"parent": below} if below else {})}
+        yield entry | _describe_minimum(node) | _describe_topology(node, topology)
+        yield from _describe_sub_groups(node, topology, node.template)
+
+
+def _describe_topology(node: Node, topology: str) -> dict[str, Any]:
+    """A level of a Topology is a label of nodes; which Topology it is of, the owner's annotation says."""
+    if not node.group.topology_key or not topology:
+        return {}
+    return {"topologyConstraint": {"topology": topology, "requiredTopologyLevel": node.group.topology_key}}
+
+
+def _note_keys(nodes: tuple[Node, ...], topology: str) -> Iterator[Note]:
+    keys = sorted({node.group.topology_key for node in nodes} - {""})
+    if keys and not topology:
+        message = f"KAI needs the name of the Topology that has the level {', '.join(keys)}: it is left out"
+        hint = f"Annotate the resource with {_TOPOLOGY}: NAME."
+        yield Note("topology-lost", (), message, keys[0], None, hint)

@@ -1,0 +1,94 @@
+"""What the targets for schedulers with PodGroups of their own share: links, queues, and what such groups lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from krmfn.model.findings import Note
+from krmfn.model.schedulers import SCHEDULERS, Scheduler
+from krmfn.model.tree import Gang, Group, Leaf
+from krmfn.targets.describing import Kind
+from krmfn.targets.emission import Link
+from krmfn.targets.layout import Node
+from krmfn.targets.requests import sum_requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krmfn.config.settings import Settings
+
+
+def find_row(settings: Settings) -> Scheduler:
+    """The scheduler that the groups are for. Raises KeyError for Kubernetes' own."""
+    return SCHEDULERS[settings.scheduler]
+
+
+def pod_group(row: Scheduler) -> Kind:
+    """Its PodGroup."""
+    return Kind(row.api_version, "PodGroup")
+
+
+def least(node: Node) -> int:
+    """How many pods of the group have to start together; one of a group without quorum."""
+    return (node.group.min_count or 1) if isinstance(node.group, Leaf) else 0
+
+
+def sum_least(gang: Gang, nodes: Iterable[Node]) -> dict[str, str]:
+    """What those pods request, empty where that cannot be told."""
+    return sum_requests(gang, [(node.group, least(node)) for node in nodes if isinstance(node.group, Leaf)])
+
+
+def write_links(gang: Gang, row: Scheduler, nodes: Iterable[Node], beside: Iterable[str] = ()) -> Iterator[Link]:
+    """From every pod template to the group, and the scheduler's name. `beside` are the values that stand beside the
+    link, in the order of the row; `*` in them stands for the name of the group in its tree."""
+    values = tuple(zip(row.beside, beside, strict=False))
+    for node in nodes:
+        for template in node.group.templates if isinstance(node.group, Leaf) else ():
+            metadata = (*template.path, "metadata")
+            yield Link(template.owner, (*metadata, *row.link), gang.name)
+            for place, value in values:
+                if value:
+                    yield Link(template.owner, (*metadata, *place), node.template if value == "*" else value)
+            yield Link(template.owner, (*template.path, "spec", "schedulerName"), row.name)
+
+
+def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
+    """The queue that the owners' labels name. Owners without one follow the others."""
+    queues = {
+        str(queue): index for index, value in enumerate(gang.values) if (queue := read_part(value, "labels", row.queue))
+    }
+    if len(queues) < 2:
+        return next(iter(queues), ""), ()
+    (first, one), (second, other), *_ = queues.items()
+    message = (
+        f"{gang.owners[one]} is in queue {first} and {gang.owners[other]} in queue {second}: a gang is in one queue"
+    )
+    return "", (Note("queue-not-shared", (), message, first, second, f"Write the same {row.queue} label on both."),)
+
+
+def find_first(gang: Gang, part: str, key: str) -> str:
+    """The first value that an owner has for a label or an annotation."""
+    return next((str(found) for value in gang.values if (found := read_part(value, part, key))), "")
+
+
+def read_part(value: Mapping[str, Any], part: str, key: str) -> Any:
+    """A label or an annotation of a manifest, of whatever type; None where there is none."""
+    metadata = value.get("metadata")
+    entries = metadata.get(part) if isinstance(metadata, Mapping) else None
+    return entries.get(key) if isinstance(entries, Mapping) else None
+
+
+def note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:
+    """An error where the pods name another scheduler than the groups are for."""
+    if found not in ("", row.name):
+        message = f'the pods have schedulerName "{found}", but the configuration sets scheduler: {settings.scheduler}'
+        hint = "Remove schedulerName from the pod templates."
+        yield Note("scheduler-not-chosen", (), message, found, row.name, hint)
+
+
+def note_modes(groups: Iterable[Group], settings: Settings) -> Iterator[Note]:
+    """A warning where a group wants a disruption mode."""
+    if any(group.disruption_mode for group in groups):
+        message = f"PodGroups of {settings.scheduler} do not support disruption modes: pods are preempted one by one"
+        yield Note("disruption-mode-lost", (), message)

@@ -1,0 +1,80 @@
+"""scheduler-plugins: one PodGroup scheduling.x-k8s.io/v1alpha1 per gang, with one minimum for all of its pods.
+
+Source: scheduler-plugins v0.34.7, `config/crd/bases/scheduling.x-k8s.io_podgroups.yaml` and
+`pkg/coscheduling/core/core.go`: a pod waits until minMember pods with the group's label exist, and until the free
+resources of the cluster are at least minResources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from krmfn.model.findings import Note
+from krmfn.model.names import LABEL_LIMIT
+from krmfn.model.tree import Composite, Gang, Group, Leaf
+from krmfn.targets.agreement import agree
+from krmfn.targets.describing import describe
+from krmfn.targets.emission import Emission
+from krmfn.targets.layout import lay_out_flat, prune
+from krmfn.targets.others import find_row, least, note_modes, note_scheduler, pod_group, sum_least, write_links
+from krmfn.targets.remarks import blame, check_quorums
+
+if TYPE_CHECKING:
+    from krmfn.config.settings import Settings
+
+
+def emit(gang: Gang, settings: Settings) -> Emission:
+    """The PodGroup of `gang`. Priorities are those of the pods; everything in it can be changed."""
+    root, row = prune(gang.root), find_row(settings)
+    if root is None:
+        return Emission((), (), ())
+    if len(gang.name) > LABEL_LIMIT:
+        return Emission((), (), (_note_length(gang),))
+    nodes = lay_out_flat(gang.name, root)
+    agreed = agree(gang, row.name)
+    spec: dict[str, Any] = {"minMember": sum(least(node) for node in nodes)}
+    if resources := sum_least(gang, nodes):
+        spec["minResources"] = resources
+    groups = (root, *(node.group for node in nodes))
+    notes = (
+        *agreed.notes,
+        *note_scheduler(agreed.scheduler, row, settings),
+        *check_quorums(gang, *nodes),
+        *_note_merged(root),
+        *_note_keys(groups),
+        *note_modes(groups, settings),
+    )
+    objects = (describe(pod_group(row), gang.name, gang, spec),)
+    return blame(Emission(objects, tuple(write_links(gang, row, nodes)), notes))
+
+
+def _note_length(gang: Gang) -> Note:
+    message = f'pods name their group in a label, and "{gang.name}" has more than {LABEL_LIMIT} characters'
+    hint = "Give the resource a shorter name, or name the gang with krmfn.dev/gang-group."
+    return Note("link-too-long", ("metadata", "name"), message, hint=hint)
+
+
+def _note_merged(root: Group) -> Iterator[Note]:
+    """Where not all pods have to start, those that start may be of one group alone."""
+    if isinstance(root, Composite) and not _is_whole(root):
+        message = (
+            "scheduler-plugins counts all pods of a gang together: its minimum may be met without pods of one group"
+        )
+        hint = "Use minCount: Replicas, or a scheduler that has groups of groups."
+        yield Note("groups-merged", (), message, hint=hint)
+
+
+def _is_whole(group: Group) -> bool:
+    """Whether the group starts with all of its pods only."""
+    if isinstance(group, Leaf):
+        return group.min_count == group.pods
+    return group.min_group_count == len(group.children) and all(map(_is_whole, group.children))
+
+
+def _note_keys(groups: tuple[Group, ...]) -> Iterator[Note]:
+    keys = sorted({group.topology_key for group in groups} - {""})
+    if keys:
+        message = f"PodGroups of scheduler-plugins have no topology: {', '.join(keys)} is left out"
+        hint = "Keep the pods together by pod affinity in their template."
+        yield Note("topology-lost", (), message, keys[0], None, hint)
