@@ -110,9 +110,9 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     following.add_argument("--examples", type=int, default=3, help="per group of disagreements")
     following.add_argument("--out", type=Path, help="keep the records in this folder")
     upgrade = command(
-        "upgrade", rehearse_upgrades, "rehearse what krmfn upgrade prints, over one etcd (default: every step)"
+        "upgrade", rehearse_upgrades, "rehearse what krmfn upgrade prints, over one etcd (default: every step, and all)"
     )
-    upgrade.add_argument("release", nargs="?", choices=releases[1:], help="the release after the upgrade")
+    upgrade.add_argument("step", nargs="?", help="the releases before and after, such as 1.36-1.37")
     return parser
 
 
@@ -343,8 +343,9 @@ def rehearse_version(arguments: argparse.Namespace) -> int:
 def rehearse_upgrades(arguments: argparse.Namespace) -> int:
     from conformance.upgrade import write_rehearsal
 
-    for old, new in itertools.pairwise(read_releases()):
-        if arguments.release in (None, new):
+    releases = list(read_releases())
+    for old, new in (*itertools.pairwise(releases), (releases[0], releases[-1])):
+        if arguments.step in (None, f"{old}-{new}"):
             print(write_rehearsal(old, new))
     return 0
 

@@ -24,6 +24,7 @@ from conformance.client import NoAnswer
 from conformance.scheduler.plane import Plane, attach, open_store
 from conformance.versions import HERE
 from krmfn.releases.release import find_release
+from krmfn.releases.stored import list_steps
 
 DATA = HERE / "data" / "upgrade"
 GATE = "AllowUnsafeMalformedObjectDeletion"
@@ -41,9 +42,11 @@ JOB = {
 
 
 def rehearse(old: str, new: str) -> dict[str, Any]:
-    """What was observed: with everything left, with each kind left alone, and with the printed commands."""
+    """What was observed: with the printed commands; from one release to the next also with everything left, and with
+    each kind left alone."""
     told = follow(old, new)
-    left = {kind: leave(old, new, kind) for kind in ("", *widest_profile(old).served)}
+    stopping = () if len(list_steps(find_release(old), find_release(new))) > 1 else ("", *widest_profile(old).served)
+    left = {kind: leave(old, new, kind) for kind in stopping}
     return {"from": old, "to": new, "left": left, "told": told}
 
 
@@ -77,6 +80,11 @@ def follow(old: str, new: str) -> dict[str, Any]:
             scripts = print_scripts(folder, old, new)
             before = run(plane, folder, "\n".join(scripts["before"]))
             ran = members_of(plane)
+        *between, _ = list_steps(find_release(old), find_release(new))
+        passed = {}
+        for step in between:
+            with attach(store, step.name, gates_of(step.name), patient=False) as plane:
+                passed[step.name] = observe(plane, step.name, f"between-{step.name.replace('.', '-')}")
         with attach(store, new, gates_of(new), patient=False) as plane:
             seen = observe(plane, new)
             kept = members_of(plane) == ran
@@ -89,6 +97,7 @@ def follow(old: str, new: str) -> dict[str, Any]:
         commands = {phase: [line for line in lines if line[:1] not in ("#", "")] for phase, lines in scripts.items()}
         return {
             **{"commands": commands, "before": before, **seen, "pods kept": kept, "after": after, **end},
+            "between": passed,
             "back": back,
         }
 

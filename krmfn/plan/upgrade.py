@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.krm.records import NamedTuple
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP, Release
-from krmfn.releases.stored import find_writer, tell_damage
+from krmfn.releases.stored import find_writer, list_steps, tell_damage
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -63,14 +63,24 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
             release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), (), ()
         )
     writer = found[0][1]
-    before = tuple(_list_before(blockers, writer, release))
+    first, *later = list_steps(writer, release)  # what the first one cannot read stops it, whatever comes after it
+    before = tuple(_list_before(blockers, writer, first, later))
     after = tuple(_list_after(items, writer, release, files))
-    return Upgrade(release, blockers, before, after, tuple(_list_repair(blockers, writer, release)))
+    return Upgrade(release, blockers, before, after, tuple(_list_repair(blockers, writer, first)))
 
 
-def _list_before(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
+def _list_before(
+    blockers: Sequence[Item], writer: Release, release: Release, later: Sequence[Release]
+) -> Iterator[Step]:
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
+    if later:
+        steps = ", then to ".join(str(step) for step in (release, *later))
+        between = " and ".join(str(step) for step in (release, *later[:-1]))
+        yield _say(
+            f"A control plane is upgraded one minor release at a time: to {steps}. Create no groups under {between}: "
+            "the next release might not be able to read them either."
+        )
     for kind in kinds:
         yield _say(f"If a single {kind} remains, {tell_damage(kind, release)}.")
     yield _say(

@@ -30,6 +30,13 @@ def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:
     return writer
 
 
+def list_steps(old: Release, new: Release) -> list[Release]:
+    """The releases through which a cluster goes from `old` to `new`, which is the last: a control plane is upgraded one
+    minor release at a time."""
+    names = list_releases()
+    return [find_release(name) for name in names[names.index(old.name) + 1 : names.index(new.name) + 1]]
+
+
 def tell_damage(kind: str, release: Release) -> str:
     """What happens in a cluster of `release` that has one stored object of `kind` which it cannot read."""
     return release.unreadable.get(kind, f"no {kind} can be listed, changed or deleted")

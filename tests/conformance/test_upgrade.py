@@ -19,7 +19,7 @@ from krmfn.releases.stored import find_writer, tell_damage
 from tests.front_door import call
 
 RECORDS = [json.loads(path.read_text()) for path in sorted(DATA.glob("*.json"))]
-each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["to"])
+each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: f"{record['from']}-{record['to']}")
 
 
 def test_every_upgrade_is_rehearsed() -> None:
@@ -47,7 +47,12 @@ def test_the_printed_commands_work(record: dict[str, Any], tmp_path: Path) -> No
     """They are those that were rehearsed, and everything runs after them."""
     told = record["told"]
     assert (told["before"], told["after"]) == ("", "")
-    for seen in (told, told["again"], *(left["repaired"] for left in record["left"].values())):
+    for seen in (
+        told,
+        told["again"],
+        *told.get("between", {}).values(),
+        *(left["repaired"] for left in record["left"].values()),
+    ):
         assert seen["API server ready"]
         assert seen["plain pod bound"]
         assert set(seen["lists"].values()) == {200}
@@ -62,6 +67,22 @@ def test_the_printed_commands_work(record: dict[str, Any], tmp_path: Path) -> No
         words = ["upgrade", "--kubernetes", record["from"], "--to", record["to"], "--only", phase, "train.yaml"]
         lines = call(words=words, folder=tmp_path).out.decode().splitlines()
         assert [line for line in lines if line[:1] not in ("", "#")] == told["commands"][phase]
+
+
+def test_an_upgrade_over_several_releases_is_told_step_by_step(tmp_path: Path) -> None:
+    """The first step decides what has to go, and what happens when it is left; nothing is made in between."""
+    generated = call(yaml.safe_dump(JOB).encode(), ["generate", "-q", "--kubernetes", "1.35", "-"], tmp_path)
+    (tmp_path / "train.yaml").write_bytes(generated.out)
+    scripts = {}
+    for new in ("1.36", "1.37"):
+        words = ["upgrade", "--kubernetes", "1.35", "--to", new, "train.yaml"]
+        scripts[new] = " ".join(call(words=words, folder=tmp_path).out.decode().replace("\n#", "").split())
+    assert "upgraded one minor release at a time: to 1.36, then to 1.37. Create no groups under 1.36" in scripts["1.37"]
+    assert "one minor release at a time" not in scripts["1.36"]
+    damage = tell_damage("Workload", find_release("1.36"))
+    assert all(damage in script and "from Kubernetes 1.35 to 1.36" in script for script in scripts.values())
+    assert "krmfn convert --to 1.37" in scripts["1.37"]
+    assert any(set(record["told"].get("between", {})) == {"1.36"} for record in RECORDS), "it is rehearsed"
 
 
 def test_commands_survive_hostile_names(tmp_path: Path) -> None:
