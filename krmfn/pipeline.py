@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook
     from krmfn.forecast.diagnosis import Diagnosis
+    from krmfn.krm.results import Severity
     from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
     from krmfn.survey.census import Census
@@ -99,7 +100,8 @@ def find_all(
         from krmfn.checks import server
 
         for finding in server.check(items, old, settings, update):
-            told.add((id(finding.item), finding.path))
+            if _rate(finding) == "error":
+                told.add((id(finding.item), finding.path))
             yield finding
     if not set(stages) - {"server"}:
         return
@@ -118,7 +120,9 @@ def find_all(
             if not known and is_severe(finding):
                 yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
-    yield from found.findings if is_complete(items) else _write(found, settings)[1]
+    for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
+        if (id(finding.item), finding.path) not in told or _rate(finding) != "error":  # one mistake is one finding
+            yield finding
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in check_stages(stages, items, members, old, settings, all_asking):
         if finding.rule in _OF_PLACEHOLDERS or not is_placeholder(finding.current):
@@ -139,13 +143,12 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
 def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
     """Why an object does not run. `items` are all objects that a cluster has, `item` is one of them. What the server
     took is not judged again."""
-    from krmfn.catalogue import RULES
     from krmfn.checks.rule import run
     from krmfn.forecast.diagnosis import diagnose
 
     census = _count(items, settings)
     found = [*run("scheduler", census, settings), *run("operator", census, settings)]
-    rated = [finding._replace(severity=finding.severity or RULES[finding.rule].severity) for finding in found]
+    rated = [finding._replace(severity=_rate(finding)) for finding in found]
     return diagnose(item, items, census, _forecast(census, settings, found, simulator), rated)
 
 
@@ -159,11 +162,10 @@ def _count(items: Sequence[Item], settings: Settings) -> Census:
 
 
 def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simulator: Ask | None) -> Outlook:
-    from krmfn.catalogue import RULES
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
 
-    errors = [finding for finding in found if (finding.severity or RULES[finding.rule].severity) == "error"]
+    errors = [finding for finding in found if _rate(finding) == "error"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees)
 
@@ -181,6 +183,13 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
     from krmfn.checks.server.scope import describe_scope
 
     return describe_scope(worlds)
+
+
+def _rate(finding: Finding) -> Severity:
+    """The severity that the finding's result will have."""
+    from krmfn.catalogue import RULES
+
+    return finding.severity or RULES[finding.rule].severity
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
