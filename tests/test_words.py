@@ -102,3 +102,15 @@ def test_what_is_banned_is_found() -> None:
     text = "The name is no label, but but the pods wait for ever: the group, which the input does not hold, asks for 4."
     assert len(find_banned(text)) == 5
     assert find_banned("There is no file; it is no longer needed; the pods are never scheduled.") == []
+
+
+GOLDENS = sorted((ROOT / "golden").rglob("*.err"))
+_SUBJECT = re.compile(r"(?:error|warning|info): ([A-Z]\w+ [\w./-]+)(?: [\w.\[\]/-]+)?: \1\b")
+
+
+def test_no_message_repeats_its_subject() -> None:
+    """Every report prints the object before the message."""
+    assert len(GOLDENS) > 100
+    lines = [line for path in GOLDENS for line in path.read_text().splitlines()]
+    assert [line for line in lines if _SUBJECT.search(line)] == []
+    assert _SUBJECT.search("a.yaml:1:1: error: Job ml/a spec.b[0]: Job ml/a has too many [rule]")

@@ -65,7 +65,7 @@ class Board:
         try:
             item.atomically(lambda: change(item, *arguments))
         except EditRefused as refused:
-            self.note(item, "edit-refused", f"{item.ref} cannot be edited: {refused}")
+            self.note(item, "edit-refused", f"cannot be edited: {refused}")
 
     def sites(self) -> Iterator[tuple[Item, Site]]:
         """Every link in a pod template of the input, with the item it stands in."""

@@ -72,7 +72,7 @@ def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str)
         board.note(
             existing,
             "convert-name-taken",
-            (f"{existing.ref} already exists, but {workload.ref} needs a PodGroup of that name"),
+            f"already exists, but {workload.ref} needs a PodGroup of that name",
         )
     else:
         board.add(describe(f"{NATIVE}/v1alpha2", "PodGroup", name, workload, spec), workload)
@@ -178,7 +178,7 @@ def _split(item: Item, board: Board) -> None:
             board.note(
                 item,
                 "convert-name-taken",
-                (f"Workload {name} already exists, but templates of {item.ref} need the name"),
+                f"Workload {name} already exists, but some of the templates need the name",
             )
             continue
         board.add(made, item)

@@ -61,9 +61,7 @@ def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
     if len(queues) < 2:
         return next(iter(queues), ""), ()
     (first, one), (second, other), *_ = queues.items()
-    message = (
-        f"{gang.owners[one]} is in queue {first} and {gang.owners[other]} in queue {second}: a gang is in one queue"
-    )
+    message = f"the gang is in several queues: {first} of {gang.owners[one]}, {second} of {gang.owners[other]}"
     return "", (Note("queue-not-shared", (), message, first, second, f"Write the same {row.queue} label on both."),)
 
 

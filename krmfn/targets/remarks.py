@@ -65,8 +65,10 @@ def _note_name(node: Node, reason: str) -> Note:
 
 def note_too_large(gang: Gang, reason: str) -> Note:
     """The tree does not fit into a Workload of this release."""
-    sources = ", ".join(str(owner) for owner in gang.owners)
-    message = f"the groups of {sources} do not fit into one Workload: {reason}"
+    others = ", ".join(str(owner) for owner in gang.owners[1:])
+    message = (
+        f"the groups {f'together with those of {others} ' if others else ''}do not fit into one Workload: {reason}"
+    )
     return Note(
         "groups-do-not-fit",
         (),
