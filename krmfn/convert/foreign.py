@@ -39,9 +39,7 @@ def to_native(board: Board) -> None:
         if choice and (item.space, site.value) in converted[choice]:
             board.edit(item, _join, site.path, site.value)
         elif choice:
-            message = (
-                f'no {choice} PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
-            )
+            message = f'no {choice} PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
             board.note(item, "convert-unresolved", message, site.path)
 
 

@@ -98,6 +98,4 @@ def _note_tiers(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Not
     )
     if keys:
         message = f"Volcano supports tiers of HyperNodes, not node labels: {', '.join(keys)} is left out"
-        yield Note(
-            "topology-lost", (), message, keys[0], None, "Use the number or the name of a tier as topology key."
-        )
+        yield Note("topology-lost", (), message, keys[0], None, "Use the number or the name of a tier as topology key.")
