@@ -42,7 +42,7 @@ BANNED = {
 FOREIGN = ("checks/server/", "capacity/admission.py", "capacity/filters.py", "capacity/world.py", "model/gotext.py")
 OURS = ("checks/server/hints.py", "checks/server/rules.py", "checks/server/stage.py")
 MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
 _CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"^\* .*https?://.*$", re.MULTILINE)
 #: Sources that are no texts: what real clusters did.

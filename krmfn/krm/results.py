@@ -43,8 +43,9 @@ class ResourceRef(NamedTuple):
         return self.namespace or DEFAULT_NAMESPACE
 
     def __str__(self) -> str:
-        """`PodGroup ml/train`, or `PodGroup train` without a namespace."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        """`PodGroup ml/train`, or `PodGroup train` without a namespace, and `PodGroup (no name)` without a name."""
+        name = self.name or "(no name)"
+        return f"{self.kind} {self.namespace}/{name}" if self.namespace else f"{self.kind} {name}"
 
 
 class FileRef(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,14 @@ def test_files_on_the_page_are_files_of_the_repository(path: Path) -> None:
         file = source(path, page, block)
         assert file.is_file(), f"{name(path)}:{block.line}: there is no {file}"
         assert block.text == file.read_text(), f"{name(path)}:{block.line} differs from {name(file)}"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "```console" in path.read_text()], ids=name)
+def test_the_page_names_the_folder_of_its_sessions(path: Path) -> None:
+    """A reader who types the commands in another folder has none of the files."""
+    page = read_page(path)
+    shown = re.sub(r"<!--.*?-->|^ *```.*?^ *```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert not page.start.startswith("examples/") or page.start in shown
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES + READMES if "```console" in path.read_text()], ids=name)
