@@ -35,7 +35,7 @@ def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> li
         return unreadable
     kept, left_out, gone = leave_out_known(known, path)
     if not options["quiet"] and (left_out or gone):
-        more = f", {gone} of them no longer exist (--write-baseline removes them)" if gone else ""
+        more = f", {gone} no longer found (--write-baseline removes them)" if gone else ""
         streams.say(f"{count(left_out, 'known finding')} of {path} left out{more}")
     return kept
 

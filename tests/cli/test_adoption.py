@@ -80,7 +80,7 @@ def test_only_what_is_new_fails(pods: Path, krmfn: Call) -> None:
     assert (count(done.out), "base/pod.yaml" in done.out, done.code) == (1, True, 1)
     (pods / "old/pod.yaml").write_text(POD.replace("name: A", "name: a"))
     done = krmfn("validate", "--baseline", "known.txt", "old")
-    assert "1 of it are gone" in done.err
+    assert "1 no longer found" in done.err
     assert krmfn("validate", "--write-baseline", "old").code == 2
 
 

@@ -88,7 +88,7 @@ def test_every_command_knows_it(krmfn: Run) -> None:
 def test_plans_and_conversions_know_it(krmfn: Run, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(krmfn("generate", "-", data=WIDE).out)
     lower = krmfn("convert", "--to", "1.36", str(tmp_path / "new.yaml"))
-    assert "the object is left as it is" in lower.err
+    assert "the object is unchanged" in lower.err
     wide = krmfn(
         "generate", "--kubernetes", "1.36", "-", data=WIDE.replace("granularity: Group", "granularity: Cluster")
     ).out

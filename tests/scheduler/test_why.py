@@ -70,7 +70,7 @@ def test_what_runs_is_well_and_the_rest_has_a_cause() -> None:
         if number % EVERY == 0:
             for state, diagnosis in explain_all(scenario):
                 told[state, not diagnosis.cause] += 1
-                unknown += diagnosis.cause.startswith("nothing here says")
+                unknown += diagnosis.cause.startswith("the data does not show")
     assert told["all", True] > 40
     assert not told["all", False]
     assert told["none", False] > 60

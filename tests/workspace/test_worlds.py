@@ -91,7 +91,7 @@ def test_files_of_one_folder_that_define_one_object_are_alternatives(
     }
     code, out, _ = run(capsys, "validate", "--stage", "scheduler,gitops", ".")
     assert "object-duplicate" not in out
-    assert "c.yaml: info: checked for itself: another file" in out
+    assert "c.yaml: info: checked separately: another file" in out
     assert (code, "min-count" in out, "link" in out) == (0, False, False)
 
 
@@ -102,7 +102,7 @@ def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest
     write(folder, {"templates/driver.yaml": pod})
     assert "not checked: patches and parts of manifests (2)" in run(capsys, "validate", ".")[2]
     code, out, _ = run(capsys, "validate", "-v", ".")
-    assert "app/patch.yaml: info: not checked: it is a part of a manifest" in out
+    assert "app/patch.yaml: info: not checked: it is part of a manifest" in out
     assert "templates/driver.yaml: info: not checked" in out
     assert code == 0
     assert run(capsys, "validate", "templates/driver.yaml")[0] == 1
