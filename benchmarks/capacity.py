@@ -100,7 +100,6 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     census = take_census(items, members, None, settings.cluster)
     roster = call_roll(census)
     question = ask(census, roster, settings, [{"name": "a", "seed": 0}])
-    question["seconds"] = 300
     start = time.perf_counter()
     answer = simulator.simulate(simulator.find_simulator(RELEASE), question)
     seconds = time.perf_counter() - start

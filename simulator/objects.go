@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	core "k8s.io/kubernetes/pkg/apis/core"
@@ -86,6 +88,23 @@ func read(values []map[string]any) (*store, error) {
 		}
 	}
 	return found, nil
+}
+
+// fill puts into a cluster what is there before the trial. In the order of the question: the scheduler looks at nodes in
+// the order in which it learns of them.
+func (found *store) fill(client *fake.Clientset, asked trial) error {
+	objects := slices.Clone(found.things)
+	if !asked.Empty {
+		for _, pod := range found.bound {
+			objects = append(objects, pod)
+		}
+	}
+	for _, object := range objects {
+		if err := client.Tracker().Add(object.DeepCopyObject()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // admit is what the API server does to a pod that is created, as far as a scheduler can tell: the defaults, the

@@ -4,6 +4,9 @@ import (
 	"context"
 	"math/rand"
 	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,28 +24,36 @@ import (
 
 var podResource = v1.SchemeGroupVersion.WithResource("pods")
 
-// run schedules once, in a cluster of its own.
-func run(found *store, asked trial, limit time.Duration) (*answer, error) {
+// run schedules once. The trial lives in a bubble of testing/synctest: its clock advances when every goroutine waits, so
+// that the scheduler's pauses take no time, and "nothing moves any more" is a fact, not a guess.
+func run(found *store, asked trial, limit time.Duration) (result *answer, err error) {
 	start := time.Now()
-	objects := []runtime.Object{}
-	for _, object := range found.things {
-		objects = append(objects, object.DeepCopyObject())
+	var late atomic.Bool
+	defer time.AfterFunc(limit, func() { late.Store(true) }).Stop()
+	synctest.Test(new(testing.T), func(*testing.T) { result, err = schedule(found, asked, &late) })
+	if result != nil {
+		result.Milliseconds = time.Since(start).Milliseconds()
 	}
-	if !asked.Empty {
-		for _, pod := range found.bound {
-			objects = append(objects, pod.DeepCopy())
+	return result, err
+}
+
+// schedule starts a scheduler on an empty store, fills the store in the order of the question, one object at a time, and
+// reads what became of the pods. `late` says that time is up.
+func schedule(found *store, asked trial, late *atomic.Bool) (*answer, error) {
+	rand.Seed(asked.Seed) // the scheduler chooses by chance among nodes that are equally good
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	client := fake.NewSimpleClientset()
+	noted := &progress{refused: map[string]time.Time{}, stop: func() {
+		if late.Load() {
+			cancel()
 		}
-	}
-	waiting := choose(found, asked)
-	client := fake.NewSimpleClientset(objects...)
+	}}
 	preempted := []string{}
-	var noted *progress
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		handled, object, err := bind(client, action)
-		if handled && noted != nil {
-			noted.Lock()
-			noted.bound = time.Now()
-			noted.Unlock()
+		if handled {
+			noted.place()
 		}
 		return handled, object, err
 	})
@@ -51,12 +62,11 @@ func run(found *store, asked trial, limit time.Duration) (*answer, error) {
 		return false, nil, nil
 	})
 
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	factory := newFactory(client)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	defer broadcaster.Shutdown()
 	sched, err := scheduler.New(ctx, client, factory, nil, profile.NewRecorderFactory(broadcaster),
-		scheduler.WithPodInitialBackoffSeconds(1), scheduler.WithPodMaxBackoffSeconds(1))
+		scheduler.WithParallelism(1), scheduler.WithPodInitialBackoffSeconds(1), scheduler.WithPodMaxBackoffSeconds(1))
 	if err != nil {
 		return nil, err
 	}
@@ -65,27 +75,38 @@ func run(found *store, asked trial, limit time.Duration) (*answer, error) {
 	if err := sched.WaitForHandlersSync(ctx); err != nil {
 		return nil, err
 	}
-	noted = follow(sched)
+	noted.follow(sched)
+	waiting := choose(found, asked)
+	if err := found.fill(client, asked); err != nil {
+		return nil, err
+	}
+	synctest.Wait()
 	go sched.Run(ctx)
 
-	// An odd seed creates the pods first: then a gang is tried as a whole, otherwise as soon as its quorum is there.
-	create := func() error { return createGroups(ctx, client, found.groups) }
-	if asked.Seed%2 == 0 {
-		if err := create(); err != nil {
-			return nil, err
-		}
+	steps := []func() error{}
+	for _, group := range found.groups {
+		steps = append(steps, func() error { return createGroup(ctx, client, group.DeepCopyObject()) })
 	}
+	pods := []func() error{}
 	for number, pod := range waiting {
-		pod = pod.DeepCopy()
-		pod.CreationTimestamp = metav1.NewTime(time.Unix(int64(number), 0))
-		if _, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-			return nil, err
-		}
+		pods = append(pods, func() error {
+			pod := pod.DeepCopy()
+			pod.CreationTimestamp = metav1.NewTime(time.Unix(int64(number), 0))
+			_, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+			return err
+		})
 	}
-	if asked.Seed%2 != 0 {
-		if err := create(); err != nil {
+	// An odd seed creates the pods first: then a gang is tried as a whole, otherwise as soon as its quorum is there.
+	if asked.Seed%2 == 0 {
+		steps = append(steps, pods...)
+	} else {
+		steps = append(pods, steps...)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
 			return nil, err
 		}
+		synctest.Wait()
 	}
 	settled := wait(ctx, sched, client, noted)
 	result := &answer{Name: asked.Name, Pods: map[string]placement{}, Preempted: preempted, Settled: settled}
@@ -97,7 +118,6 @@ func run(found *store, asked trial, limit time.Duration) (*answer, error) {
 			result.Pods[name] = placement{Refused: reason}
 		}
 	}
-	result.Milliseconds = time.Since(start).Milliseconds()
 	return result, nil
 }
 
@@ -140,41 +160,42 @@ func bind(client *fake.Clientset, action clienttesting.Action) (bool, runtime.Ob
 	return true, binding, client.Tracker().Update(podResource, pod, action.GetNamespace())
 }
 
-// progress notes when a pod was bound last, and when each pod was refused last.
+// progress notes when a pod was bound last, and when each pod was refused last. `stop` ends the trial when time is up.
 type progress struct {
 	sync.Mutex
 	bound   time.Time
 	refused map[string]time.Time
+	stop    func()
 }
 
-// follow notes what the scheduler does.
-func follow(sched *scheduler.Scheduler) *progress {
-	noted := &progress{refused: map[string]time.Time{}}
+func (noted *progress) place() {
+	noted.Lock()
+	noted.bound = time.Now()
+	noted.Unlock()
+	noted.stop()
+}
+
+// follow notes what the scheduler refuses.
+func (noted *progress) follow(sched *scheduler.Scheduler) {
 	handle := sched.FailureHandler
 	sched.FailureHandler = func(ctx context.Context, framework framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
 		handle(ctx, framework, info, status, nominating, start)
 		noted.Lock()
 		noted.refused[info.Pod.Namespace+"/"+info.Pod.Name] = start
 		noted.Unlock()
+		noted.stop()
 	}
-	return noted
 }
 
-// wait returns true when nothing new can come: the queue is at rest, and every pod is bound, waits for the rest of its
-// gang, is held back before the queue, or was refused after the last pod was bound. It looks several times, further apart
-// than the scheduler's threads are stopped on a busy machine.
+// wait returns true when nothing new can come: every pod is bound, waits for the rest of its gang, is held back before
+// the queue, or was refused after the last pod was bound.
 func wait(ctx context.Context, sched *scheduler.Scheduler, client *fake.Clientset, noted *progress) bool {
-	quiet := 0
 	for ctx.Err() == nil {
-		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
 		if isQuiet(sched, client, noted) {
-			quiet++
-		} else {
-			quiet = 0
-		}
-		if quiet == 5 {
 			return true
 		}
+		time.Sleep(time.Second) // of the trial's own clock: the length of a backoff
 	}
 	return false
 }

@@ -124,6 +124,7 @@ def _list_lost(census: Census, roster: Roster, errors: Sequence[Finding]) -> Ite
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
+_LATE: Final = "the simulator did not come to an end in time"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
 
 
@@ -249,6 +250,8 @@ def _judge(
         return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
     if not results:
         return Standing(name, tree.root, groups, "open", places)
+    if not all(result.get("settled", True) for result in results.values()):
+        return Standing(name, tree.root, groups, "open", places, _LATE)
     together = [
         _starts(tree, result["pods"], roster, census, trees)
         for trial, result in results.items()

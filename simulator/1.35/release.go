@@ -28,12 +28,9 @@ func isGroup(object runtime.Object) bool {
 
 func setPriority(runtime.Object, map[string]*schedulingv1.PriorityClass) {}
 
-func createGroups(ctx context.Context, client *fake.Clientset, groups []runtime.Object) error {
-	for _, object := range groups {
-		group := object.DeepCopyObject().(*schedulingv1alpha1.Workload)
-		if _, err := client.SchedulingV1alpha1().Workloads(group.Namespace).Create(ctx, group, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
+// createGroup stores a group.
+func createGroup(ctx context.Context, client *fake.Clientset, object runtime.Object) error {
+	group := object.(*schedulingv1alpha1.Workload)
+	_, err := client.SchedulingV1alpha1().Workloads(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
+	return err
 }

@@ -39,18 +39,13 @@ func setPriority(object runtime.Object, classes map[string]*schedulingv1.Priorit
 	}
 }
 
-func createGroups(ctx context.Context, client *fake.Clientset, groups []runtime.Object) error {
-	for _, object := range groups {
-		var err error
-		switch group := object.DeepCopyObject().(type) {
-		case *schedulingv1alpha2.PodGroup:
-			_, err = client.SchedulingV1alpha2().PodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
-		case *schedulingv1alpha2.Workload:
-			_, err = client.SchedulingV1alpha2().Workloads(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
-		}
-		if err != nil {
-			return err
-		}
+// createGroup stores a group.
+func createGroup(ctx context.Context, client *fake.Clientset, object runtime.Object) (err error) {
+	switch group := object.(type) {
+	case *schedulingv1alpha2.PodGroup:
+		_, err = client.SchedulingV1alpha2().PodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
+	case *schedulingv1alpha2.Workload:
+		_, err = client.SchedulingV1alpha2().Workloads(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
 	}
-	return nil
+	return err
 }

@@ -51,18 +51,13 @@ func setPriority(object runtime.Object, classes map[string]*schedulingv1.Priorit
 	}
 }
 
-func createGroups(ctx context.Context, client *fake.Clientset, groups []runtime.Object) error {
-	for _, object := range groups {
-		var err error
-		switch group := object.DeepCopyObject().(type) {
-		case *schedulingv1beta1.PodGroup:
-			_, err = client.SchedulingV1beta1().PodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
-		case *schedulingv1alpha3.CompositePodGroup:
-			_, err = client.SchedulingV1alpha3().CompositePodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
-		}
-		if err != nil {
-			return err
-		}
+// createGroup stores a group.
+func createGroup(ctx context.Context, client *fake.Clientset, object runtime.Object) (err error) {
+	switch group := object.(type) {
+	case *schedulingv1beta1.PodGroup:
+		_, err = client.SchedulingV1beta1().PodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
+	case *schedulingv1alpha3.CompositePodGroup:
+		_, err = client.SchedulingV1alpha3().CompositePodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
 	}
-	return nil
+	return err
 }

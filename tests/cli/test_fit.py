@@ -65,14 +65,16 @@ json.dump({{"release": "1.37", "trials": trials}}, sys.stdout)
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
-    """Two nodes in two zones, Jobs of which one can never start, and a simulator."""
+    """Two nodes in two zones, Jobs of which one can never start, and two simulators: one comes to no end."""
     nodes = [make_node("gpu-1", "a"), make_node("gpu-2", "b")]
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": nodes}))
     jobs = [make_job("fits", 2, 1), make_job("late", 3, 1), make_job("odd", 2, 1), make_job("big", 2, 8)]
     (tmp_path / "jobs.yaml").write_text(yaml.safe_dump_all([*jobs, make_job("hopeless", 2, 2)]))
     (tmp_path / "one.yaml").write_text(yaml.safe_dump(make_job("fits", 2, 1)))
     (tmp_path / "simulator").write_text(SIMULATOR)
-    (tmp_path / "simulator").chmod(0o755)
+    (tmp_path / "slow").write_text(SIMULATOR.replace('"pods": pods}', '"pods": pods, "settled": False}'))
+    for name in ("simulator", "slow"):
+        (tmp_path / name).chmod(0o755)
     return tmp_path
 
 
@@ -117,6 +119,14 @@ def test_every_format_names_every_gang_and_every_reason(form: str, cluster: Path
     assert "Insufficient nvidia.com/gpu" in text
     assert "Insufficient <cpu>" in text
     assert "gpu-1" in text
+
+
+def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path, krmfn: Call) -> None:
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./slow", "-o", "json")
+    assert set(read_verdicts(done.out).values()) == {"open", "never"}
+    assert read_verdicts(done.out)["big"] == "never"  # proved
+    said = next(gang for gang in json.loads(done.out)["gangs"] if gang["verdict"] == "open")
+    assert said["why"] == "the simulator did not come to an end in time"
 
 
 def test_the_picture_says_what_it_shows(cluster: Path, krmfn: Call) -> None:
@@ -267,7 +277,8 @@ def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -
         "diff", "one.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "markdown"
     ).out
     assert "| `ml/job-fits` | 🔴 starts before, never starts now |" in markdown
-    document = json.loads(krmfn("diff", "new.yaml", "one.yaml", "--cluster", "cluster.yaml", "-o", "json").out)
+    slow = ("--simulator", "./slow", "-o", "json")  # nobody knows more than what is proved
+    document = json.loads(krmfn("diff", "new.yaml", "one.yaml", "--cluster", "cluster.yaml", *slow).out)
     assert document["cluster"][0]["harmful"] is False
     assert document["cluster"][0]["after"] == "no rule excludes it"
     same = krmfn("diff", "one.yaml", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
