@@ -285,7 +285,10 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
         "more than 1000 times",
     ),
     "text for a list": ({"kustomization.yaml": "resources: job.yaml\n"}, "must have a list of strings in resources"),
-    "number in a list": ({"kustomization.yaml": "resources: [job.yaml, 1]\n"}, "must have a list of strings in resources"),
+    "number in a list": (
+        {"kustomization.yaml": "resources: [job.yaml, 1]\n"},
+        "must have a list of strings in resources",
+    ),
     "out of the repository": ({"kustomization.yaml": "resources: ['../../outside']\n"}, "is outside of"),
     "anywhere": ({"kustomization.yaml": "resources: ['/etc']\n"}, "is outside of"),
     "file above": ({"kustomization.yaml": "resources: ['../top.yaml']\n", "../top.yaml": JOB}, "kustomize refuses"),
