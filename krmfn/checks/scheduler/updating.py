@@ -196,5 +196,5 @@ _ROLLOUTS: Final[Mapping[tuple[str, str], Callable[[Any], int | None]]] = {
 _HINTS: Final = {
     "Deployment": "Use strategy type Recreate, or maxSurge 100%.",
     "StatefulSet": "Use updateStrategy type OnDelete and delete all pods after the change.",
-    "LeaderWorkerSet": "Set maxUnavailable to 100%, or give every replica a group of its own (granularity Replica).",
+    "LeaderWorkerSet": "Set maxUnavailable to 100%, or generate one group per replica (granularity: Replica).",
 }
