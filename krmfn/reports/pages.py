@@ -60,6 +60,7 @@ def write_head(rule: Rule) -> str:
 def write_index(rules: Iterable[Rule]) -> str:
     """The page that lists the rules, by stage."""
     lines = ["# Rules", "", "Every finding names its rule. `krmfn rules ID` prints the page of a rule.", ""]
+    lines[2] += " The [glossary](../concepts.md#glossary) explains the terms."
     by_stage: dict[str, list[Rule]] = {}
     for rule in rules:
         by_stage.setdefault(rule.stage, []).append(rule)
