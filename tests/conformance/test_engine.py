@@ -65,6 +65,13 @@ def test_wrong_field_is_hinted() -> None:
     assert "schedulingPolicy" in found[0].hint
 
 
+@pytest.mark.parametrize(("value", "quoted"), [(True, '"true"'), (12, '"12"')])
+def test_a_text_without_quotes_is_hinted(value: Any, quoted: str) -> None:
+    """`krmfn.dev/gang: true`: the first mistake of everybody."""
+    found = list(check(items(changed(GROUP, "metadata.annotations", {"krmfn.dev/gang": value})), None, configure()))
+    assert [(finding.rule, finding.hint) for finding in found] == [("wrong-type", f"Write it in quotes: {quoted}.")]
+
+
 def test_versions_of_a_kind_pair() -> None:
     """The same object, given in two versions, is an update."""
     new = changed(changed(GROUP, "apiVersion", "scheduling.k8s.io/v1beta1"), "spec.schedulingPolicy", {"basic": {}})

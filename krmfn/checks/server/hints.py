@@ -49,7 +49,7 @@ def find_hint(root: Type, value: Any, cause: Cause) -> str:
     if cause.rule == "duplicate-field":
         return "Keep one of the two: only one takes effect."
     if cause.rule == "wrong-type" and isinstance(value, dict):
-        return _other_spelling(value, cause.path)
+        return _other_spelling(value, cause)
     if cause.rule == "union":
         return "Write exactly one of the fields that the message names."
     return _HINTS.get(cause.rule, "")
@@ -85,12 +85,14 @@ def _nearest_name(root: Type, path: Path) -> str:
     return "This object has no fields: leave it empty (`{}`)."
 
 
-def _other_spelling(value: Any, path: Path) -> str:
-    for part in path:
+def _other_spelling(value: Any, cause: Cause) -> str:
+    for part in cause.path:
         try:
             value = value[part]
         except (TypeError, KeyError, IndexError):
             return ""
+    if isinstance(value, bool | int) and cause.message.endswith(" of type string"):
+        return f'Write it in quotes: "{str(value).lower()}".'
     if isinstance(value, float) and value == int(value):
         return f"Write it as an integer: {int(value)}."
     if isinstance(value, str) and value.lstrip("-").isdigit():
