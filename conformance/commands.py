@@ -221,15 +221,20 @@ def check_tags(arguments: argparse.Namespace) -> int:
 
 def compare_custom(arguments: argparse.Namespace) -> int:
     """Exit status 1 when something is said that a server does not say, or the other way round."""
-    from conformance import custom
+    from conformance import custom, customchanges
 
-    records = [
-        record
-        for project, version, release in custom.list_questions(list(read_releases()))
-        if project in (arguments.projects or [project])
-        for record in custom.record_version(project, version, read_releases()[release], arguments.seed, arguments.count)
-    ]
-    return _judge(records, custom.differ, custom.RECORDED if arguments.record else None)
+    creates: list[Record] = []
+    changes: list[Record] = []
+    for project, version, release in custom.list_questions(list(read_releases())):
+        if project in (arguments.projects or [project]):
+            asked = read_releases()[release]
+            found = customchanges.record_version(project, version, asked, arguments.seed, arguments.count)
+            print(f"{project} {version} on {release}: {len(found[0])} creates, {len(found[1])} changes", flush=True)
+            creates += found[0]
+            changes += found[1]
+    keep = arguments.record
+    wrong = _judge(creates, custom.differ, custom.RECORDED if keep else None)
+    return wrong | _judge(changes, customchanges.differ, customchanges.RECORDED if keep else None)
 
 
 def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | None) -> int:

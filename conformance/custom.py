@@ -20,9 +20,8 @@ from conformance.definitions import list_projects, read_definitions
 from conformance.generate.tables import put
 from conformance.generate.walks import NUMBERS, QUANTITIES, TEXTS, WORDS
 from conformance.generate.wrongvalues import STRANGERS, WRONG
-from conformance.server import serve
 from conformance.storage import Record
-from conformance.versions import HERE, Profile, Release
+from conformance.versions import HERE
 from krmfn.checks.server.schema import compile_schemas
 from krmfn.checks.server.shipped import Shipped, find_shipped, judge_all
 from krmfn.checks.server.structure import Structure
@@ -44,9 +43,12 @@ PLACES: tuple[tuple[str | int, ...], ...] = (
 
 
 def list_questions(releases: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Project, its version and the release of Kubernetes whose server is asked: the newest of each."""
+    """Project, its version and the release of Kubernetes whose server is asked: the newest version of each project on
+    the newest release, the oldest on the oldest."""
     for project, row in list_projects().items():
-        yield project, list(row["versions"])[-1], releases[-1]
+        versions = list(row["versions"])
+        yield project, versions[-1], releases[-1]
+        yield project, versions[0], releases[0]
 
 
 def list_kinds(project: str, version: str) -> list[tuple[str, str, str]]:
@@ -67,21 +69,20 @@ def find_one(project: str, version: str, group: str, kind: str, api_version: str
     return found
 
 
-def record_version(project: str, version: str, release: Release, seed: int, count: int) -> list[Record]:
+def ask_creates(client: Client, project: str, version: str, seed: int, count: int) -> list[Record]:
     """Asks about `count` objects of each kind and API version."""
-    with serve(Profile(f"{release.name}-custom", release, ()), "api/legacy=true") as running:
-        install(running.client, project, version)
-        head = {"project": project, "version": version, "release": release.name}
-        return [
-            head | ask(running.client, project, body)
-            for group, kind, api_version in list_kinds(project, version)
-            for body in make_bodies(project, version, group, kind, api_version, seed, count)
-        ]
+    return [
+        ask(client, project, body)
+        for group, kind, api_version in list_kinds(project, version)
+        for body in make_bodies(project, version, group, kind, api_version, seed, count)
+    ]
 
 
-def install(client: Client, project: str, version: str) -> None:
-    """Creates the definitions and waits until they are served."""
+def install(client: Client, project: str, version: str, schema: Mapping[str, Any] | None = None) -> None:
+    """Creates the definitions, or such with another schema, and waits until they are served."""
     for definition in read_definitions(project, version):
+        for each in definition["spec"]["versions"] if schema else ():
+            each["schema"] = {"openAPIV3Schema": schema}
         answer = client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         assert answer.accepted, answer.body
     for group, kind, api_version in list_kinds(project, version):

@@ -12,6 +12,7 @@ from krmfn.cli.options import (
     ALLOW_EXEC,
     CLUSTER,
     COMMON,
+    CRDS,
     EXCLUDE,
     FORMATS,
     NO_RENDER,
@@ -22,7 +23,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import read_worlds
+from krmfn.cli.reading import read_definitions, read_worlds
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef
 from krmfn.pipeline import complete
@@ -56,6 +57,7 @@ OPTIONS = (
         metavar="VERSION",
     ),
     UPDATE,
+    CRDS,
     CLUSTER,
     SIMULATOR,
     NO_RENDER,
@@ -92,10 +94,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     kept = {id(before) for before, _ in pairs}
     gone = [(world, world._replace(items=())) for world in old.worlds if id(world) not in kept]
     version = options["to_kubernetes"] or ""
+    definitions = read_definitions(options)
     for before, after in [*pairs, *gone]:
         was = _complete(before, configurations) if before else None
         now = _complete(after, configurations, version, convert=words[0] == words[1])
-        entries += _plan(was, now, options)
+        entries += _plan(was, now._replace(settings=now.settings._replace(definitions=definitions)), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))

@@ -10,10 +10,10 @@ from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, CLUSTER, COMMON, EXCLUDE, PATHS, PROVE, RENDERING, SIMULATOR, Option
 from krmfn.cli.reading import read_worlds, say_if_empty
-from krmfn.krm.results import has_errors
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
+from krmfn.workspace.manifests import hides
 from krmfn.workspace.origins import merge
 from krmfn.workspace.simulator import Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
@@ -58,7 +58,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if views:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
     say_if_empty(found, words, options)
-    status = exit_status(told, "error", has_errors(problems))
+    status = exit_status(told, "error", any(map(hides, problems)))
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 
 

@@ -15,11 +15,10 @@ from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print
 from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
 from krmfn.krm import Item
-from krmfn.krm.results import has_errors
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.pipeline import generate
 from krmfn.reconcile.placement import beside
-from krmfn.workspace.manifests import Manifests, join
+from krmfn.workspace.manifests import Manifests, hides, join
 from krmfn.workspace.worlds import find_written
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
     manifests = Manifests(tuple(found.files), found.problems)
-    status = exit_status(results, fail_on, has_errors(problems))
+    status = exit_status(results, fail_on, any(map(hides, problems)))
     if status:
         return status
     if in_files:

@@ -81,6 +81,11 @@ UPDATE = Option(
     "apply",
     ("apply", "server-side-apply", "replace"),
 )
+CRDS = Option(
+    ("--crds",),
+    "CustomResourceDefinitions that are not in the manifests, for checking their custom resources.",
+    metavar="PATH",
+)
 NO_RENDER = Option(
     ("--no-render",),
     "Read the files of kustomizations instead of rendering them.",

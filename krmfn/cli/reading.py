@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.cli import streams
-from krmfn.cli.options import split_list
+from krmfn.cli.options import UsageError, split_list
 from krmfn.cli.progress import track
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
@@ -36,3 +36,14 @@ def say_if_empty(found: Worlds, words: Sequence[str], options: Mapping[str, Any]
     """Why nothing is printed: in a wrong folder that is all there is to say."""
     if not found.items and not found.problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
+
+
+def read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The definitions that --crds names. Raises UsageError where it names none."""
+    if not options["crds"]:
+        return []
+    read = read_worlds([options["crds"]], {**options, "no_render": True})
+    found = [item.value for item in read.items if item.kind == "CustomResourceDefinition"]
+    if not found:
+        raise UsageError(f"--crds {options['crds']}: no CustomResourceDefinition in it")
+    return found

@@ -12,6 +12,7 @@ from krmfn.cli.options import (
     BASELINE,
     CLUSTER,
     COMMON,
+    CRDS,
     EXCLUDE,
     FAIL_ON,
     IGNORE,
@@ -27,12 +28,12 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import read_worlds, say_if_empty
-from krmfn.krm.results import has_errors
+from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all
 from krmfn.workspace.files import GIT, is_path
+from krmfn.workspace.manifests import hides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +54,7 @@ OPTIONS = (
         metavar="PATH|git:REV",
     ),
     UPDATE,
-    Option(
-        ("--crds",),
-        "CustomResourceDefinitions that are not in the manifests, for checking their custom resources.",
-        metavar="PATH",
-    ),
+    CRDS,
     Option(("--stage",), "Check only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
     SELECT,
     IGNORE,
@@ -99,7 +96,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
     fail_on: Severity = options["fail_on"] or "error"
-    definitions = _read_definitions(options)
+    definitions = read_definitions(options)
     for world in new.worlds:
         settings = configurations.find(world, as_cluster=True)._replace(definitions=definitions)
         if not options["fail_on"] and settings.fail_on == "warning":
@@ -130,7 +127,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         scope = describe_scope(scopes)
         if scope:
             streams.say(scope)
-    return exit_status(results, fail_on, has_errors(problems))
+    return exit_status(results, fail_on, any(map(hides, problems)))
 
 
 def _spell_scope(found: Worlds) -> str:
@@ -152,16 +149,6 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     from krmfn.workspace.origins import merge
 
     return merge((world.name, result) for world, findings in found for _, result in findings)
-
-
-def _read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if not options["crds"]:
-        return []
-    read = read_worlds([options["crds"]], {**options, "no_render": True})
-    found = [item.value for item in read.items if item.kind == "CustomResourceDefinition"]
-    if not found:
-        raise UsageError(f"--crds {options['crds']}: no CustomResourceDefinition in it")
-    return found
 
 
 def _read_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:

@@ -67,6 +67,11 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     unlinked = any(change.path[-1] in _LINKS and change.new is ABSENT for change in changes)
     if unlinked and not any(template.link for template in census.templates_of(item)):
         yield "Running pods stay members of their group; pods created from now on are scheduled one by one."
+    elif step is None and links and item.ref.group == "ray.io" and item.kind == "RayCluster":
+        yield (
+            "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
+            "are created again."
+        )
     if (
         item.ref.group == "ray.io"
         and item.kind == "RayService"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.stage import gather_facts
+from krmfn.checks.server.stage import Judge, gather_facts
 from krmfn.krm.glance import may_hold
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
@@ -68,6 +68,7 @@ class _Judge:
         self.settings = settings
         self.update = update
         self.facts = gather_facts(census.objects, settings)
+        self.server = Judge(census.objects, settings, update)
 
     def judge_new(self, item: Item) -> Entry:
         """An object that was not there."""
@@ -110,7 +111,19 @@ class _Judge:
         )
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
-        return _read(validate_create(item.value, self.release, self._assume_gates(item), self.facts))
+        verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
+        return self._refuse_other(item, None) if verdict is None else _read(verdict)
+
+    def _refuse_other(self, item: Item, before: Item | None) -> tuple[Reason, ...]:
+        """What is refused of a kind without rules: custom resources by their definitions, others by their fields."""
+        if self.server.kind(item) is not None:
+            return ()
+        found = self.server.findings_of_other(item, before)
+        return tuple(
+            Reason(each.path, each.rule, each.type, each.message)
+            for each in found
+            if each.type and each.severity != "warning"
+        )
 
     def _assume_gates(self, item: Item) -> Mapping[str, bool]:
         return assume_gates(self.settings.feature_gates, self.settings.release, item.text)
@@ -119,7 +132,8 @@ class _Judge:
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
         gates = self._assume_gates(new)
-        told = _read(validate_update(new.value, old.value, self.release, gates, self.update, self.facts))
+        verdict = validate_update(new.value, old.value, self.release, gates, self.update, self.facts)
+        told = self._refuse_other(new, old) if verdict is None else _read(verdict)
         paths = {reason.path for reason in told}
         known = find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))

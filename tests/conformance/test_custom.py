@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conformance import customchanges
 from conformance.custom import RECORDED, differ, list_kinds, list_questions, read_values
 from conformance.definitions import list_projects, read_definitions
 from conformance.storage import read_records
@@ -45,6 +46,16 @@ def test_recorded_answers(project: str) -> None:
         if asked == project:
             assert kinds == {(f"{group}/{name}", kind) for group, kind, name in list_kinds(project, version)}
             assert {record["release"] for record in mine if record["version"] == version} == {release}
+
+
+@pytest.mark.parametrize("project", list_projects())
+def test_recorded_changes(project: str) -> None:
+    mine = [record for record in read_records(customchanges.RECORDED) if record["project"] == project]
+    assert [(record, found) for record in mine if (found := customchanges.differ(record))] == []
+    for way in customchanges.WAYS:
+        codes = Counter(record[way]["code"] for record in mine)
+        assert codes[200] > 1, way
+        assert codes[422] > 1, way
 
 
 @pytest.mark.parametrize("project", list_projects())
@@ -136,6 +147,7 @@ def test_what_stays_wrong_is_allowed() -> None:
     fields = {"a": {"type": "integer", "minimum": 2}, "b": {"type": "string"}}
     assert answer(fields, {"a": 1, "b": "x"}, {"a": 1}).causes == ()
     assert len(answer(fields, {"a": 0}, {"a": 1}).causes) == 1
+    assert len(answer(fields, {"a": True}, {"a": 1}).causes) == 1
 
 
 def test_rules_are_named() -> None:

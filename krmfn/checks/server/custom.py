@@ -140,6 +140,13 @@ def _stays(new: Any, old: Any, path: Path) -> bool:
         try:
             below, before = new[part], old[part]
         except (KeyError, IndexError, TypeError):
-            return bool(new == old)
+            return _equal(new, old)
         new, old = below, before
-    return bool(new == old)
+    return _equal(new, old)
+
+
+def _equal(new: Any, old: Any) -> bool:
+    """Whether two values are the same JSON: to Python, 1 is True."""
+    import json
+
+    return bool(new == old) and json.dumps(new, sort_keys=True) == json.dumps(old, sort_keys=True)
