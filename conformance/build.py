@@ -96,8 +96,30 @@ def write_module(release: Release) -> str:
     if language is None:
         raise BuildFailed(f"k8s.io/kubernetes {version}: no go directive in its go.mod")
     staging = sorted(set(re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", upstream)))
-    replaces = "".join(f"\t{module} => {module} v0.{version.split('.', 1)[1]}\n" for module in staging)
+    replaces = "".join(f"\t{module} => {module} {find_staging(module, version)}\n" for module in staging)
     return f"module servers\n\ngo {language[1]}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
+
+
+def find_staging(module: str, version: str) -> str:
+    """The version of a staging module that belongs to a version of Kubernetes. Of a pre-release not all of them can be
+    had: then it is the newest release before it."""
+    wanted = f"v0.{version.split('.', 1)[1]}"
+    if "-" in wanted and not can_be_had(module, wanted):
+        minor = int(wanted.split(".")[1])
+        return next(
+            (older for number in (minor, minor - 1) if can_be_had(module, older := f"v0.{number}.0")),
+            wanted,
+        )
+    return wanted
+
+
+def can_be_had(module: str, version: str) -> bool:
+    """Whether a module can be downloaded in this version."""
+    try:
+        run_go(["mod", "download", f"{module}@{version}"], HERE)
+    except BuildFailed:
+        return False
+    return True
 
 
 def link_flags(release: Release) -> str:

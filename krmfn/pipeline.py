@@ -228,7 +228,7 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
         findings += [note.on(items[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings)
         gates += list_needed(settings.release, emission.objects)
-    note = note_gates(settings.release, gates, settings.feature_gates)
+    note = note_gates(settings.release, gates, settings.feature_gates, settings.api_versions)
     if note:
         findings.append(note.on(found.asked[0].items[0]))
     return wanted, findings

@@ -85,6 +85,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
     return Settings(
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
         assumed=not spec["kubernetes"]["version"],
+        api_versions={kind: text for kind, text in spec["kubernetes"]["apiVersions"].items() if text is not None},
         feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
         scheduler=spec["scheduler"],
         link=spec["link"],

@@ -81,10 +81,11 @@ class Rulings(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Everything that the configuration says. `feature_gates` holds only those that were given; `assumed` says that
-    nobody gave the release."""
+    """Everything that the configuration says. `feature_gates` holds only those that were given, `api_versions` the
+    pinned version of a kind; `assumed` says that nobody gave the release."""
 
     release: Release
+    api_versions: Mapping[str, str]
     feature_gates: Mapping[str, bool]
     scheduler: Scheduler
     link: LinkBy

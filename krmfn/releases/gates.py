@@ -60,6 +60,13 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
     return tuple(name for name in release.gates if name in needed)
 
 
+def list_fields(spec: Mapping[str, Any]) -> set[str]:
+    """The names of all fields in a spec, at any depth."""
+    found: set[str] = set()
+    _collect(spec, found)
+    return found
+
+
 def _collect(value: Any, into: set[str]) -> None:
     if isinstance(value, dict):
         into.update(value)

@@ -6,7 +6,7 @@ release is a new folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from krmfn.releases import schemastore
 
@@ -19,6 +19,10 @@ GROUP: Final = "scheduling.k8s.io"
 
 class UnknownRelease(LookupError):
     """No release of that name. The message says which ones there are."""
+
+
+class NotWritable(LookupError):
+    """An object cannot be written in the version that was asked for. The message says why."""
 
 
 class Gate:
@@ -52,12 +56,13 @@ class Release:
     are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
     of a pod to the name of its group, `template` that from the spec of a group to the name of its template, `modes` how
     the disruption modes Single and All are spelled. `unreadable` says of kinds what a stored object does that the
-    release cannot read. `gone_gates` are gates of older releases that its components no longer know.
+    release cannot read. `gone_gates` are gates of older releases that its components no longer know. `lacks` gives, for
+    kinds that are served in several versions, the fields (at any depth of the spec) that a version does not have.
     """
 
     __slots__ = (
-        *("features", "gates", "gone_gates", "kinds", "link", "modes", "name", "preview", "template", "unreadable"),
-        "version",
+        *("features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "preview", "template"),
+        *("unreadable", "version"),
     )
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
@@ -69,6 +74,10 @@ class Release:
         self.template: tuple[str, ...] = tuple(row.get("template", ()))
         self.modes: Mapping[str, Any] = row.get("modes", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
+        self.lacks: Mapping[str, Mapping[str, frozenset[str]]] = {
+            kind: {version: frozenset(fields) for version, fields in versions.items()}
+            for kind, versions in row.get("lacks", {}).items()
+        }
         self.gone_gates: frozenset[str] = frozenset(row.get("goneGates", ()))
         self.gates: Mapping[str, Gate] = {gate: Gate(gate, value) for gate, value in row["gates"].items()}
         #: Feature -> the gate that brings it, "" where none does.
@@ -87,9 +96,19 @@ class Release:
         """Whether the release has the feature, be its gate on or off. tests/releases lists the names."""
         return feature in self.features
 
-    def api_version(self, kind: str) -> str:
-        """The version in which a kind of scheduling.k8s.io is best written. Raises KeyError where it is not served."""
-        return f"{GROUP}/{self.kinds[kind][0]}"
+    def api_version(self, kind: str, fields: Set[str] = frozenset(), pinned: str = "") -> str:
+        """The version in which a kind of scheduling.k8s.io is best written: `pinned`, else the most stable one that has
+        all `fields`. Raises KeyError where the kind is not served, NotWritable where that version is not, or lacks one.
+        """
+        lacks, served = self.lacks.get(kind, {}), self.kinds[kind]
+        able = [version for version in served if not lacks.get(version, frozenset()) & fields]
+        version = pinned or (able or served)[0]
+        if version not in served:
+            raise NotWritable(f"Kubernetes {self.name} does not serve {kind} {version}")
+        if version not in able:
+            missing = ", ".join(sorted(lacks[version] & fields))
+            raise NotWritable(f"{kind} {version} of Kubernetes {self.name} has no {missing}, which this gang needs")
+        return f"{GROUP}/{version}"
 
 
 _FOUND: dict[str, Release] = {}

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+_NONE: Final[Mapping[str, str]] = {}
 _WAYS_OUT: Final[Mapping[str, str]] = {
     "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",
     "CompositePodGroup": (
@@ -29,10 +30,12 @@ def check_gates(needed: Iterable[str], given: Mapping[str, bool]) -> Iterator[No
             yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the feature gate on."))
 
 
-def note_gates(release: Release, needed: Iterable[str], given: Mapping[str, bool]) -> Note | None:
+def note_gates(
+    release: Release, needed: Iterable[str], given: Mapping[str, bool], pinned: Mapping[str, str] = _NONE
+) -> Note | None:
     """What to turn on in the cluster, for one line per run: the needed gates that the configuration does not name.
 
-    None when it names all of them. Call it once with the gates of all emissions.
+    None when it names all of them. Call it once with the gates of all emissions; `pinned` are versions of kinds.
     """
     missing = [gate for gate in dict.fromkeys(needed) if gate not in given and not release.gates[gate].default]
     if not missing:
@@ -40,7 +43,8 @@ def note_gates(release: Release, needed: Iterable[str], given: Mapping[str, bool
     gates = ",".join(f"{gate}=true" for gate in missing)
     where = "on kube-apiserver and kube-scheduler"
     message = f"on Kubernetes {release} the generated groups need --feature-gates={gates} {where}"
-    versions = dict.fromkeys(release.api_version(kind) for kind in release.kinds)
+    kept = {kind: version for kind, version in pinned.items() if version in release.kinds.get(kind, ())}
+    versions = dict.fromkeys(release.api_version(kind, pinned=kept.get(kind, "")) for kind in release.kinds)
     served = ",".join(f"{version}=true" for version in versions if re.search("alpha|beta", version))
     hint = "list the gates in the configuration to confirm them."
     if served:

@@ -6,15 +6,15 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
-from krmfn.releases.gates import list_needed
+from krmfn.releases.gates import list_fields, list_needed
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import Release, first_release
+from krmfn.releases.release import NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.classes import find_policy
 from krmfn.targets.describing import Kind, describe
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
-    """The objects of `gang`. Quorums outside of their bounds, and pods that do not agree, are errors."""
+    """The objects of `gang`. Quorums outside of their bounds, pods that do not agree, and a pinned version of the API
+    that lacks a field are errors."""
     release = settings.release
     try:
         layouts, notes = _lay_out(gang, gang.name, release)
@@ -42,6 +43,15 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (note_too_large(gang, str(large)),))
     if not layouts:
         return Emission((), (), notes)
+    try:
+        return _write(gang, settings, layouts, notes)
+    except NotWritable as problem:
+        return Emission((), (), (_note_pinned(problem, settings),))
+
+
+def _write(gang: Gang, settings: Settings, layouts: tuple[Node, ...], notes: tuple[Note, ...]) -> Emission:
+    """The objects of the groups in `layouts`. Raises NotWritable."""
+    release = settings.release
     agreed = agree(gang)
     templates: dict[str, Any] = {}
     for layout in layouts:
@@ -49,7 +59,8 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
     name = shorten(f"{gang.name}-{revision}") if revision else gang.name
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
-    workload = describe(_kind(release, "Workload"), name, gang, {**refer_to_owner(gang), **templates}, revision)
+    spec = {**refer_to_owner(gang), **templates}
+    workload = describe(_kind(settings, "Workload", spec), name, gang, spec, revision)
     groups = _write_groups(gang, name, layouts, agreed, settings, revision)
     objects, links = (workload, *groups), _write_links(layouts, name, release)
     found = (
@@ -81,7 +92,7 @@ def _write_groups(
         spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
         spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
-        into += [describe(_kind(release, kind), name, gang, spec, revision) for name in _list_names(node)]
+        into += [describe(_kind(settings, kind, spec), name, gang, spec, revision) for name in _list_names(node)]
     if composites:
         groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
     return (*composites, *groups)
@@ -142,8 +153,17 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[Node, ...],
     return (lay_out(name, root, limits, lambda group: rank(group, gang)),), ()
 
 
-def _kind(release: Release, name: str) -> Kind:
-    return Kind(release.api_version(name), name)
+def _kind(settings: Settings, name: str, spec: Mapping[str, Any]) -> Kind:
+    """The kind in the version that an object with this spec is written in. Raises NotWritable."""
+    release = settings.release
+    fields = list_fields(spec) if name in release.lacks else frozenset[str]()
+    return Kind(release.api_version(name, fields, settings.api_versions.get(name, "")), name)
+
+
+def _note_pinned(problem: NotWritable, settings: Settings) -> Note:
+    pinned = ", ".join(f"{kind}: {version}" for kind, version in settings.api_versions.items())
+    hint = f"Change spec.kubernetes.apiVersions ({pinned}), or leave the choice to krmfn." if pinned else ""
+    return Note("api-version-pinned", (), str(problem), hint=hint)
 
 
 def refer_to_owner(gang: Gang) -> dict[str, Any]:

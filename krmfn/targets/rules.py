@@ -30,6 +30,12 @@ RULES: Final[tuple[Rule, ...]] = (
         "error",
         "The quorum is greater than the number of pods or groups.",
     ),
+    Rule(
+        "api-version-pinned",
+        "server",
+        "error",
+        "The API version that the configuration pins is not served, or lacks a field that the gang needs.",
+    ),
     Rule("gate-off", "scheduler", "error", "The gang needs a feature gate that the configuration turns off."),
     Rule("gates-needed", "scheduler", "info", "The generated groups need feature gates that are off by default."),
     Rule(

@@ -48,7 +48,11 @@ def test_every_key() -> None:
     settings = read_settings(
         make(
             {
-                "kubernetes": {"version": "1.36", "featureGates": {"CompositePodGroup": False}},
+                "kubernetes": {
+                    "version": "1.36",
+                    "featureGates": {"CompositePodGroup": False},
+                    "apiVersions": {"PodGroup": "v1alpha2", "Workload": None},
+                },
                 "scheduler": "Volcano",
                 "kuberay": {"version": "v1.6.2", "manages": "KAI"},
                 "select": {
@@ -77,6 +81,7 @@ def test_every_key() -> None:
         )
     )
     assert (settings.release.name, settings.feature_gates) == ("1.36", {"CompositePodGroup": False})
+    assert settings.api_versions == {"PodGroup": "v1alpha2"}
     assert (settings.scheduler, settings.kuberay) == ("Volcano", KubeRay((1, 6), "KAI"))
     assert settings.select == Select(
         "Explicit",

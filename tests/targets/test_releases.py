@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.releases.gates import list_needed
-from krmfn.releases.release import find_release
+from krmfn.releases.release import Release, find_release
 from krmfn.targets import Emission, emit
 from krmfn.targets.gates import note_gates
 from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -196,3 +200,29 @@ def test_all_objects_of_a_gang_have_its_revision(release: str) -> None:
     assert all(link.value.startswith(stem) for link in emission.links if link.path[-1] != "podGroup")
     stable = emit(gang(cluster(CPU)), settings(release))
     assert all(len(value["metadata"]["annotations"]) == 2 for value in stable.objects)
+
+
+def test_the_most_stable_version_that_has_all_fields_is_written() -> None:
+    """A release that serves a kind in several versions, of which the stable one lacks a field."""
+    row = json.loads((ROOT / "schemas/kubernetes/1.37/release.json").read_text())
+    row["kinds"]["PodGroup"] = ["v1", "v1beta1"]
+    row["lacks"] = {"PodGroup": {"v1": ["parentCompositePodGroupName"]}}
+    chosen = settings("1.37")._replace(release=Release("1.37", row))
+    flat = emit(gang(merged(workers(0, "cpu", 2))), chosen)
+    tree = emit(gang(cluster(workers(0, "cpu", 2))), chosen)
+    assert [version for version, kind, _ in kinds(flat) if kind == "PodGroup"] == ["v1"]
+    assert {version for version, kind, _ in kinds(tree) if kind == "PodGroup"} == {"v1beta1"}
+    pinned = chosen._replace(api_versions={"PodGroup": "v1"})
+    assert [version for version, kind, _ in kinds(emit(gang(merged()), pinned)) if kind == "PodGroup"] == ["v1"]
+    refused = emit(gang(cluster(workers(0, "cpu", 2))), pinned)
+    assert (refused.objects, rules(refused)) == ((), ["api-version-pinned"])
+    assert "PodGroup v1 of Kubernetes 1.37 has no parentCompositePodGroupName" in refused.notes[0].message
+
+
+def test_a_pinned_version_is_written_and_told() -> None:
+    pinned = {"Workload": "v1alpha3", "PodGroup": "v1alpha3"}
+    emission = emit(gang(job(2), batch()), settings("1.37")._replace(api_versions=pinned))
+    assert {version for version, _, _ in kinds(emission)} == {"v1alpha3"}
+    note = note_gates(find_release("1.37"), ["GenericWorkload"], {}, pinned)
+    assert note is not None
+    assert "--runtime-config=scheduling.k8s.io/v1alpha3=true on" in note.hint
