@@ -65,9 +65,9 @@ def emit(gang: Gang, settings: Settings) -> Emission:
 
 
 def _describe_minimum(node: Node) -> dict[str, int]:
-    """Of sub-groups where there are some, else of pods. 0 of them: each is scheduled when there is room for it."""
+    """Of sub-groups where there are some, else of pods. Where none waits for another, the first one is enough."""
     if isinstance(node.group, Composite):
-        return {"minSubGroup": node.group.min_group_count or 0}
+        return {"minSubGroup": node.group.min_group_count or 1}
     return {"minMember": least(node)}
 
 

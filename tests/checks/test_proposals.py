@@ -14,7 +14,7 @@ PROPOSING = {
     "min-group-count-above-children",
     "min-group-count-above-ready",
     "renamed-reference",
-    "volcano-members-above-pods",
+    "scheduler-members-above-pods",
     "wave-after-pods",
 }
 

@@ -14,6 +14,8 @@ TOPICS = (
     "ordering",
     "kueue",
     "volcano",
+    "kai",
+    "yunikorn",
     "queues",
     "handwritten",
 )

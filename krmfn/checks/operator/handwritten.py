@@ -1,4 +1,4 @@
-"""Groups that people write by hand for scheduler-plugins and Kueue, and names of schedulers that are mistyped.
+"""Groups that people write by hand for other schedulers and Kueue, and names of schedulers that are mistyped.
 
 Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, Permit), Kueue KEP-976.
 """
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Template
 
-_PLUGINS: Final = SCHEDULERS["SchedulerPlugins"].group
-_PLUGINS_LABEL: Final = SCHEDULERS["SchedulerPlugins"].link[1]
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 #: The names under which schedulers are installed by default.
@@ -44,50 +42,52 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule(
-    "plugins-members-above-pods",
+    "scheduler-members-above-pods",
     "error",
-    "minMember of a scheduler-plugins PodGroup is greater than the number of its pods.",
+    "minMember of a PodGroup of another scheduler is greater than the number of its pods.",
 )
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    """Fewer pods carry the group's label than must exist before the first is scheduled."""
-    groups = _group_by_label(census, _PLUGINS_LABEL)
-    for item in census.kind(_PLUGINS, "PodGroup"):
-        templates = groups.get((item.space, item.name), [])
-        wanted, exist = as_int(dig(item.value, "spec", "minMember")), _add_up(templates)
-        if templates and wanted is not None and exist is not None and wanted > exist:
-            message = (
-                f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of them "
-                "is ever scheduled"
-            )
-            hint = f"Set minMember to {exist}, or raise the number of pods."
-            yield Finding(item, ("spec", "minMember"), message, wanted, hint=hint)
+    """Fewer pods name the group than must exist before the first is scheduled."""
+    for row in SCHEDULERS.values():
+        groups = _group_by(census, *row.link)
+        for item in census.kind(row.group, "PodGroup"):
+            templates = groups.get((item.space, item.name), [])
+            wanted, exist = as_int(dig(item.value, "spec", "minMember")), _add_up(templates)
+            if templates and wanted is not None and exist is not None and wanted > exist:
+                message = (
+                    f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of "
+                    "them is ever scheduled"
+                )
+                hint = f"Set minMember to {exist}, or raise the number of pods."
+                yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
 
 
-@rule("plugins-group-missing", "warning", "Pods name a scheduler-plugins PodGroup that does not exist.")
+@rule("scheduler-group-missing", "warning", "Pods name a PodGroup of another scheduler that does not exist.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """No PodGroup of the label's name in the namespace of the pods; an error where groups are in the input."""
-    groups = census.kind(_PLUGINS, "PodGroup")
-    names = {(item.space, item.name) for item in groups}
-    for (space, name), templates in _group_by_label(census, _PLUGINS_LABEL).items():
-        if not name or (space, name) in names:
-            continue
-        template = templates[0]
-        elsewhere = sorted(item.namespace or "no namespace" for item in groups if item.name == name)
-        if elsewhere:
-            why = f'the PodGroup "{name}" is in another namespace ({join(elsewhere)})'
-        else:
-            near = suggest(name, [item.name for item in groups if item.space == space])
-            why = f'no PodGroup "{name}" of {_PLUGINS} in the files checked{near}'
-        path = (*template.path, "metadata", "labels", _PLUGINS_LABEL)
-        hint = "Correct the label, or add the PodGroup in the namespace of the pods."
-        message = f"{why}: these pods are never scheduled"
-        yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
+    """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
+    for choice, row in SCHEDULERS.items():
+        groups = census.kind(row.group, "PodGroup")
+        names = {(item.space, item.name) for item in groups}
+        for (space, name), templates in _group_by(census, *row.link).items():
+            template = next((each for each in templates if each.scheduler == row.name), None)
+            if template is None or (space, name) in names:
+                continue  # the key may be anybody's where another scheduler has the pods
+            elsewhere = sorted(item.namespace or "no namespace" for item in groups if item.name == name)
+            if elsewhere:
+                why = f'the PodGroup "{name}" is in another namespace ({join(elsewhere)})'
+            else:
+                near = suggest(name, [item.name for item in groups if item.space == space])
+                why = f'no {choice} PodGroup "{name}" in the files checked{near}'
+            path = (*template.path, "metadata", *row.link)
+            hint = f"Correct {row.link[1]}, or add the PodGroup in the namespace of the pods."
+            message = f"{why}: these pods are never scheduled"
+            yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
 
 
 @rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
 def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
-    for (_space, name), templates in _group_by_label(census, _KUEUE_GROUP).items():
+    for (_space, name), templates in _group_by(census, "labels", _KUEUE_GROUP).items():
         totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
         exist, wanted = _add_up(templates), parse_int(as_text(totals[0]))
         if wanted is None:
@@ -110,11 +110,11 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(item, path, message, hint=hint)
 
 
-def _group_by_label(census: Census, key: str) -> dict[tuple[str, str], list[Template]]:
-    """The templates that carry a label, by namespace and its value."""
+def _group_by(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:
+    """The templates that carry a label or an annotation, by namespace and its value."""
     found: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates:
-        name = as_text(as_mapping(template.metadata.get("labels")).get(key))
+        name = as_text(as_mapping(template.metadata.get(part)).get(key))
         if name and template.pods != 0:
             found.setdefault((template.item.space, name), []).append(template)
     return found

@@ -9,10 +9,8 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
-from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.wording import count
 from krmfn.survey.facts import read_resources
-from krmfn.survey.values import as_int, as_mapping, as_text, dig
+from krmfn.survey.values import as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 _GROUP: Final = "scheduling.volcano.sh"
 _QUEUE: Final = "volcano.sh/queue-name"
-LINK: Final = SCHEDULERS["Volcano"].link[1]
 
 
 @rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that does not exist.")
@@ -145,24 +142,6 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
                 hint = "Add nodes, or make the gang smaller."
                 path = ("spec", "minResources", resource)
                 yield Finding(item, path, message, hint=hint)
-
-
-@rule("volcano-members-above-pods", "error", "minMember of a Volcano PodGroup is greater than the number of its pods.")
-def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    """minMember is greater than the number of pods that name the group."""
-    pods: dict[tuple[str, str], int | None] = {}
-    for template in census.templates:
-        name = as_mapping(template.metadata.get("annotations")).get(LINK)
-        if isinstance(name, str):
-            key = (template.item.space, name)
-            known = pods.get(key, 0)
-            pods[key] = None if template.pods is None or known is None else known + template.pods
-    for item in census.kind(_GROUP, "PodGroup"):
-        wanted, exist = as_int(dig(item.value, "spec", "minMember")), pods.get((item.space, item.name))
-        if wanted is not None and exist is not None and wanted > exist:
-            message = f"minMember is {wanted}, but only {count(exist, 'pod')} can exist: no pod is ever scheduled"
-            hint = f"Set minMember to {exist}, or raise the number of pods."
-            yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
 
 
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")

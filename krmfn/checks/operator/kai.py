@@ -1,0 +1,127 @@
+"""KAI: sub-groups that its webhook refuses, or that no pod can be in, and pods that name one that is not there.
+
+Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go` and
+`docs/developer/designs/external-podgroups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import suggest
+from krmfn.krm.paths import Path
+from krmfn.model.findings import Finding
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.wording import count
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+    from krmfn.survey.census import Census
+
+_ROW: Final = SCHEDULERS["KAI"]
+_SUB_GROUP: Final = _ROW.beside[0]
+_PODS, _GROUPS = "minMember", "minSubGroup"
+
+
+@rule("kai-subgroups-refused", "error", "The webhook of KAI refuses the minima or the sub-groups of a PodGroup.")
+def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
+    """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
+    for item in census.kind(_ROW.group, "PodGroup"):
+        for path, why in _list_faults(as_mapping(item.value.get("spec"))):
+            hint = "A sub-group with children has minSubGroup, one with pods minMember; names are unique."
+            yield Finding(item, ("spec", *path), f"{why}: KAI refuses the PodGroup", hint=hint)
+
+
+@rule(
+    "kai-minimum-above-groups",
+    "error",
+    "minSubGroup of a PodGroup of KAI is greater than the number of its sub-groups.",
+)
+def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
+    """KAI only warns, and the pods wait."""
+    for item in census.kind(_ROW.group, "PodGroup"):
+        spec = as_mapping(item.value.get("spec"))
+        parts = _list_parts(spec)
+        for path, part in [((), spec), *parts]:
+            above = as_text(part.get("name")) if path else ""
+            wanted, exist = as_int(part.get(_GROUPS)), sum(as_text(each.get("parent")) == above for _, each in parts)
+            if wanted is not None and wanted > exist and (exist or not path):
+                message = (
+                    f"minSubGroup is {wanted}, but there {'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}: "
+                    "no pod of the group is ever scheduled"
+                )
+                hint = (
+                    f"Set minSubGroup to {exist}, or add sub-groups." if exist else "Use minMember, or add sub-groups."
+                )
+                yield Finding(item, ("spec", *path, _GROUPS), message, wanted, hint=hint)
+
+
+@rule("kai-subgroup-missing", "error", "Pods name a sub-group that their PodGroup of KAI does not have.")
+def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
+    groups = {(item.space, item.name): item for item in census.kind(_ROW.group, "PodGroup")}
+    for template in census.templates:
+        part, key = _ROW.link
+        name = as_text(as_mapping(template.metadata.get(part)).get(key))
+        group = groups.get((template.item.space, name))
+        leaves = _list_leaves(group) if group is not None else []
+        given = as_text(as_mapping(template.metadata.get(_SUB_GROUP[0])).get(_SUB_GROUP[1]))
+        if not leaves or given in leaves:
+            continue
+        why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
+        if not given:
+            why = f"the PodGroup {name} has sub-groups, and the pods do not say in which of them they are"
+        path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
+        hint = f"Set the label {_SUB_GROUP[1]} to {' or '.join(leaves[:5])}."
+        yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
+
+
+def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What the webhook finds wrong with a spec, at which path of it."""
+    if spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
+        yield (_GROUPS,), "minMember and minSubGroup exclude each other"
+    parts = _list_parts(spec)
+    names = [as_text(part.get("name")) for _, part in parts]
+    above = {as_text(part.get("name")): as_text(part.get("parent")) for _, part in parts}
+    for number, (path, part) in enumerate(parts):
+        name, parent = names[number], as_text(part.get("parent"))
+        if name in names[:number]:
+            yield (*path, "name"), f'two sub-groups are called "{name}"'
+        elif parent and parent not in above:
+            yield (*path, "parent"), f'there is no sub-group "{parent}"{suggest(parent, above)}'
+        elif _is_circle(name, above):
+            yield (*path, "parent"), f'the sub-group "{name}" is below itself'
+        elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
+            yield (*path, _GROUPS), "minMember and minSubGroup exclude each other"
+        elif name in above.values() and part.get(_PODS) is not None:
+            yield (*path, _PODS), f'minMember of "{name}", which has sub-groups below it'
+        elif name not in above.values() and part.get(_GROUPS) is not None:
+            yield (*path, _GROUPS), f'minSubGroup of "{name}", which has no sub-groups below it'
+        elif name not in above.values() and part.get(_PODS) is None:
+            yield path, f'the sub-group "{name}" has no minMember'
+
+
+def _is_circle(name: str, above: Mapping[str, str]) -> bool:
+    seen: set[str] = set()
+    while name and name not in seen:
+        seen.add(name)
+        name = above.get(name, "")
+    return bool(name)
+
+
+def _list_parts(spec: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The sub-groups with their paths below the spec."""
+    return [(("subGroups", index), as_mapping(part)) for index, part in enumerate(as_list(spec.get("subGroups")))]
+
+
+def _list_leaves(group: Item) -> list[str]:
+    """The names of the sub-groups that pods can be in."""
+    parts = [as_mapping(part) for part in as_list(dig(group.value, "spec", "subGroups"))]
+    parents = {as_text(part.get("parent")) for part in parts}
+    return [name for part in parts if (name := as_text(part.get("name"))) not in parents]

@@ -1,0 +1,107 @@
+"""YuniKorn: task groups that it cannot read, that pods name and nobody has, or that want more pods than there are.
+
+Source: apache/yunikorn-k8shim v1.9.0, `pkg/cache/{utils,placeholder_manager}.go` and `pkg/common/utils`. The
+first pod of an application gives its task groups; a placeholder for each member takes room until a pod replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import suggest, sum_up
+from krmfn.model.findings import Finding
+from krmfn.model.wording import count
+from krmfn.survey.values import as_int, as_mapping, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from krmfn.config import Settings
+    from krmfn.survey.census import Census, Template
+
+_NAME: Final = "yunikorn.apache.org/task-group-name"
+_GROUPS: Final = "yunikorn.apache.org/task-groups"
+#: Where a pod says its application, in the order in which YuniKorn looks.
+_APPLICATION: Final = (
+    ("labels", "yunikorn.apache.org/app-id"),
+    ("annotations", "yunikorn.apache.org/app-id"),
+    ("labels", "applicationId"),
+    ("labels", "spark-app-selector"),
+)
+
+
+@rule("yunikorn-task-groups", "warning", "The task groups of a YuniKorn application do not match its pods.")
+def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
+    """Annotations that are no task groups, names that are not among them, and more members than pods."""
+    for templates in _group_by_application(census):
+        first = next((each for each in templates if _annotation(each, _GROUPS)), None)
+        if first is None:
+            continue
+        path = (*first.path, "metadata", "annotations", _GROUPS)
+        groups, why = _read_groups(_annotation(first, _GROUPS))
+        if why:
+            message = f"{why}: YuniKorn cannot read the task groups and schedules pod by pod"
+            hint = 'Write [{"name": "workers", "minMember": 4, "minResource": {"cpu": "1", "memory": "1Gi"}}].'
+            yield Finding(first.item, path, message, hint=hint)
+            continue
+        yield from _find_strangers(templates, groups)
+        for name, wanted in groups.items():
+            mine = [each for each in templates if _annotation(each, _NAME) == name]
+            exist = None if any(each.pods is None for each in mine) else sum(each.pods or 0 for each in mine)
+            if exist is not None and wanted > exist:
+                message = (
+                    f"minMember of the task group {name} is {wanted}, but only {count(exist, 'pod')} can exist"
+                    f"{f' ({sum_up(mine)})' if mine else ''}: the other placeholders hold their room until they time "
+                    "out"
+                )
+                hint = f"Set minMember of {name} to the number of its pods, or raise that."
+                yield Finding(first.item, path, message, hint=hint)
+
+
+def _find_strangers(templates: list[Template], groups: Mapping[str, int]) -> Iterator[Finding]:
+    for template in templates:
+        name = _annotation(template, _NAME)
+        if name and name not in groups:
+            message = (
+                f'there is no task group "{name}"{suggest(name, groups)}: no placeholder keeps room for these pods, so '
+                "they do not start together with the others"
+            )
+            path = (*template.path, "metadata", "annotations", _NAME)
+            yield Finding(template.item, path, message, name, hint=f"Use one of: {', '.join(groups)}.")
+
+
+def _group_by_application(census: Census) -> Iterator[list[Template]]:
+    """The templates that YuniKorn schedules, by application: without a name all of a namespace are one."""
+    found: dict[tuple[str, str], list[Template]] = {}
+    for template in census.templates:
+        if template.scheduler == "yunikorn" and template.pods != 0:
+            told = (as_text(as_mapping(template.metadata.get(part)).get(key)) for part, key in _APPLICATION)
+            found.setdefault((template.item.space, next(filter(None, told), "")), []).append(template)
+    yield from found.values()
+
+
+def _annotation(template: Template, key: str) -> str:
+    return as_text(as_mapping(template.metadata.get("annotations")).get(key))
+
+
+def _read_groups(text: str) -> tuple[dict[str, int], str]:
+    """The minimum of each task group by name, or what is wrong with the text."""
+    import json
+
+    try:
+        entries: Any = json.loads(text)
+    except ValueError as mistake:
+        return {}, f"this is no JSON ({mistake})"
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return {}, "this is no list of task groups"
+    for entry in entries:
+        for key, right in (
+            ("name", bool(as_text(entry.get("name")))),
+            ("minMember", (as_int(entry.get("minMember")) or 0) > 0),
+            ("minResource", isinstance(entry.get("minResource"), dict)),
+        ):
+            if not right:
+                return {}, f"a task group has no {key}" if key not in entry else f"{key} of a task group is wrong"
+    return {entry["name"]: entry["minMember"] for entry in entries}, ""
