@@ -112,13 +112,36 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], lis
 def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:
     """What to say of a document that cannot be read: only a manifest is a mistake, and a template is none."""
     text = source.data[begin:end]
-    if not re.search(_MANIFEST, text) or not re.search(_KIND, text):
+    if _has_json_comments(text):
+        message, sort = (
+            "JSON with comments, which kubectl and kustomize refuse: remove the comments",
+            "JSON with comments",
+        )
+    elif not re.search(_MANIFEST, text) or not re.search(_KIND, text):
         message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
     elif re.search(_TEMPLATE, text):
         message, sort = f"the document is a template, render it first: {error.message}", "templates"
     else:
         message, sort = error.message, ""
     return Skipped(source.path, index, error.line or source.line(begin), message, sort, error.column or 1)
+
+
+def _has_json_comments(text: bytes) -> bool:
+    """Whether a document is JSON but for comments, and for commas behind the last element.
+
+    >>> _has_json_comments(b'// a\\n{"a": "http://b", /* c */}')
+    True
+    """
+    bare = re.sub(rb"""("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/""", lambda found: found[1] or b" ", text, flags=re.DOTALL)
+    if bare == text or not bare.lstrip().startswith((b"{", b"[")):
+        return False
+    import json
+
+    try:
+        json.loads(re.sub(rb"""("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])""", lambda found: found[1] or b"", bare))
+    except ValueError:
+        return False
+    return True
 
 
 def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class Skipped:
     """A document that could not be read as manifests: why, and where it begins (line from 1).
 
-    `sort` is "templates", "files that are not manifests", "incomplete" for an object without kind or API version, or
-    empty for a manifest with a mistake at `line`, `column`.
+    `sort` is "templates", "files that are not manifests", "JSON with comments", "incomplete" for an object without kind
+    or API version, or empty for a manifest with a mistake at `line`, `column`.
     """
 
     __slots__ = ("column", "index", "line", "message", "path", "sort")

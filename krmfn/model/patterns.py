@@ -30,17 +30,29 @@ def read_patterns(text: str, base: str) -> list[Pattern]:
 def find_match(patterns: Iterable[Pattern], path: str, is_folder: bool) -> Pattern | None:
     """The pattern that decides that a path is ignored, None when it is not."""
     found = None
+    base, inside = "", ""
     for pattern in patterns:
-        inside = posixpath.relpath(path, pattern.base)
-        if not inside.startswith("..") and (is_folder or not pattern.folders_only):
-            found = pattern if pattern.expression.fullmatch(inside) else found
+        if pattern.base != base:  # those of one file stand together
+            base, inside = pattern.base, _spell_inside(path, pattern.base)
+        if inside and (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(inside):
+            found = pattern
     return None if found is None or found.keeps else found
+
+
+def _spell_inside(path: str, base: str) -> str:
+    """A path as seen from a folder, empty where it is not in it."""
+    if base == "." and not path.startswith((".", "/")):
+        return path
+    if path.startswith(f"{base}/") and not base.startswith("."):
+        return path[len(base) + 1 :]
+    inside = posixpath.relpath(path, base)
+    return "" if inside == ".." or inside.startswith("../") else inside
 
 
 def is_inside(patterns: Sequence[Pattern], path: str) -> bool:
     """Whether patterns match a path, or a folder that it is in.
 
-    >>> is_inside(read_patterns("legacy/\n!legacy/new.yaml", "clusters"), "clusters/legacy/a.yaml")
+    >>> is_inside(read_patterns("legacy/\\n!legacy/new.yaml", "clusters"), "clusters/legacy/a.yaml")
     True
     """
     steps = path.split("/")

@@ -5,6 +5,7 @@ templates for other programs. The API server would refuse each, and nobody sends
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
@@ -26,12 +27,20 @@ def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> 
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside = _is_below(file.path, folders)
-        if pods and len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods):
+        is_part = len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods)
+        if file.stream.items and (is_part or (beside and _is_called_patch(file.path))):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
             kept.append(file)
     return kept, told
+
+
+def _is_called_patch(path: str) -> bool:
+    """Whether a file, or the folder that it is in, has the name of a patch: `manager_auth_proxy_patch.yaml`,
+    `patches/webhook_in_jobs.yaml`."""
+    words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
+    return not {"patch", "patches"}.isdisjoint(re.split(r"[^a-z]+", words))
 
 
 def _is_below(path: str, folders: Collection[str]) -> bool:

@@ -21,7 +21,7 @@ from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import copy_into, put_into, read_plain
-from krmfn.workspace.rendering import Rendered, render
+from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ class Gathering:
         self.sources = Sources(tree)
         self._tree = tree
         self._path = path
-        self._programs = programs
         self._severity = severity
-        self._rendered: dict[str, Rendered] = {}
+        self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
         self._files = self._read()
         self._kustomizations: dict[str, list[str]] = {}  # by folder
@@ -65,18 +64,25 @@ class Gathering:
         deployments = list(self._expand(self._find_deployments(), overlays))
         used = {place for overlay in overlays.values() for place in list_uses(tree, overlay)}
         used |= {tree.resolve(each.folder) for each in deployments}
+        steps: list[tuple[str, str, Overlay | None, Deployment | None]] = []
         for folder, overlay in overlays.items():
             self._covered |= list_files(tree, overlay)
             if not overlay.is_component and tree.resolve(folder) not in used:
-                self._add(folder, overlay, Placing(), folder)
+                steps.append((folder, folder, overlay, None))
         folders = Counter(each.folder for each in deployments)
         for each in deployments:
             name = each.folder if folders[each.folder] == 1 else f"{each.folder} ({each.name})"
-            overlay_or_none = overlays.get(each.folder)
-            if overlay_or_none is not None:
-                self._add(name, overlay_or_none, each.placing, each.folder)
-            else:
-                self._add_folder(name, each)
+            steps.append((name, each.folder, overlays.get(each.folder), each))
+        rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
+        self._queue = render_all(tree, dict.fromkeys(overlay.folder for overlay in rendered), programs)
+        try:
+            for name, folder, found, deployment in steps:
+                if found is not None:
+                    self._add(name, found, deployment.placing if deployment else Placing(), folder)
+                elif deployment is not None:
+                    self._add_folder(name, deployment)
+        finally:
+            self._queue.close()
 
     @property
     def rest(self) -> Inputs:
@@ -206,10 +212,24 @@ class Gathering:
         known = Origins(overlay.path, origins)
         self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
 
+    def _needs_kustomize(self, overlay: Overlay) -> bool:
+        try:
+            return read_plain(self._tree, overlay) is None
+        except NotRendered:
+            return False
+
+    def _find_rendered(self, folder: str) -> Rendered:
+        """What kustomize makes of a folder; deployed to many places it is rendered once. Raises NotRendered."""
+        while folder not in self._rendered:
+            done, result = next(self._queue)
+            self._rendered[done] = result
+        found = self._rendered[folder]
+        if isinstance(found, NotRendered):
+            raise found
+        return found
+
     def _render(self, name: str, key: str, overlay: Overlay, placing: Placing) -> None:
-        rendered = self._rendered.get(overlay.folder)  # deployed to many places it is rendered once
-        if rendered is None:
-            rendered = self._rendered[overlay.folder] = render(self._tree, overlay.folder, self._programs)
+        rendered = self._find_rendered(overlay.folder)
         self._covered |= rendered.copied
         read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
         for problem in read.problems:

@@ -45,10 +45,58 @@ def run(
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:
         raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
-    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = _split(done.stderr)
     if done.returncode:
         raise Failed(done.returncode, lines)
     return done.stdout, lines
+
+
+class Background:
+    """A program at work beside this one, with its output in files of a folder."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: str, output: str) -> None:
+        """Starts it in `folder`; `output` is a folder for two files. Raises InputMissing when there is no such
+        program."""
+        import subprocess
+
+        # Files, because a pipe that nobody reads stops the program that writes into it.
+        self._out = open(os.path.join(output, "stdout"), "w+b")  # noqa: SIM115
+        self._err = open(os.path.join(output, "stderr"), "w+b")  # noqa: SIM115
+        null = subprocess.DEVNULL
+        try:
+            self._process = subprocess.Popen(
+                words, cwd=folder, env=environment, stdin=null, stdout=self._out, stderr=self._err
+            )
+        except OSError as error:
+            self._close()
+            raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
+
+    def end(self, seconds: float) -> bytes:
+        """Waits for its end: what it wrote. Raises Failed, also when it is still at work after `seconds`."""
+        import subprocess
+
+        try:
+            status = self._process.wait(seconds)
+            for stream in (self._out, self._err):
+                stream.seek(0)
+            if status:
+                raise Failed(status, _split(self._err.read()))
+            return self._out.read()
+        except subprocess.TimeoutExpired:
+            raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Makes sure that it has ended."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self._out.close()
+        self._err.close()
 
 
 def start(words: Sequence[str], environment: Mapping[str, str], folder: str | None = None) -> Popen[bytes]:
@@ -57,6 +105,10 @@ def start(words: Sequence[str], environment: Mapping[str, str], folder: str | No
 
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+
+
+def _split(said: bytes) -> list[str]:
+    return [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
 
 
 def find_program(name: str) -> str:

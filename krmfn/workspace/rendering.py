@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.processes import Failed, find_program, run
+from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import Tree
 
@@ -52,13 +55,94 @@ def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
 
     Raises NotRendered.
     """
+    (_, done) = next(render_all(tree, [folder], allowed))
+    if isinstance(done, NotRendered):
+        raise done
+    return done
+
+
+def render_all(
+    tree: Tree, folders: Iterable[str], allowed: Sequence[str] = ()
+) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
+    """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
+    processors. What render() says holds for each."""
     kustomize = find_program("kustomize")
     if not kustomize:
-        raise NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
+        reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
+        yield from ((folder, reason) for folder in folders)
+        return
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
     with _ending_together(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
-        return _render(tree, folder, kustomize, programs, root, top=True)
+        waiting: deque[tuple[str, Build | NotRendered]] = deque()
+        rest = iter(folders)
+        try:
+            while True:
+                # One more than there are processors: a copy is made while the others are built.
+                for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
+                    try:
+                        waiting.append((folder, Build(tree, folder, kustomize, programs, root)))
+                    except NotRendered as reason:
+                        waiting.append((folder, reason))
+                if not waiting:
+                    return
+                folder, build = waiting[0]
+                done = build if isinstance(build, NotRendered) else build.end()
+                waiting.popleft()
+                yield folder, done
+        finally:
+            for _, build in waiting:
+                if isinstance(build, Build):
+                    build.kill()
+
+
+class Build:
+    """kustomize at work on a copy of a kustomization."""
+
+    def __init__(
+        self, tree: Tree, folder: str, kustomize: str, programs: dict[str, str], root: str, plain: bool = False
+    ) -> None:
+        """Makes the copy below `root` and starts kustomize. `plain` ones run no function, and do not say where objects
+        come from. Raises NotRendered."""
+        self._place = place = tempfile.mkdtemp(dir=root)
+        self._copied: set[str] = set()
+
+        def render_plainly(path: str) -> bytes:
+            inner = Build(tree, path, kustomize, {}, root, plain=True).end()
+            if isinstance(inner, NotRendered):
+                raise inner
+            self._copied.update(inner.copied)
+            return inner.data
+
+        self._stage = stage = Stage(tree, place, _write_program(root), {} if plain else programs, render_plainly)
+        try:
+            built = stage.add(folder, top=not plain)
+            if plain and stage.runs:
+                raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
+            flags = _PLUGINS if stage.runs else ()
+            environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
+            output = tempfile.mkdtemp(dir=root)
+            self._running = Background([kustomize, "build", *flags, built], environment, place, output)
+        except OSError as error:
+            raise NotRendered(f"cannot be copied: {error.strerror}") from None
+
+    def end(self) -> Rendered | NotRendered:
+        """What kustomize printed, or why it did not. The copy is gone then."""
+        stage = self._stage
+        try:
+            data = self._running.end(_MOST_SECONDS)
+        except Failed as failure:
+            said = _tell(failure, self._place)
+            if stage.makes_secrets and (found := _QUOTES.search(said)):
+                said = f"{said[: found.end()]} {HIDDEN}"
+            return NotRendered(f"cannot be built by kustomize: {said}")
+        finally:
+            shutil.rmtree(self._place, ignore_errors=True)
+        return Rendered(data, frozenset(stage.copied | self._copied), tuple(stage.configurations))
+
+    def kill(self) -> None:
+        """Ends kustomize, whatever it is at."""
+        self._running.kill()
 
 
 @contextmanager
@@ -82,35 +166,6 @@ def _ending_together() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
         if caught:
             signal.raise_signal(caught[0])
-
-
-def _render(
-    tree: Tree, folder: str, kustomize: str, programs: dict[str, str], root: str, *, top: bool, plain: bool = False
-) -> Rendered:
-    place = tempfile.mkdtemp(dir=root)
-    copied: set[str] = set()
-
-    def render_plainly(path: str) -> bytes:
-        inner = _render(tree, path, kustomize, {}, root, top=False, plain=True)
-        copied.update(inner.copied)
-        return inner.data
-
-    stage = Stage(tree, place, _write_program(root), {} if plain else programs, render_plainly)
-    try:
-        built = stage.add(folder, top=top)
-        if plain and stage.runs:
-            raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
-        flags = _PLUGINS if stage.runs else ()
-        environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
-        data, _ = run([kustomize, "build", *flags, built], environment, place, seconds=_MOST_SECONDS)
-    except Failed as failure:
-        said = _tell(failure, place)
-        if stage.makes_secrets and (found := _QUOTES.search(said)):
-            said = f"{said[: found.end()]} {HIDDEN}"
-        raise NotRendered(f"cannot be built by kustomize: {said}") from None
-    except OSError as error:
-        raise NotRendered(f"cannot be copied: {error.strerror}") from None
-    return Rendered(data, frozenset(stage.copied | copied), tuple(stage.configurations))
 
 
 def _write_program(root: str) -> str:

@@ -35,6 +35,17 @@ def answer(properties: dict[str, Any], spec: Any, old: Any = None) -> Judgement:
     return judge(structure, SCHEMAS, {**head, "spec": spec}, before)
 
 
+def test_a_definition_can_need_metadata_and_limit_its_name() -> None:
+    """As the definitions of metacontroller and of VirtualMachines do."""
+    named = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}}
+    schema = {"type": "object", "required": ["metadata"], "properties": {"metadata": named}}
+    (structure,) = read_definition(definition(schema)).values()
+    head = {"apiVersion": "example.com/v1", "kind": "Foo"}
+    assert judge(structure, SCHEMAS, {**head, "metadata": {"name": "abc", "labels": {"a": "b"}}}).causes == ()
+    (cause,) = judge(structure, SCHEMAS, {**head, "metadata": {"name": "abcd"}}).causes
+    assert cause.path == ("metadata", "name")
+
+
 @pytest.mark.parametrize("project", list_projects())
 def test_recorded_answers(project: str) -> None:
     mine = [record for record in read_records(RECORDED) if record["project"] == project]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from krmfn.workspace.deployers import _list_files
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.rendering import Rendered, render
+from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 from tests.e2e.tools import PATH, require
@@ -233,11 +233,11 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     monkeypatch.setenv("PATH", PATH)
     calls = []
 
-    def count(tree: Tree, folder: str, programs: Sequence[str]) -> Rendered:
-        calls.append(folder)
-        return render(tree, folder, programs)
+    def count(tree: Tree, folders: Iterable[str], programs: Sequence[str]) -> Iterator[object]:
+        calls.extend(folders)
+        return render_all(tree, calls, programs)
 
-    monkeypatch.setattr("krmfn.workspace.gathering.render", count)
+    monkeypatch.setattr("krmfn.workspace.gathering.render_all", count)
     write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})
     write(folder, {"apps/kustomization.yaml": OVERLAY})
     worlds = find(".").worlds

@@ -12,15 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.workspace.files import open_tree
 from krmfn.workspace.overlays import NotRendered
+from krmfn.workspace.rendering import render_all
 from tests.cli.conftest import ROOT
 from tests.e2e.tools import PATH
-from tests.workspace.repositories import Trap
+from tests.workspace.repositories import JOB, Trap
 from tests.workspace.test_rendering import KUSTOMIZATION, build, folder, trap, write
 
 __all__ = ["folder", "trap"]
 
 SLEEP = shutil.which("sleep")
+KUSTOMIZE = shutil.which("kustomize", path=PATH)
 SECRETS = {
     "no key": {"kustomization.yaml": "secretGenerator: [{name: s, literals: [hushed]}]\n"},
     "two keys": {"kustomization.yaml": "secretGenerator: [{name: s, files: [a=b=hushed]}]\n"},
@@ -82,3 +85,30 @@ def test_kustomize_may_not_take_for_ever(folder: Path, monkeypatch: pytest.Monke
     write(folder, {"kustomization.yaml": KUSTOMIZATION + "namePrefix: a-\n"})
     with pytest.raises(NotRendered, match="it had not finished after"):
         build()
+
+
+def test_as_many_are_built_at_a_time_as_there_are_processors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder.parent / "bin/kustomize"
+    program.parent.mkdir()
+    log = folder.parent / "log"
+    program.write_text(f'#!/bin/sh\necho + >> {log}\n{SLEEP} 0.5\necho - >> {log}\nexec {KUSTOMIZE} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{PATH}")
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    names = [f"app/{name}" for name in ("e", "b", "d", "a", "c", "none", "f")]
+    for name in "abcdef":
+        write(folder, {f"{name}/kustomization.yaml": f"resources: [job.yaml]\nnamePrefix: {name}-\n"})
+        write(folder, {f"{name}/job.yaml": JOB})
+    tree, _ = open_tree(".")
+    done = list(render_all(tree, names))
+    assert [name for name, _ in done] == names
+    for name, rendered in done:
+        if isinstance(rendered, NotRendered):
+            assert name == "app/none", rendered
+        else:
+            assert f"name: {name[-1]}-".encode() in rendered.data
+    running, most = 0, 0
+    for line in log.read_text().split():
+        running += 1 if line == "+" else -1
+        most = max(most, running)
+    assert most in (2, 3)

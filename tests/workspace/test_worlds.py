@@ -108,6 +108,34 @@ def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest
     assert run(capsys, "validate", "templates/driver.yaml")[0] == 1
 
 
+@pytest.mark.parametrize("name", ["webhookcainjection_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml"])
+def test_what_is_called_a_patch_is_one_below_a_kustomization(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    hook = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n"
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n", "app/job.yaml": JOB, f"app/{name}": hook})
+    assert run(capsys, "validate", ".")[0] == (1 if name == "dispatch.yaml" else 0)
+    (folder / "app/kustomization.yaml").unlink()
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '// a comment\n{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "A"}}\n',
+        '{\n  // https://a\n  "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "http://A"}, /* b\n */\n}\n',
+    ],
+)
+def test_json_with_comments_is_passed_over(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    write(folder, {"job.yaml": JOB, "a.json": text})
+    code, _, err = run(capsys, "validate", ".")
+    assert (code, "not checked: JSON with comments (1)" in err) == (0, True)
+    code, out, _ = run(capsys, "validate", "a.json")
+    assert (code, "JSON with comments, which kubectl and kustomize refuse" in out) == (2, True)
+    write(folder, {"a.json": text.replace("}", "")})
+    assert "JSON with comments" not in "".join(map(str, run(capsys, "validate", ".")))
+
+
 def test_a_kustomization_that_only_lists_files_needs_no_kustomize(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

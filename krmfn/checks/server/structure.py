@@ -101,7 +101,10 @@ class Structure:
     def check(self, value: Mapping[str, Any]) -> list[Cause]:
         """What the schema says against a completed object."""
         out: list[Cause] = []
-        self._check(self.root, {key: item for key, item in value.items() if key != "metadata"}, (), out)
+        # A schema can need metadata, and limit its name; what else is in it is judged for itself.
+        head = value.get("metadata")
+        name = {"name": head["name"]} if isinstance(head, dict) and isinstance(head.get("name"), str) else {}
+        self._check(self.root, {**value, "metadata": name}, (), out)
         return out
 
     def _check(self, schema: Schema, value: Any, path: Path, out: list[Cause]) -> None:
