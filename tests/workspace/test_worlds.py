@@ -325,3 +325,25 @@ def test_a_component_is_not_rendered_alone(folder: Path) -> None:
     assert names(found) == {"app": ["Job train"]}
     assert found.worlds[0].items[0].value["spec"]["suspend"] is True
     assert not found.problems
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"over/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n"}, True),
+        ({"over/kustomization.yaml": "resources: [../other]\nnamePrefix: a-\n"}, False),
+        ({"over/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\nconfigurations: [n.yaml]\n"}, False),
+        ({"part/kustomization.yaml": "kind: Component\nnamePrefix: a-\n"}, False),
+    ],
+    ids=["groups", "elsewhere", "configured", "component"],
+)
+def test_an_affix_is_told_of_kustomizations_with_groups(
+    folder: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str], found: bool
+) -> None:
+    head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    part = "apiVersion: kustomize.config.k8s.io/v1alpha1\n"
+    write(folder, {"base/kustomization.yaml": f"{head}resources: [group.yaml]\n", "base/group.yaml": GROUP})
+    write(folder, {"other/kustomization.yaml": f"{head}resources: [job.yaml]\n", "other/job.yaml": JOB})
+    write(folder, {name: (part if "kind:" in text else head) + text for name, text in files.items()})
+    out = run(capsys, "validate", "--no-render", ".")[1]
+    assert ("[affix-unconfigured]" in out) == found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterable, Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
@@ -49,7 +50,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
     """A kustomization that renames objects and has no configuration for these kinds."""
-    for item in _kustomizations(census):
+    for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value.get("configurations")) and _is_scheduling_involved(census, item):
             message = (
@@ -137,16 +138,32 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
             yield group.item, ("spec", "parentCompositePodGroupName"), "CompositePodGroup", group.parent
 
 
-def _kustomizations(census: Census) -> Iterator[Item]:
-    for kind in ("Kustomization", "Component"):
-        yield from census.kind("kustomize.config.k8s.io", kind)
-
-
 def _is_scheduling_involved(census: Census, item: Item) -> bool:
-    """Whether the input has groups at all, or the kustomization runs a function of ours."""
-    return any(census.kind("scheduling.k8s.io", kind) for kind in _SCHEDULING_KINDS) or bool(
-        as_list(item.value.get("transformers")) and census.kind("krmfn.dev", "GangScheduling")
-    )
+    """Whether a kustomization has groups among its resources, or runs a function of ours."""
+    groups = {other.file.path for kind in _SCHEDULING_KINDS for other in census.kind("scheduling.k8s.io", kind)}
+    configurations = {other.file.path for other in census.kind("krmfn.dev", "GangScheduling")}
+    below = {_folder(other): other for other in census.kind("kustomize.config.k8s.io", "Kustomization")}
+    used, waiting, seen = {item.file.path}, [item], {_folder(item)}
+    while waiting:
+        for entry in _entries(waiting.pop(), ("resources", "bases")):
+            if entry not in below:  # a file, or a folder whose kustomization is not among the objects
+                used.add(entry)
+            elif entry not in seen:
+                seen.add(entry)
+                waiting.append(below[entry])
+    listed = {item.file.path, *_entries(item, ("transformers",))} if item.value.get("transformers") else set()
+    has_groups = any(path in used or any(path.startswith(f"{each}/") for each in used) for path in groups)
+    return has_groups or not listed.isdisjoint(configurations)
+
+
+def _folder(item: Item) -> str:
+    return posixpath.dirname(item.file.path) or "."
+
+
+def _entries(item: Item, fields: Iterable[str]) -> Iterator[str]:
+    for field in fields:
+        for entry in as_list(item.value.get(field)):
+            yield posixpath.normpath(posixpath.join(_folder(item), as_text(entry)))
 
 
 def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
