@@ -52,16 +52,15 @@ def run(
 
 
 class Background:
-    """A program at work beside this one, with its output in files of a folder."""
+    """A program that runs beside this one."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: str, output: str) -> None:
-        """Starts it in `folder`; `output` is a folder for two files. Raises InputMissing when there is no such
-        program."""
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
+        """Starts it in `folder`. Raises InputMissing when there is no such program."""
         import subprocess
+        from tempfile import TemporaryFile
 
         # Files, because a pipe that nobody reads stops the program that writes into it.
-        self._out = open(os.path.join(output, "stdout"), "w+b")  # noqa: SIM115
-        self._err = open(os.path.join(output, "stderr"), "w+b")  # noqa: SIM115
+        self._out, self._err = TemporaryFile(), TemporaryFile()
         null = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
@@ -72,7 +71,7 @@ class Background:
             raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
 
     def end(self, seconds: float) -> bytes:
-        """Waits for its end: what it wrote. Raises Failed, also when it is still at work after `seconds`."""
+        """Waits until it ends, and returns what it printed. Raises Failed, also if it has not ended after `seconds`."""
         import subprocess
 
         try:
@@ -83,7 +82,7 @@ class Background:
                 raise Failed(status, _split(self._err.read()))
             return self._out.read()
         except subprocess.TimeoutExpired:
-            raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
+            raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
         finally:
             self.kill()
 

@@ -122,7 +122,7 @@ class Build:
             flags = _PLUGINS if stage.runs else ()
             environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
             output = tempfile.mkdtemp(dir=root)
-            self._running = Background([kustomize, "build", *flags, built], environment, place, output)
+            self._running = Background([kustomize, "build", *flags, built], environment, place)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
 

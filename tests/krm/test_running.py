@@ -45,7 +45,7 @@ def test_with_an_error_the_items_leave_as_they_came() -> None:
     status, out, err = call(function)
     assert status == 1
     assert out.startswith(TEXT + "results:\n")
-    assert err == "error: A  a: line one line two\n"
+    assert err == "error: A (no name) a: line one line two\n"
 
 
 def test_warnings_fail_where_they_shall() -> None:

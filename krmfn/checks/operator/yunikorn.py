@@ -93,9 +93,9 @@ def _read_groups(text: str) -> tuple[dict[str, int], str]:
     try:
         entries: Any = json.loads(text)
     except ValueError as mistake:
-        return {}, f"this is no JSON ({mistake})"
+        return {}, f"this is not JSON ({mistake})"
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return {}, "this is no list of task groups"
+        return {}, "this is not a list of task groups"
     for entry in entries:
         for key, right in (
             ("name", bool(as_text(entry.get("name")))),
