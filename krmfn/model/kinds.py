@@ -40,9 +40,10 @@ class Kind(NamedTuple):
 
     `source` is the function of krmfn/sources that reads it, as module.function, empty where nothing is generated;
     `reason` and `hint` then say why, and what to do instead. `keeper` is the first release of its CRD that keeps the
-    link in pod templates: None for kinds that always keep it, "" where no release is known to; `drops` names a version
-    of the API, and the project, of which no release does. `immutable` are fields of spec that cannot change; checks of
-    the server may know more.
+    link in pod templates: None for kinds that always keep it, "" where no release is known to; `early_keeper` is the
+    release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not known. `drops` names a
+    version of the API, and the project, of which no release does. `immutable` are fields of spec that cannot change;
+    checks of the server may know more.
     `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own controller.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
     pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of
@@ -55,6 +56,7 @@ class Kind(NamedTuple):
     templates: tuple[Template, ...]
     source: str = ""
     keeper: str | None = None
+    early_keeper: str | None = None
     drops: tuple[str, str] = ("", "")
     immutable: tuple[str, ...] = ()
     managed_by: str = ""
@@ -164,6 +166,7 @@ _KINDS: Final = (
         (Template("spec/replicatedJobs/*/template/spec/template", "spec/replicatedJobs/*/replicas", alone=False),),
         "jobset.read_jobset",
         keeper="JobSet v0.12.0",
+        early_keeper="JobSet v0.11",
         immutable=("replicatedJobs", "managedBy"),
         managed_by="spec/managedBy",
         manager="jobset.sigs.k8s.io/jobset-controller",
@@ -179,6 +182,7 @@ _KINDS: Final = (
         ),
         "leaderworkerset.read_leaderworkerset",
         keeper="LeaderWorkerSet v0.9.0",
+        early_keeper="",
         owns="spec/scheduling",
         staged=True,
     ),

@@ -15,6 +15,7 @@ from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, Kind
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
+from krmfn.releases.release import first_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,20 +219,26 @@ class Manifest:
         settings = self.settings
         if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster or self.bridged:
             return
-        field = settings.release.link[0]
+        field, place = settings.release.link[0], (*template, "spec")
+        keeper, early = self.kind.keeper, self.kind.early_keeper
+        if field != "schedulingGroup" and early == "":
+            message = (
+                f"no CRD of {self.ref.kind} keeps spec.{field} of pod templates: the pods are scheduled one by one"
+            )
+            hint = f"Upgrade to Kubernetes {first_release('pod-groups')} or later and {keeper}."
+            self.note("link-pruned", place, message, hint)
+            return
+        loss = "the pods would be scheduled one by one"
         if field == "schedulingGroup":
-            keeper = self.kind.keeper
-            message = (
-                f"CRDs older than {keeper} drop spec.{field} from pod templates: the pods would be scheduled one by one"
-            )
+            message = f"CRDs older than {keeper} drop spec.{field} from pod templates: {loss}"
             hint = f"Check that {keeper} or later is installed, or set link: Bridge."
+        elif early:
+            message = f"only the CRD of {early} keeps spec.{field} in pod templates; with any other, {loss}"
+            hint = f"Check that {early} is installed."
         else:
-            message = (
-                f"the CRD of {self.ref.kind} may drop spec.{field} from pod templates: the pods would be scheduled "
-                "one by one"
-            )
+            message = f"the CRD of {self.ref.kind} may drop spec.{field} from pod templates: {loss}"
             hint = f"After an apply, check that the pods have spec.{field}."
-        self.note("link-needs-version", (*template, "spec"), message, hint)
+        self.note("link-needs-version", place, message, hint)
 
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:
         """The leaf of one template. `minimum` is the lower bound of its pods, the quorum where that is asked for."""

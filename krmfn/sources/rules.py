@@ -59,7 +59,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "link-pruned",
         "operator",
         "warning",
-        "The installed KubeRay CRDs drop the field that links pods to their group.",
+        "The CRD of a resource drops the field that links its pods to their group.",
     ),
     Rule("operator-manages", "operator", "info", "The operator creates the gang itself, so nothing is generated."),
     Rule(

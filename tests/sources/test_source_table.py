@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import krmfn.sources
+from krmfn.checks.server.shipped import Shipped, find_shipped
 from krmfn.model.kinds import KINDS
 from krmfn.sources.rules import RULES
 from tests.sources.manifests import manifest, read
@@ -40,6 +41,21 @@ def test_a_row_is_whole(key: tuple[str, str]) -> None:
     if row.source:
         module, _, function = row.source.partition(".")
         assert f"def {function}(" in (FOLDER / f"{module}.py").read_text()
+
+
+@pytest.mark.parametrize(("group", "kind"), [key for key, row in KINDS.items() if row.early_keeper is not None])
+def test_the_definitions_of_the_projects_say_who_keeps_the_link(group: str, kind: str) -> None:
+    """The rows repeat what the CustomResourceDefinitions say that come with krmfn."""
+    row = KINDS[group, kind]
+    shipped = find_shipped(group, kind, "v1alpha2" if kind == "JobSet" else "v1", {})
+    assert isinstance(shipped, Shipped)
+    template = [0 if step == "*" else step for step in (*row.templates[-1].path.split("/"), "spec")]
+    fields = {version: structure.list_fields(tuple(template)) for version, structure in shipped.structures.items()}
+    early = [version for version, names in fields.items() if "workloadRef" in names]
+    late = [version for version, names in fields.items() if "schedulingGroup" in names]
+    assert early == ([row.early_keeper.rpartition(" v")[2]] if row.early_keeper else [])
+    assert row.keeper is not None
+    assert row.keeper.rpartition(" v")[2].startswith(f"{late[0]}.")
 
 
 def test_the_mapping_page_names_every_kind() -> None:

@@ -40,6 +40,8 @@ def _is_unknown(cause: Cause, value: Any) -> bool:
     if cause.type == "Required" or cause.rule in _STRUCTURE:
         return False
     found = dig(value, cause.path)
+    if found is None and cause.type == "Invalid":  # what the server itself derives, as labels of pods from a name
+        return is_placeholder(cause.message.partition(": ")[2].partition(": ")[0])
     return is_placeholder(found) if cause.type == "NotSupported" else has_placeholder(found)
 
 
