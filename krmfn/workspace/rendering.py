@@ -121,7 +121,6 @@ class Build:
                 raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
             flags = _PLUGINS if stage.runs else ()
             environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
-            output = tempfile.mkdtemp(dir=root)
             self._running = Background([kustomize, "build", *flags, built], environment, place)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None

@@ -165,8 +165,8 @@ SIZE = {"cpu": "1"}
         ([{"name": "workers", "minMember": 3}], "a task group has no minResource"),
         ([{"name": "workers", "minMember": 0, "minResource": SIZE}], "minMember of a task group is wrong"),
         ([{"minMember": 3, "minResource": SIZE}], "a task group has no name"),
-        ({"name": "workers"}, "this is no list of task groups"),
-        ("[{", "this is no JSON"),
+        ({"name": "workers"}, "this is not a list of task groups"),
+        ("[{", "this is not JSON"),
     ],
 )
 def test_task_groups_of_yunikorn(groups: Any, told: str) -> None:
