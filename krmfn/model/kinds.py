@@ -223,6 +223,8 @@ _KINDS: Final = (
             ),
             keeper="Kubeflow Trainer v2.2.1",
             staged=True,
+            rival="spec/podGroupPolicy",
+            rival_name="coscheduling or Volcano",
         )
         for name in ("TrainingRuntime", "ClusterTrainingRuntime")
     ),

@@ -10,6 +10,7 @@ import yaml
 
 from krmfn.config import read_settings
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import KINDS, Kind
 from krmfn.model.schedulers import SCHEDULERS
 from tests.checks.cases import Case, find_all, read_items
 
@@ -126,10 +127,9 @@ def test_a_kueue_group_that_waits_for_a_pod_that_nobody_makes() -> None:
     ],
 )
 def test_sub_groups_of_kai(spec: dict[str, Any], rule: str, told: str) -> None:
-    label = {"kai.scheduler/subgroup-name": "a"}
-    found = {
-        key: text for key, text in find(make_pods("KAI", **label), make_group("KAI", **spec)).items() if "kai" in key
-    }
+    pods = make_pods("KAI", **{"kai.scheduler/subgroup-name": "a"})
+    pods["metadata"]["annotations"] = {"kai.scheduler/skip-podgrouper": "true"}
+    found = {key: text for key, text in find(pods, make_group("KAI", **spec)).items() if "kai" in key}
     assert told in found.get(rule, "")
     assert bool(found) == bool(rule)
 
@@ -138,6 +138,16 @@ def test_pods_of_kai_that_do_not_say_where_they_are() -> None:
     parts = [{"name": "a", "minMember": 3}]
     found = find(make_pods("KAI"), make_group("KAI", minSubGroup=1, subGroups=parts))
     assert "has sub-groups, and the pods do not say" in found["kai-subgroup-missing"]
+
+
+def test_the_grouper_of_kai_leaves_only_pods_alone_that_say_so() -> None:
+    pods, group = make_pods("KAI"), make_group("KAI", minMember=3)
+    assert "puts the pods into it, instead of train" in find(pods, group)["kai-group-overwritten"]
+    alone = {"apiVersion": "v1", "kind": "Pod", **pods["spec"]["template"]}
+    alone["metadata"] = {**alone["metadata"], "name": "p", "namespace": "ml"}
+    assert "kai-group-overwritten" not in find(alone, group)
+    pods["spec"]["template"]["metadata"]["annotations"]["kai.scheduler/skip-podgrouper"] = "true"
+    assert "kai-group-overwritten" not in find(pods, group)
 
 
 def make_yunikorn(groups: Any, name: str = "workers", application: str = "train") -> dict[str, Any]:
@@ -182,3 +192,31 @@ def test_an_application_of_yunikorn_may_have_several_objects() -> None:
     assert "yunikorn-task-groups" not in find(make_yunikorn(groups), second)
     second["spec"]["template"]["metadata"]["labels"]["applicationId"] = "other"
     assert "yunikorn-task-groups" in find(make_yunikorn(groups), second)
+
+
+def put(value: Any, path: list[str], role: str, entry: Any) -> Any:
+    """`value` with `entry` at a path in which `*` is the entry of a list, or of a mapping of roles."""
+    if not path:
+        return entry
+    if path[0] == "*":
+        inner = put(None, path[1:], role, entry)
+        return {role: inner} if role else [{"name": "a", **inner}]
+    return {**(value or {}), path[0]: put((value or {}).get(path[0]), path[1:], role, entry)}
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in KINDS.values() if row.rival and row.templates], ids=lambda row: row.name
+)
+def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: Kind) -> None:
+    """A link beside the field that switches on another gang scheduler: the pods would be in two groups."""
+    template = row.templates[-1]
+    pod = {"spec": {"schedulingGroup": {"podGroupName": "train"}, "containers": [{"name": "c", "image": "i"}]}}
+    value = put({}, template.path.split("/"), template.roles[0] if template.roles else "Worker", pod)
+    if "*" in template.path and not (template.roles or "Specs" in template.path):
+        value = put({}, template.path.split("/"), "", pod)
+    head = {"apiVersion": f"{row.group}/v1", "kind": row.name, "metadata": {"name": "train", "namespace": "ml"}}
+    group = make_group("Volcano", schedulingPolicy={"gang": {"minCount": 1}})
+    group["apiVersion"] = "scheduling.k8s.io/v1beta1"
+    assert "second-gang-system" not in find({**head, **value}, group)
+    rival = put(value, row.rival.split("/"), "", "yunikorn" if row.rival.endswith("Scheduler") else {"volcano": {}})
+    assert row.rival_name in find({**head, **rival}, group)["second-gang-system"]

@@ -1,4 +1,4 @@
-"""KAI: sub-groups that its webhook refuses, or that no pod can be in, and pods that name one that is not there.
+"""KAI: sub-groups that its webhook refuses, pods that name one that is not there, groups that its grouper replaces.
 
 Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go` and
 `docs/developer/designs/external-podgroups`.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]
+_SKIP: Final = _ROW.beside[1][1]
 _PODS, _GROUPS = "minMember", "minSubGroup"
 
 
@@ -80,6 +81,24 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
         path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
         hint = f"Set the label {_SUB_GROUP[1]} to {' or '.join(leaves[:5])}."
         yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
+
+
+@rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that pods name.")
+def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
+    """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
+    part, key = _ROW.link
+    for template in census.templates:
+        annotations = as_mapping(template.metadata.get(part))
+        name = as_text(annotations.get(key))
+        if not name or template.scheduler != _ROW.name or not template.path:
+            continue  # a pod that has no owner keeps its group
+        if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):
+            message = (
+                f"the pod grouper of KAI makes a PodGroup for this {template.item.kind} and puts the pods into it, "
+                f"instead of {name}"
+            )
+            hint = f'Annotate the pod template {_SKIP}: "true".'
+            yield Finding(template.item, (*template.path, "metadata", part, key), message, name, hint=hint)
 
 
 def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
