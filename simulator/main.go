@@ -71,6 +71,8 @@ func main() {
 	var asked question
 	must(json.NewDecoder(os.Stdin).Decode(&asked))
 	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(known(asked.Gates)))
+	// A scheduler with nothing else to do tries at once what is to wait a second: then a trial's clock would never advance.
+	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(known(map[string]bool{"SchedulerPopFromBackoffQ": false})))
 	objects, err := read(asked.Objects)
 	must(err)
 	// A fake watch panics when its buffer is full: there is room for several events of every object.
