@@ -67,7 +67,7 @@ def make_changes(
     values = read_values()
     for number in range(count):
         head = {"apiVersion": f"{group}/{api_version}", "kind": kind}
-        old = head | {"metadata": {"name": f"t{number}"}}
+        old: dict[str, Any] = head | {"metadata": {"name": f"t{number}"}}
         old |= copy.deepcopy(values.get(f"{kind}/{api_version}", values[kind]))
         for _ in range(rng.choice((0, 1, 2))):
             put(old, *make_edit(structure, rng))

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "claim-status-name": "a status is written through an address of its own",
     "alternatives": "it takes a folder: tests/workspace/test_worlds.py",
     "ignore-unused": "only the command line ignores: tests/cli/test_adoption.py",
+    "kind-missing": "a ResourceList holds objects with a kind: tests/cli/test_incomplete.py",
     "not-rendered": "it depends on the machine: tests/workspace takes kustomize away",
     "wrong-kind": "the address of a request is made from the manifest's own apiVersion and kind",
 }

@@ -60,7 +60,7 @@ class Background:
         from tempfile import TemporaryFile
 
         # Files, because a pipe that nobody reads stops the program that writes into it.
-        self._out, self._err = TemporaryFile(), TemporaryFile()
+        self._out, self._err = TemporaryFile(), TemporaryFile()  # noqa: SIM115
         null = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(

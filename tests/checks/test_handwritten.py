@@ -127,7 +127,8 @@ def test_a_kueue_group_that_waits_for_a_pod_that_nobody_makes() -> None:
     ],
 )
 def test_sub_groups_of_kai(spec: dict[str, Any], rule: str, told: str) -> None:
-    pods = make_pods("KAI", **{"kai.scheduler/subgroup-name": "a"})
+    label: Any = {"kai.scheduler/subgroup-name": "a"}
+    pods = make_pods("KAI", **label)
     pods["metadata"]["annotations"] = {"kai.scheduler/skip-podgrouper": "true"}
     found = {key: text for key, text in find(pods, make_group("KAI", **spec)).items() if "kai" in key}
     assert told in found.get(rule, "")

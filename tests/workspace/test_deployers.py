@@ -231,7 +231,7 @@ def test_a_set_that_multiplies_is_refused(folder: Path) -> None:
 def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("kustomize", "./dev setup builds it into the cache")
     monkeypatch.setenv("PATH", PATH)
-    calls = []
+    calls: list[str] = []
 
     def count(tree: Tree, folders: Iterable[str], programs: Sequence[str]) -> Iterator[object]:
         calls.extend(folders)
