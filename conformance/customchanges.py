@@ -47,7 +47,7 @@ def record_version(
         stored = [(old, new) for old, new in asked if _apply(client, project, old).accepted]
         for definition in read_definitions(project, version):
             _tighten(client, definition)
-        changes = [head | {"old": old, "object": new, **ask(client, project, old, new)} for old, new in stored]
+        changes = [head | ask(client, project, old, new) for old, new in stored]
         return [head | record for record in ask_creates(client, project, version, seed, count)], changes
 
 
@@ -108,13 +108,18 @@ def _tighten(client: Client, definition: Mapping[str, Any]) -> None:
 
 
 def ask(client: Client, project: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Record:
+    """The answers to a change in each way; `old` is what the server has."""
     path = _path(project, new)
     strict = {"dryRun": "All", "fieldValidation": "Strict"}
     live = client.get(path).body
+    # A server-side apply has left out some of what is empty.
+    kept = live | {"metadata": {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}}
     replacing = copy.deepcopy(dict(new))
     replacing["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
     patch = merge_three_ways(old, new, live)
     return {
+        "old": kept,
+        "object": new,
         "replace": _read(client.put(path, replacing, **strict)),
         "apply": _read(client.patch(path, patch, "application/merge-patch+json", **strict)),
         "server-side-apply": _read(_apply(client, project, new, **strict)),

@@ -66,7 +66,7 @@ def test_recorded_changes(project: str) -> None:
     for way in customchanges.WAYS:
         codes = Counter(record[way]["code"] for record in mine)
         assert codes[200] > 1, way
-        assert codes[422] > 1, way
+        assert codes[422] + codes[500] > 1, way
 
 
 @pytest.mark.parametrize("project", list_projects())
@@ -161,12 +161,45 @@ def test_what_stays_wrong_is_allowed() -> None:
     assert len(answer(fields, {"a": True}, {"a": 1}).causes) == 1
 
 
-def test_rules_are_named() -> None:
-    rules = [{"rule": "self > 1"}, {"rule": "self == oldSelf"}]
-    fields = {"a": {"type": "integer", "x-kubernetes-validations": rules}}
-    assert answer(fields, {"a": 1}).unchecked == ((("spec", "a"), "self > 1"),)
-    assert len(answer(fields, {"a": 1}, {"a": 2}).unchecked) == 2
-    assert answer(fields, {}).unchecked == ()
+def test_rules_are_applied() -> None:
+    rules = [{"rule": "self > 1", "message": "too few"}, {"rule": "self >= oldSelf"}]
+    fields = {"a": {"type": "integer", "x-kubernetes-validations": rules}, "b": {"type": "string"}}
+    (cause,) = answer(fields, {"a": 1}).causes
+    assert (cause.rule, cause.path, cause.message) == ("custom-rule-broken", ("spec", "a"), "Invalid value: 1: too few")
+    (cause,) = answer(fields, {"a": 2}, {"a": 3}).causes
+    assert cause.message == "Invalid value: 2: failed rule: self >= oldSelf"
+    for value, old in (
+        ({}, None),
+        ({"a": 2}, None),
+        ({"a": 2}, {}),
+        ({"a": 1, "b": "x"}, {"a": 1}),
+        ({"a": 3}, {"a": 2}),
+    ):
+        assert answer(fields, value, old) == Judgement(())
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rule": "isURL(self)"},
+        {"rule": "self == 'a'", "messageExpression": "'b'"},
+        {"rule": "self == 'a'", "fieldPath": ".b"},
+        {"rule": "self == oldSelf.value()", "optionalOldSelf": True},
+    ],
+)
+def test_rules_that_are_not_evaluated_are_named(rule: dict[str, Any]) -> None:
+    fields = {"a": {"type": "string", "x-kubernetes-validations": [rule]}}
+    assert answer(fields, {"a": "x"}, {"a": "y"}) == Judgement((), ((("spec", "a"), rule["rule"]),))
+
+
+def test_entries_of_lists_are_told_apart_by_their_keys() -> None:
+    item = {"type": "object", "properties": {"n": {"type": "string"}, "v": {"type": "integer", "minimum": 2}}}
+    keyed = {"type": "array", "items": item, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"]}
+    old = [{"n": "a", "v": 1}, {"n": "b", "v": 1}]
+    for fields, moved in (({"l": keyed}, 0), ({"l": {"type": "array", "items": item}}, 2)):
+        assert answer(fields, {"l": old}, {"l": old}).causes == ()
+        assert len(answer(fields, {"l": [{"n": "c", "v": 3}, *old]}, {"l": old}).causes) == moved
+        assert len(answer(fields, {"l": [{"n": "a", "v": 0}, {"n": "b", "v": 3}]}, {"l": old}).causes) == 1
 
 
 @pytest.mark.parametrize("value", [{}, {"spec": None}, {"spec": {"versions": 1}}, {"spec": {"versions": [{}]}}])

@@ -1,13 +1,14 @@
 """Custom resources by one definition: from the objects, from --crds, from the facts about the cluster, or one that
 comes with krmfn (`shipped`).
 
-A definition that is not known leaves its objects unjudged. CEL rules are named, not evaluated.
+A definition that is not known leaves its objects unjudged. CEL rules that cannot be evaluated here are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from krmfn.checks.server.correlation import stays
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
 from krmfn.checks.server.strategy import (
@@ -20,6 +21,7 @@ from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Judgement(NamedTuple):
-    """What the server refuses, and the CEL rules that nobody evaluated: where they stand, and what they say."""
+    """What the server refuses, and the CEL rules that were not evaluated: where they stand, and what they say."""
 
     causes: tuple[Cause, ...]
     unchecked: tuple[tuple[Path, str], ...] = ()
@@ -87,13 +89,15 @@ def judge(
     found = structure.check(completed)
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
     if before is not None:
-        found = [cause for cause in found if not _stays(completed, before, cause.path)]
+        found = [cause for cause in found if not stays(structure, completed, before, cause.path)]
     causes += found
-    rules = () if causes else structure.find_rules(completed)
-    return Judgement(
-        tuple(causes),
-        tuple((path, rule["rule"]) for path, rule, _ in rules if before is not None or "oldSelf" not in rule["rule"]),
-    )
+    if causes:
+        return Judgement(tuple(causes))
+    from krmfn.checks.server.customrules import apply_rules
+
+    told = list(apply_rules(structure, completed, ABSENT if before is None else before))
+    broken = tuple(each for each in told if isinstance(each, Cause))
+    return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))
 
 
 def tell_unknown(path: Path) -> Cause:
@@ -132,21 +136,3 @@ def _place(problem: Cause) -> Cause:
     if problem.rule in ("unknown-field", "duplicate-field"):
         message = message.replace(' "', ' "metadata.', 1)
     return problem._replace(path=("metadata", *problem.path), message=message)
-
-
-def _stays(new: Any, old: Any, path: Path) -> bool:
-    """Whether what a path leads to, or what it is missing from, is in both objects and the same."""
-    for part in path:
-        try:
-            below, before = new[part], old[part]
-        except (KeyError, IndexError, TypeError):
-            return _equal(new, old)
-        new, old = below, before
-    return _equal(new, old)
-
-
-def _equal(new: Any, old: Any) -> bool:
-    """Whether two values are the same JSON: to Python, 1 is True."""
-    import json
-
-    return bool(new == old) and json.dumps(new, sort_keys=True) == json.dumps(old, sort_keys=True)

@@ -189,24 +189,6 @@ class Structure:
             text = f"{_spell(path)} in body should have at least {least} properties"
             out.append(invalid(path, "custom-schema", len(value), text))
 
-    def find_rules(self, value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any], Any]]:
-        """The CEL rules that meet a value: where, the rule, the value."""
-        yield from self._find_rules(self.root, value, ())
-
-    def _find_rules(self, schema: Schema, value: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any], Any]]:
-        schema = self.resolve(schema)
-        for rule in schema.get("x-kubernetes-validations", ()):
-            yield path, rule, value
-        if isinstance(value, dict):
-            fields, others = schema.get("properties", {}), schema.get("additionalProperties")
-            for name, item in value.items():
-                below = fields.get(name, others)
-                if isinstance(below, dict):
-                    yield from self._find_rules(below, item, (*path, name))
-        elif isinstance(value, list) and isinstance(schema.get("items"), dict):
-            for index, item in enumerate(value):
-                yield from self._find_rules(schema["items"], item, (*path, index))
-
 
 def _spell(path: Path) -> str:
     return format_path(path)

@@ -1,0 +1,81 @@
+"""The CEL rules of a definition, applied to an object: which it breaks, and which are not judged here.
+
+Rules that speak of `oldSelf` hold for a change of a value that was there. What stays as it was breaks no other rule,
+but a rule that cannot be evaluated for it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.checks.server.cel import Failed, Unsupported, compile_rule
+from krmfn.checks.server.correlation import find_old, find_schema, is_same
+from krmfn.checks.server.structure import Structure
+from krmfn.checks.server.verdict import Cause
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT
+
+Schema = Mapping[str, Any]
+#: What else a rule may say, and is not known here.
+_UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
+_TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
+
+
+def apply_rules(structure: Structure, value: Mapping[str, Any], old: Any) -> Iterator[Cause | tuple[Path, str]]:
+    """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create."""
+    yield from _apply(structure, structure.resolve(structure.root), value, old, (), False)
+
+
+def _apply(
+    structure: Structure, schema: Schema, value: Any, old: Any, path: Path, same: bool
+) -> Iterator[Cause | tuple[Path, str]]:
+    same = same or (old is not ABSENT and is_same(structure, schema, value, old))
+    for rule in schema.get("x-kubernetes-validations", ()):
+        changing = "oldSelf" in rule["rule"]
+        if changing and old is ABSENT:
+            continue
+        if not (_fits(schema, value) and (not changing or _fits(schema, old))):
+            yield path, rule["rule"]  # what is wrong with its type was let through
+            continue
+        yield from _judge(rule, value, old, path, same and not changing)
+    parts = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+    for part in parts:
+        below = find_schema(structure, schema, part)
+        if below:
+            before = ABSENT if old is ABSENT else find_old(structure, schema, value, old, part)
+            yield from _apply(structure, below, value[part], before, (*path, part), same)
+
+
+def _fits(schema: Schema, value: Any) -> bool:
+    """Whether a value has the type of its schema, where that is a text, a list or an object."""
+    wanted = {"string": str, "array": list, "object": dict}.get(schema.get("type", ""))
+    return wanted is None or isinstance(value, wanted)
+
+
+def _judge(
+    rule: Mapping[str, Any], value: Any, old: Any, path: Path, passed: bool
+) -> Iterator[Cause | tuple[Path, str]]:
+    text = rule["rule"]
+    told = str(rule.get("message") or f"failed rule: {text}").strip()
+    scope = {"self": value} if old is ABSENT else {"self": value, "oldSelf": old}
+    try:
+        if any(rule.get(name) for name in _UNKNOWN):
+            raise Unsupported(text)
+        if compile_rule(text)(scope) is True or passed:
+            return
+        kind, words = _TYPES.get(rule.get("reason", ""), ("Invalid", "Invalid value: "))
+        shown = _show(value) if kind == "Invalid" else ": "
+        yield Cause(kind, path, f"{words}{shown}{told}", "custom-rule-broken")
+    except Failed as failure:
+        shown = _show(value) or f'"{"array" if isinstance(value, list) else "object"}": '
+        words = f"Invalid value: {shown}{failure} evaluating rule: {rule.get('message') or text}"
+        yield Cause("Invalid", path, words, "custom-rule-broken")
+    except Unsupported:
+        yield path, text
+
+
+def _show(value: Any) -> str:
+    from krmfn.checks.server.spell import spell
+
+    return "" if isinstance(value, (dict, list)) else f"{spell(value)}: "
