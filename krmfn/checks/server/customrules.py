@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.server.cel import Failed, Unsupported, compile_rule
 from krmfn.checks.server.correlation import find_old, find_schema, is_same
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
@@ -56,6 +55,8 @@ def _fits(schema: Schema, value: Any) -> bool:
 def _judge(
     rule: Mapping[str, Any], value: Any, old: Any, path: Path, passed: bool
 ) -> Iterator[Cause | tuple[Path, str]]:
+    from krmfn.checks.server.cel import Failed, Unsupported, compile_rule  # most objects meet no rule
+
     text = rule["rule"]
     told = str(rule.get("message") or f"failed rule: {text}").strip()
     scope = {"self": value} if old is ABSENT else {"self": value, "oldSelf": old}
