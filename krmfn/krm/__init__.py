@@ -10,13 +10,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
     from krmfn.krm.item import Item
-    from krmfn.krm.parts import Skipped
     from krmfn.krm.paths import Path, format_path
-    from krmfn.krm.problems import Problem
     from krmfn.krm.resource_list import ResourceList
     from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
     from krmfn.krm.running import guard, run, spell_result
-    from krmfn.krm.stream import Stream
+    from krmfn.krm.stream import Skipped, Stream
+    from krmfn.krm.values import Problem
 
 __all__ = [
     "ABSENT",
@@ -43,12 +42,11 @@ _HOMES = {
     "errors": ("EditRefused", "Misconfigured", "Unreadable"),
     "item": ("Item",),
     "paths": ("Path", "format_path"),
-    "problems": ("Problem",),
     "resource_list": ("ResourceList",),
     "results": ("ABSENT", "FileRef", "ResourceRef", "Result", "has_errors"),
     "running": ("guard", "run", "spell_result"),
-    "parts": ("Skipped",),
-    "stream": ("Stream",),
+    "values": ("Problem",),
+    "stream": ("Skipped", "Stream"),
 }
 
 

@@ -5,13 +5,11 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
-from krmfn.krm.addresses import read_address
 from krmfn.krm.errors import EditRefused, Unreadable
-from krmfn.krm.frames import Frame
 from krmfn.krm.paths import dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.krm.source import Source
+from krmfn.krm.source import Frame, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +19,14 @@ if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
     from krmfn.krm.nodes import Node, Scalar
     from krmfn.krm.paths import Path
-    from krmfn.krm.problems import Problem
+    from krmfn.krm.values import Problem
 
 #: The fields of an object that say who it is.
 _HEAD = ("apiVersion", "kind", "metadata")
+#: Where orchestrators say which file an object came from. Source: KRM Functions Specification, annotations; kyaml sends
+#: both spellings, older senders only the short one.
+_PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+_INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 _IDENTITY: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
@@ -148,7 +150,7 @@ class Item:
         frame = self.frame
         if frame.source.path or frame.new:
             return FileRef(frame.source.path, frame.index)
-        return read_address(self.annotations, frame.index)
+        return _read_address(self.annotations, frame.index)
 
     def locate(self, path: Path) -> FileRef:
         """Where `path` stands in the text as it was read.
@@ -177,7 +179,7 @@ class Item:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What readers disagree on, in the order of the text."""
-        from krmfn.krm.problems import list_problems
+        from krmfn.krm.values import list_problems
 
         reading = self._read()
         return list_problems(reading.root(), reading.text, self.frame, self.start)
@@ -188,6 +190,16 @@ class Item:
         reading = self._read()
         reading.value()
         return reading.plain
+
+    def may_hold(self, word: bytes) -> bool:
+        """False where `word` is surely no part of the item's keys and strings: most items need not be read for that.
+
+        Edits, escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
+        """
+        if self.touched:
+            return True
+        data, start, end = self.source.data, self.start, self.end
+        return any(data.find(sign, start, end) >= 0 for sign in (word, b"*", b"\\"))
 
     @property
     def is_new(self) -> bool:
@@ -362,3 +374,12 @@ class Item:
             key: value if isinstance(value, str) else self._word(("metadata", field, key))
             for key, value in values.items()
         }
+
+
+def _read_address(annotations: Mapping[str, str], index: int) -> FileRef:
+    """The file that the annotations name; an empty path and `index` where they name none."""
+    path = next((annotations[key] for key in _PATHS if key in annotations), "")
+    if not path:
+        return FileRef("", index)
+    number = next((annotations[key] for key in _INDICES if key in annotations), "")
+    return FileRef(path, int(number) if number.isdecimal() and len(number) < 10 else 0)

@@ -5,16 +5,15 @@ Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the 
 
 from __future__ import annotations
 
-from krmfn.krm.envelope import check_version
-from krmfn.krm.listing import splice
+from krmfn.krm.listing import check_version, splice
 from krmfn.krm.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krmfn.krm.envelope import Found
     from krmfn.krm.item import Item
+    from krmfn.krm.listing import Found
     from krmfn.krm.results import Result
 
 
@@ -39,7 +38,7 @@ class ResourceList:
         source = Source(data, path)
         found = read_fast(source)
         if found is None:
-            from krmfn.krm.documents import read_resource_list
+            from krmfn.krm.stream import read_resource_list
 
             found = read_resource_list(source)
         check_version(found.api_version, found.kind)

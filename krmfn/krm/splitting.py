@@ -1,7 +1,13 @@
 """Finds the items of a YAML ResourceList by the column of their dashes, without reading them.
 
-Every step is a proof; where one fails the answer is None and the full reader (`list_reading`) takes over. Only block
-style at column 0 with plain keys is understood, as kustomize, kpt and people write ResourceLists.
+Every step is a proof; where one fails the answer is None and the full reader (`listing`) takes over. Only block style
+at column 0 with plain keys is understood, as kustomize, kpt and people write ResourceLists.
+
+That no piece reaches into the next one is proved by looking at its bytes. Only two things of YAML ignore indentation:
+quoted scalars and flow collections. Where each of them that may begin in a piece also ends on its line, a line at a
+lower indentation is what it looks like. The proof rests on how libyaml scans: in block context a quote or a bracket
+begins a token only behind a blank, a tab or a line break. Block scalars and plain scalars end where a line is indented
+less, so they need no look.
 """
 
 from __future__ import annotations
@@ -14,6 +20,14 @@ if TYPE_CHECKING:
 
 _OTHER_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9", BOM)
 _BLOCK = 200
+_EMPTY_MAPS = (b"}\n", b"}\r")
+_EMPTY_LISTS = (b"]\n", b"]\r")
+# Patterns for what few inputs have: importing `re` takes long.
+_DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
+_SINGLE = rb"'(?:[^'\n]|'')*'(?!')"
+_OPENERS = rb"(?:(?<=[ \t\n])|\A)[\"'\[{]"
+_FLOW_TOKENS = rb"[\[{\]}\n#\"']"
+_DEEPEST = 8
 
 
 class Entry:
@@ -153,22 +167,106 @@ def _prove(source: Source, edges: list[int], found: Split) -> bool:
     data = source.data
     if not any(sign in data for sign in (b"'", b'"', b"[", b"{")):
         return True
-    from krmfn.krm.plainness import closes_plainly
-
     places = {start: place for place, start in enumerate(found.starts)}
     for first in range(0, len(edges) - 1, _BLOCK):
         last = min(first + _BLOCK, len(edges) - 1)
-        if closes_plainly(data[edges[first] : edges[last]]):
+        if _closes_plainly(data[edges[first] : edges[last]]):
             continue
-        from krmfn.krm.boundaries import closes_on_its_lines
-
         for begin, end in zip(edges[first:last], edges[first + 1 : last + 1], strict=True):
-            if not closes_on_its_lines(data[begin:end]):
+            if not _closes_on_its_lines(data[begin:end]):
                 if not _is_complete(source, begin, end, begin in places):
                     return False
                 if begin in places:
                     found.odd.add(places[begin])
     return True
+
+
+def _closes_plainly(data: bytes) -> bool:
+    """A quick proof for what kustomize and kpt write: quotes in pairs on a line, `{}` and `[]` at its end.
+
+    Sound because a quote that may begin a scalar (a blank stands before it) is never the second of a pair here.
+    """
+    if b"\t" in data:
+        return False
+    for quote in (b"'", b'"'):
+        if quote in data:
+            parts = data.split(quote)
+            inside = quote.join(parts[1::2])
+            if (
+                len(parts) % 2 == 0
+                or b"\n" in inside
+                or b" " + quote in inside
+                or inside.endswith(b" ")
+                or b"" in parts[2:-1:2]  # two quotes in a row are one that is escaped
+                or (quote == b'"' and b"\\" in inside)
+            ):
+                return False
+    if b"{" in data and not all(part.startswith(_EMPTY_MAPS) for part in data.split(b"{")[1:]):
+        return False
+    return b"[" not in data or all(part.startswith(_EMPTY_LISTS) for part in data.split(b"[")[1:])
+
+
+def _closes_on_its_lines(data: bytes) -> bool:
+    """A proof for other texts, opener by opener. An answer of False proves nothing."""
+    import re
+
+    for opener in re.finditer(_OPENERS, data):
+        place = opener.start()
+        sign = data[place : place + 1]
+        if sign == b'"':
+            closed = re.compile(_DOUBLE).match(data, place) is not None
+        elif sign == b"'":
+            closed = re.compile(_SINGLE).match(data, place) is not None
+        else:
+            closed = _closes_flow(data, place)
+        if not closed:
+            return False
+    return True
+
+
+def _closes_flow(data: bytes, place: int) -> bool:
+    """Whether the flow collection that may begin here ends on its line; False when a quote leaves that open."""
+    import re
+
+    depth = 0
+    tokens = re.compile(_FLOW_TOKENS)
+    while True:
+        token = tokens.search(data, place)
+        if token is None:
+            return False
+        place = token.start()
+        sign = token.group()
+        if sign in b"[{":
+            depth += 1
+            if depth > _DEEPEST:
+                return False  # every bracket is followed to its end: many in each other take too long
+        elif sign in b"]}":
+            depth -= 1
+            if not depth:
+                return True
+        elif sign in b"\"'":
+            end = _skip_quoted(data, place, sign)
+            if end < 0:
+                return False
+            place = end
+            continue
+        else:  # the line ends, or a comment may begin
+            return False
+        place += 1
+
+
+def _skip_quoted(data: bytes, place: int, sign: bytes) -> int:
+    """Offset behind a quoted scalar in a flow collection; -1 unless the quote surely begins one that ends here."""
+    import re
+
+    line = data[data.rfind(b"\n", 0, place) + 1 : place]
+    before = line.rstrip(b" ")
+    if before[-1:] not in (b"[", b"{", b",", b":") or not before:
+        return -1
+    if before[-1:] == b":" and before == line and before[-2:-1] not in (b'"', b"'"):
+        return -1  # `a:'b` is one plain scalar
+    quoted = re.compile(_DOUBLE if sign == b'"' else _SINGLE).match(data, place)
+    return quoted.end() if quoted else -1
 
 
 def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:

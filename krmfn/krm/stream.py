@@ -1,22 +1,77 @@
 """A file or stream of manifests: YAML documents, JSON objects, lists that are unpacked, or a ResourceList.
 
-Documents that are no Kubernetes objects stay in the text and are not among the items.
+Documents that are no Kubernetes objects stay in the text and are not among the items. Knows the wrappers (ResourceList,
+v1/List), not the objects inside.
 """
 
 from __future__ import annotations
 
-from krmfn.krm.documents import read_stream
-from krmfn.krm.listing import splice
-from krmfn.krm.source import Source
+import re
+
+from krmfn.krm.composing import compose
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
+from krmfn.krm.json_reading import compose_json, looks_like_json
+from krmfn.krm.lines import read_lines
+from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splice
+from krmfn.krm.lookup import read_key
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.places import column, lines_end, position
+from krmfn.krm.source import BOM, Frame, Source
+from krmfn.krm.values import to_value
 from krmfn.krm.writing import write_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence as Many
+    from typing import Any
 
-    from krmfn.krm.item import Item
-    from krmfn.krm.listing import Splice
-    from krmfn.krm.parts import Part, Skipped
+    from krmfn.krm.listing import Listing, Splice
+
+_IDENTITY = ("apiVersion", "kind")
+#: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
+_MANIFEST = rb"""(?m)^[\s{,-]*["']?apiVersion["']?\s*:"""
+_KIND = rb"""(?m)^[\s{,-]*["']?kind["']?\s*:"""
+_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@"
+
+
+class Skipped:
+    """A document that could not be read as manifests: why, and where it begins (line from 1).
+
+    `sort` is "templates", "files that are not manifests", "JSON with comments", "incomplete" for an object without kind
+    or API version, or empty for a manifest with a mistake at `line`, `column`.
+    """
+
+    __slots__ = ("column", "index", "line", "message", "path", "sort")
+
+    def __init__(self, path: str, index: int, line: int, message: str, sort: str = "", column: int = 1) -> None:
+        """A plain record."""
+        self.sort = sort
+        self.column = column
+        self.path = path
+        self.index = index
+        self.line = line
+        self.message = message
+
+    def __repr__(self) -> str:
+        """For people who debug."""
+        return f"Skipped({self.path!r}, {self.index}, {self.line}, {self.message!r})"
+
+
+class Part:
+    """A document of a stream: its bytes with the marker line before it, and either one item or a listing.
+
+    `items` are the objects found in it; `listing` is None unless it was unpacked.
+    """
+
+    __slots__ = ("end", "items", "listing", "start")
+
+    def __init__(self, start: int, end: int, items: list[Item], listing: Listing | None) -> None:
+        """A plain record."""
+        self.start = start
+        self.end = end
+        self.items = items
+        self.listing = listing
 
 
 class Stream:
@@ -24,7 +79,7 @@ class Stream:
 
     __slots__ = ("_parts", "_source", "items", "skipped")
 
-    def __init__(self, source: Source, parts: Sequence[Part], skipped: list[Skipped]) -> None:
+    def __init__(self, source: Source, parts: Many[Part], skipped: list[Skipped]) -> None:
         """Use `parse`."""
         self._source = source
         self._parts = parts
@@ -92,7 +147,7 @@ class Stream:
 def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
     """Add documents at the end; a marker goes before each unless nothing is there yet."""
     end = newline.encode()
-    texts = [_spell(item, newline) for item in items]
+    texts = [_spell_document(item, newline) for item in items]
     if body and not body.endswith(b"\n"):
         body += end
     last = body.rstrip().rpartition(b"\n")[2]
@@ -101,9 +156,300 @@ def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
     return body + (b"---" + end).join(texts)
 
 
-def _spell(item: Item, newline: str) -> bytes:
+def _spell_document(item: Item, newline: str) -> bytes:
     """An item as a document of its own."""
     if item.frame.new:
         text = item.text
         return (text if newline == "\n" else text.replace("\n", newline)).encode()
     return (write_block(item.value) + "\n").replace("\n", newline).encode()
+
+
+def read_resource_list(source: Source) -> Found:
+    """Read the only document of a source as a ResourceList. Raises Unreadable."""
+    start = source.begin
+    end = len(source.data)
+    text = source.text(start, end)
+    json = looks_like_json(text)
+    root: Node | None
+    if json:
+        try:
+            root, behind = compose_json(text)
+            if text[behind:].strip():
+                raise Unreadable("something follows the ResourceList", *position(text, behind))
+        except Unreadable as error:
+            json = False
+            try:
+                root = compose(text)
+            except Unreadable:
+                raise error from None
+    else:
+        root = compose(text)
+    if not isinstance(root, Mapping):
+        raise Unreadable("expected a ResourceList, found " + ("nothing" if root is None else "something else"))
+    frame = Frame(source, json=json)
+    words = {key.content: follow(node) for key, node in root.pairs if isinstance(key, Scalar)}
+    api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
+    check_version(api_version, kind)
+    listing, entries = read_listing(source, text, start, root, frame)
+    config = entries.get("functionConfig")
+    function_config = None
+    if isinstance(follow(config) if config else None, Mapping):
+        assert config is not None
+        function_config = cut_item(text, config, Offsets(text, start), frame)
+    return Found(api_version, kind, listing, function_config)
+
+
+def cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
+    """Cut a node out of a document as an item of its own."""
+    if isinstance(node, Mapping) and not node.flow:
+        start = node.start
+        return Item(frame.indented(column(text, start)), at(start), at(lines_end(text, node)))
+    return Item(frame, at(node.start), at(node.end))
+
+
+def _spell(node: Node | None) -> str:
+    return node.content if isinstance(node, Scalar) else ""
+
+
+def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], list[Skipped]]:
+    """Read all documents of a source. Raises Unreadable, unless it is `tolerant` of documents that cannot be read."""
+    parts: list[Part] = []
+    skipped: list[Skipped] = []
+    start = source.begin
+    head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
+    try:
+        if looks_like_json(head or source.text(start, len(source.data))):
+            json_parts = _read_json_stream(source, start, skipped)
+            if json_parts is not None:
+                return json_parts, skipped
+            skipped.clear()
+    except Unreadable:
+        if not tolerant:
+            raise
+    for index, (before, begin, end) in enumerate(split_documents(source.data, start)):
+        try:
+            part = _read_document(source, before, begin, end, index, skipped)
+        except Unreadable as error:
+            if not tolerant:
+                raise
+            skipped.append(_skip(source, begin, end, index, error))
+            continue
+        if part is not None:
+            parts.append(part)
+    return parts, skipped
+
+
+def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:
+    """What to say of a document that cannot be read: only a manifest is a mistake, and a template is none."""
+    text = source.data[begin:end]
+    if _has_json_comments(text):
+        message, sort = (
+            "JSON with comments, which kubectl and kustomize refuse: remove the comments",
+            "JSON with comments",
+        )
+    elif not re.search(_MANIFEST, text) or not re.search(_KIND, text):
+        message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
+    elif re.search(_TEMPLATE, text):
+        message, sort = f"the document is a template, render it first: {error.message}", "templates"
+    else:
+        message, sort = error.message, ""
+    return Skipped(source.path, index, error.line or source.line(begin), message, sort, error.column or 1)
+
+
+def _has_json_comments(text: bytes) -> bool:
+    """Whether a document is JSON but for comments, and for commas behind the last element.
+
+    >>> _has_json_comments(b'// a\\n{"a": "http://b", /* c */}')
+    True
+    """
+    # What is opened and never closed goes up to the end: no second look at the same bytes.
+    string = rb"""("(?:[^"\\]|\\.)*(?:"|\Z))"""
+    comment = rb"|//[^\n]*|/\*.*?(?:\*/|\Z)"
+    bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)
+    if bare == text or not bare.lstrip().startswith((b"{", b"[")):
+        return False
+    import json
+
+    try:
+        json.loads(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
+    """Cut YAML at the lines that begin or end a document, which no scalar can contain.
+
+    Gives (start with the marker, start of the content, end) of every document that is not empty. Content on the line
+    of a marker keeps the marker in front of it.
+    """
+    documents: list[tuple[int, int, int]] = []
+    before = begin = start
+    for marker in _find_markers(data, start):
+        line = data.find(b"\n", marker) + 1 or len(data)
+        ends = data.startswith(b"...", marker)
+        if _has_content(data, begin, marker):
+            documents.append((before, _skip_mark(data, begin), line if ends else marker))
+            before = line if ends else marker
+        beside = data[marker + 3 : line].strip()
+        begin = line if ends or not beside or beside.startswith(b"#") else marker
+    if _has_content(data, begin, len(data)):
+        documents.append((before, _skip_mark(data, begin), len(data)))
+    return documents
+
+
+def _skip_mark(data: bytes, begin: int) -> int:
+    """Behind a byte order mark, as in files that were put together."""
+    return begin + len(BOM) if data.startswith(BOM, begin) else begin
+
+
+def _find_markers(data: bytes, start: int) -> list[int]:
+    """Offsets of the lines that are `---` or `...`, alone or with something behind a blank."""
+    found = [start] if data[start : start + 3] in (b"---", b"...") else []
+    for sign in (b"\n---", b"\n..."):
+        position = data.find(sign, start)
+        while position >= 0:
+            found.append(position + 1)
+            position = data.find(sign, position + 1)
+    return sorted(place for place in found if data[place + 3 : place + 4] in (b"", b" ", b"\t", b"\r", b"\n"))
+
+
+def _has_content(data: bytes, start: int, end: int) -> bool:
+    """Whether a line holds something besides comments, directives and end markers."""
+    position = start
+    while position < end:
+        line = data.find(b"\n", position, end)
+        line = end if line < 0 else line
+        text = data[position:line].strip()
+        if text and not text.startswith((b"#", b"%")) and text != b"...":
+            return True
+        position = line + 1
+    return False
+
+
+def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[Part] | None:
+    """Read JSON objects one behind the other; None when the text is no JSON."""
+    text = source.text(start, len(source.data))
+    at = Offsets(text, start)
+    parts: list[Part] = []
+    offset = 0
+    while text[offset:].strip() if len(text) - offset < 4096 else True:
+        try:
+            root, end = compose_json(text, offset)
+        except Unreadable:
+            return None
+        if isinstance(root, Mapping):
+            frame = Frame(source, index=len(parts), json=True)
+            part = _unpack(text, root, None, start, (at(root.start), at(end)), frame, skipped)
+            if part is not None:
+                parts.append(part)
+        offset = end
+    return parts
+
+
+def _read_document(
+    source: Source, before: int, begin: int, end: int, index: int, skipped: list[Skipped]
+) -> Part | None:
+    """Read one YAML document: an object, a list of objects, or something else (None)."""
+    text = source.text(begin, end)
+    root: Node | None
+    try:
+        root, value = read_lines(text) or (compose(text), None)
+        if value is None and "{{" in text and root is not None:
+            to_value(root, text)
+    except Unreadable as error:
+        if "{{" not in text:
+            source.refuse(error, begin)
+        skipped.append(
+            Skipped(
+                source.path,
+                index,
+                source.line(begin),
+                "the document is a template (`{{`): render it first",
+                "templates",
+            )
+        )
+        return None
+    if not isinstance(root, Mapping):
+        return None
+    frame = Frame(source, index=index)
+    frame.remarks = _find_remarks(source, before, begin)
+    return _unpack(text, root, value, begin, (before, end), frame, skipped)
+
+
+def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
+    """What kubectl says of an object that lacks its kind or its API version; None for what need not be an object."""
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        return None
+    missing = [name for name in _IDENTITY if not isinstance(value.get(name), str) or not value[name]]
+    if len(missing) != 1:
+        return None
+    (name,) = missing
+    words = "not set" if value.get(name) in (None, "") else "isn't string type"
+    kind = value["kind"] if name == "apiVersion" else "object"
+    message = f"{name} {words}: kubectl refuses this {kind}"
+    source = frame.source
+    return Skipped(source.path, frame.index, source.line(begin), message, "incomplete")
+
+
+def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
+    """What some tools make of a document's frame: directives, content beside a marker or behind an end."""
+    remarks: list[tuple[str, str, int]] = []
+    data = source.data
+    for number, line in enumerate(data[before:begin].decode().splitlines()):
+        if line.startswith("%"):
+            message = f"kustomize cannot read a file with the directive `{line.strip()}`"
+            remarks.append(("yaml-directive", message, source.line(before) + number))
+    if data.startswith(b"---", begin):
+        message = "kustomize and kpt refuse content on the line of a document marker"
+        remarks.append(("content-after-marker", message, source.line(begin)))
+    elif before == begin and data[data.rfind(b"\n", 0, max(begin - 1, 0)) + 1 : begin].startswith(b"..."):
+        message = "kustomize drops what follows `...` without `---`"
+        remarks.append(("content-after-end", message, source.line(begin)))
+    return tuple(remarks)
+
+
+def _unpack(
+    text: str,
+    root: Mapping,
+    value: dict[str, Any] | None,
+    begin: int,
+    span: tuple[int, int],
+    frame: Frame,
+    skipped: list[Skipped],
+) -> Part | None:
+    """Make a part of a document; `begin` is the first byte of `text`, `span` the bytes of the whole part."""
+    words: dict[Any, Node | None] = {}
+    if value is not None:
+        api_version, kind = (word if isinstance(word := value.get(name), str) else "" for name in _IDENTITY)
+        is_list = kind.endswith("List") and isinstance(value.get("items"), list)
+    else:
+        words = {read_key(key): follow(node) for key, node in root.pairs}
+        api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
+        is_list = kind.endswith("List") and isinstance(words.get("items"), Sequence)
+    if is_list:
+        listing, _ = read_listing(frame.source, text, begin, root, frame)
+        if value is not None:
+            for item, own in zip(listing.items, value["items"], strict=True):
+                item.adopt_value(own)
+        objects = [item for item in listing.items if item.kind and item.api_version]
+        if len(objects) < len(listing.items):
+            skipped += (
+                each
+                for item in listing.items
+                if not (item.kind and item.api_version) and (each := _tell_incomplete(item.value, frame, item.start))
+            )
+        return Part(*span, objects, listing)
+    if not api_version or not kind:
+        if value is None and api_version != kind and isinstance(words.get("metadata"), Mapping):
+            value = to_value(root, text)
+        incomplete = _tell_incomplete(value, frame, begin)
+        skipped += [incomplete] if incomplete else []
+        return None
+    start = begin + len(text[: root.start].encode()) if frame.json else begin
+    item = Item(frame, start, span[1])
+    if value is not None:
+        item.adopt_value(value)
+    elif not frame.json:
+        item.adopt(root)
+    return Part(*span, [item], None)

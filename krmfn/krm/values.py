@@ -12,11 +12,13 @@ from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
-from krmfn.krm.places import position
+from krmfn.krm.places import Positions, position
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krmfn.krm.source import Frame
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
 MAX_GROWTH = 20
@@ -211,3 +213,37 @@ def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Itera
             yield (*path, name), "non-string-key", message, key.start
         elif isinstance(target, Scalar) and not target.style and (message := explain_ambiguity(target.content)):
             yield (*path, name), "ambiguous-scalar", message, key.start
+
+
+class Problem:
+    """Something that readers of the item disagree on: a duplicate key, an ambiguous scalar, a key that is no string.
+
+    `code` is `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar` or `refused-escape`; of a
+    whole document (the path is empty) `yaml-directive`, `content-after-marker` or `content-after-end`. `line` and
+    `column` count from 1 in the source.
+    """
+
+    __slots__ = ("code", "column", "line", "message", "path")
+
+    def __init__(self, path: Path, code: str, message: str, line: int, column: int) -> None:
+        """A plain record."""
+        self.path = path
+        self.code = code
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __repr__(self) -> str:
+        """For people who debug."""
+        return f"Problem({self.path!r}, {self.code!r}, {self.message!r}, {self.line}, {self.column})"
+
+
+def list_problems(root: Node | None, text: str, frame: Frame, start: int) -> tuple[Problem, ...]:
+    """The problems of an object's document and of its text, which begins at a byte, in the order of the text."""
+    at = Positions(text)
+    found = [Problem((), code, message, line, 1) for code, message, line in frame.remarks]
+    found += [
+        Problem(path, code, message, *frame.source.shift(start, frame.pad, *at(offset)))
+        for path, code, message, offset in find_problems(root, text, frame.json)
+    ]
+    return tuple(found)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import Judge, gather_facts
-from krmfn.krm.glance import may_hold
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS
@@ -50,7 +49,7 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     apart = [
         item
         for item in items
-        if may_hold(item, word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.source
+        if item.may_hold(word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.source
     ]
     if not apart:
         return ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
@@ -93,7 +92,7 @@ def is_name(path: Path) -> bool:
 
 def may_be_linked(item: Item) -> bool:
     """Whether the text of an item, as it was read, leaves it open that links stand in it."""
-    return any(may_hold(item, word) for word in _WORDS)
+    return any(item.may_hold(word) for word in _WORDS)
 
 
 def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import PREFIX, Selection
-from krmfn.krm.glance import may_hold
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
@@ -108,13 +107,13 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _is_local(item: Item) -> bool:
-    return may_hold(item, LOCAL.encode()) and item.annotations.get(LOCAL) == "true"
+    return item.may_hold(LOCAL.encode()) and item.annotations.get(LOCAL) == "true"
 
 
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
     select = settings.select
-    if not may_hold(item, PREFIX.encode()) and not item.api_version.startswith("ray.io/"):
+    if not item.may_hold(PREFIX.encode()) and not item.api_version.startswith("ray.io/"):
         selected = select.selector.matches(item) if select.selector is not None else select.mode == "All"
         if not selected:
             return Selection(None, "not selected")

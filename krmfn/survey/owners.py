@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.glance import may_hold
 from krmfn.survey.values import as_list, as_text, dig
 
 TYPE_CHECKING = False
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def list_owned(items: Iterable[Item]) -> frozenset[int]:
     """The identities of those items whose controller is among the items."""
     items = list(items)
-    owned = [(item, owner) for item in items if may_hold(item, b"ownerReferences") and (owner := find_controller(item))]
+    owned = [(item, owner) for item in items if item.may_hold(b"ownerReferences") and (owner := find_controller(item))]
     if not owned:
         return frozenset()
     known = {(item.ref.group, item.kind, item.space, item.name) for item in items}

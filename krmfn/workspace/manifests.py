@@ -9,9 +9,9 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
-from krmfn.krm.parts import Skipped
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.krm.stream import Skipped
 from krmfn.model.findings import Rule
 from krmfn.workspace.trees import LeftOut, ManifestFile
 

@@ -11,14 +11,13 @@ from random import Random
 from typing import Any
 
 from krmfn.krm.composing import compose
-from krmfn.krm.documents import read_resource_list
 from krmfn.krm.editing import same
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.resource_list import ResourceList
 from krmfn.krm.results import Result
 from krmfn.krm.source import Source
-from krmfn.krm.stream import Stream
+from krmfn.krm.stream import Stream, read_resource_list
 from krmfn.krm.values import to_value
 from tests.fuzz import editing
 from tests.fuzz.texts import COMMENTS, Writer, spoil

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krmfn.krm import Item, ResourceList, Unreadable
-from krmfn.krm.documents import read_resource_list
 from krmfn.krm.fast_reading import read_fast
 from krmfn.krm.source import Source
+from krmfn.krm.stream import read_resource_list
 from tests.krm.manifests import OBJECTS, Speller
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
