@@ -31,12 +31,11 @@ class Ledger:
 
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
-        self.marked = read_marks(items)
+        candidates = [item for item in items if is_generated_kind(item)]
+        self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {
-            identity: item
-            for item in items
-            if is_generated_kind(item) and (identity := identify(item.ref)) not in self._by_identity
+            identity: item for item in candidates if (identity := identify(item.ref)) not in self._by_identity
         }
         self._taken = {(identity.namespace, identity.name) for identity in self.foreign}
         self.owners = Owners(items, self.marked, [owner for gang in gangs for owner in gang.owners])

@@ -80,11 +80,10 @@ def previous_names(item: Item) -> tuple[str, ...]:
 
 
 def read_marks(items: Iterable[Item]) -> list[Marked]:
-    """The generated objects among `items`. The annotation decides: the label is overwritten by many kustomizations."""
+    """The generated objects among items of such kinds. The annotation decides: the label is overwritten by many
+    kustomizations."""
     found = []
     for item in items:
-        if not is_generated_kind(item):
-            continue
         identity = identify(item.ref)
         sources = _read_sources(item.annotations.get(GENERATED_FROM, ""))
         if sources:
