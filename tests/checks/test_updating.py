@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from krmfn.checks.scheduler.updating import describe, find_steps
+from krmfn.cli.entry import main
 from krmfn.krm import Item
 from krmfn.survey.census import take_census
 
@@ -72,7 +74,7 @@ def find(old: dict[str, Any], new: dict[str, Any], *groups: dict[str, Any], befo
 )
 def test_rolling_updates_of_a_deployment(strategy: dict[str, Any], quorum: int, at_once: str) -> None:
     message, _ = find(deployment(""), deployment("new", **strategy), pod_group("new", quorum))
-    expected = f"the rolling update creates {at_once.strip()} at a time in the group new, which waits for {quorum} pods"
+    expected = f"the rolling update creates {at_once.strip()} at a time in new, which waits for {quorum} pods"
     assert message == (f"{expected}: the update never ends" if at_once else "")
 
 
@@ -87,6 +89,47 @@ def test_other_rolling_updates() -> None:
     message, _ = find(leader_worker_set(""), leader_worker_set("new"), pod_group("new", 8))
     assert message.startswith("the rolling update creates 4 pods at a time")
     assert not find(leader_worker_set(""), leader_worker_set("new", maxUnavailable="100%"), pod_group("new", 8))[0]
+
+
+OLD = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo, namespace: ml}
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: a, image: a}]}}}
+  workerGroupSpecs:
+  - groupName: w
+    replicas: 2
+    minReplicas: 2
+    maxReplicas: 2
+    rayStartParams: {}
+    template: {spec: {containers: [{name: a, image: a}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve, namespace: ml}
+spec:
+  replicas: 8
+  selector: {matchLabels: {app: serve}}
+  template: {metadata: {labels: {app: serve}}, spec: {containers: [{name: a, image: a}]}}
+"""
+
+
+def test_an_annotation_that_opts_running_pods_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before krmfn has written the group; where the old state asked for it, too, nothing is told."""
+    (tmp_path / "old.yaml").write_text(OLD)
+    (tmp_path / "new.yaml").write_text(
+        OLD.replace("namespace: ml", 'namespace: ml, annotations: {krmfn.dev/gang: "true"}')
+    )
+    old, new = str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")
+    assert main(["validate", "--against", old, new]) in (0, 1)
+    out = capsys.readouterr().out
+    assert "a pod that replaces one of them is in the group that krmfn generates, which waits for 3 pods" in out
+    assert (
+        "the rolling update creates 4 pods at a time in the group that krmfn generates, which waits for 8 pods" in out
+    )
+    main(["validate", "--against", new, new])
+    assert "krmfn generates" not in capsys.readouterr().out
 
 
 def test_running_pods_that_stay() -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from krmfn.checks.rule import rule
+from krmfn.checks.selected import is_selected
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
@@ -33,13 +35,14 @@ _PAUSED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
 class Step(NamedTuple):
-    """A template that names another group than before. `before` is that group, "" for none; `needed` is how many pods
-    `gang` waits for, None for those of a whole tree; `at_once` is how many pods of the new group the controller creates
-    before any of them runs, None where it replaces none by itself."""
+    """A template that gets into another group than before. `before` is that group, "" for none; `needed` is how many
+    pods the new one waits for, None for those of a whole tree; `at_once` is how many pods of the new group the
+    controller creates before any of them runs, None where it replaces none by itself."""
 
-    template: Template
+    item: Item
+    path: Path
     before: str
-    gang: Gang
+    group: str
     needed: int | None
     at_once: int | None
 
@@ -70,34 +73,65 @@ def find_steps(census: Census) -> Mapping[int, Step]:
 
 
 def _compare(template: Template, old: Item, before: Census, gang: Gang, census: Census) -> Step | None:
-    kind = find_kind(template.item.ref.group, template.item.kind)
-    count = _ROLLOUTS.get((template.item.ref.group, template.item.kind))
     key = _name_places(template.item, template.path)
     was = next((each for each in before.templates_of(old) if _name_places(old, each.path) == key), None)
-    if was is None or kind is None or not (kind.kept or count) or 0 in (was.pods, template.pods):
+    if was is None or 0 in (was.pods, template.pods) or template.link is None or template.link.by:
         return None
-    if any(dig(value, *path) is True for value in (old.value, template.item.value) for path in _PAUSED):
-        return None
-    if template.link is None or template.link.by:
-        return None
+    needed = None if census.chain(gang.group)[0] else gang.group.quorum or 1
     group = was.link.group if was.link else ""
-    tree = census.chain(gang.group)[0]
-    needed = None if tree else gang.group.quorum or 1
-    at_once = count(template.item.value) if count else None
-    if at_once is None and _is_recreated(template.item):
+    return _judge(census, old, Step(template.item, template.link.path, group, gang.group.name, needed, None))
+
+
+def _judge(census: Census, old: Item, step: Step) -> Step | None:
+    """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
+    item = step.item
+    kind = find_kind(item.ref.group, item.kind)
+    count = _ROLLOUTS.get((item.ref.group, item.kind))
+    if kind is None or not (kind.kept or count):
         return None
-    if needed is not None and needed <= (at_once or 1):
+    if any(dig(value, *path) is True for value in (old.value, item.value) for path in _PAUSED):
         return None
-    return Step(template, group, gang, needed, at_once)
+    at_once = count(item.value) if count else None
+    if at_once is None and _is_recreated(item):
+        return None
+    pods = _count_pods(item, census)
+    if at_once is not None and pods is not None and at_once >= pods:
+        return None
+    if step.needed is not None and step.needed <= (at_once or 1):
+        return None
+    return step._replace(at_once=at_once)
+
+
+def _find_opted_in(census: Census, settings: Settings) -> Iterator[Step]:
+    """Objects that ask for a gang now and did not before; their groups and links are not written yet."""
+    earlier = {identify(item.ref): item for item in census.old or ()} if census.asking else {}
+    for item in census.asking:
+        old = earlier.get(identify(item.ref))
+        pods = _count_pods(item, census)
+        if old is None or is_selected(old, settings) or not pods:
+            continue
+        step = _judge(census, old, Step(item, ("metadata", "annotations"), "", "", pods, None))
+        if step is not None and id(item) not in find_steps(census):
+            yield step
+
+
+def _count_pods(item: Item, census: Census) -> int | None:
+    """How many pods an object has; None where that is not known."""
+    total = 0
+    for template in census.templates_of(item):
+        if template.pods is None:
+            return None
+        total += template.pods
+    return total
 
 
 def describe(step: Step) -> tuple[str, str]:
     """What becomes of the pods, and what to do."""
     waits = "all groups of its tree" if step.needed is None else f"{step.needed} pods"
-    group, item = step.gang.group.name, step.template.item
+    group, item = step.group or "the group that krmfn generates", step.item
     if step.at_once is not None:
         pods = "1 pod" if step.at_once == 1 else f"{step.at_once} pods"
-        told = f"the rolling update creates {pods} at a time in the group {group}, which waits for {waits}"
+        told = f"the rolling update creates {pods} at a time in {group}, which waits for {waits}"
         return f"{told}: the update never ends", _HINTS[item.kind]
     stay = f"members of {step.before}" if step.before else "outside of any group"
     message = (
@@ -110,23 +144,24 @@ def describe(step: Step) -> tuple[str, str]:
 
 
 @rule("replaced-pod-starves", "warning", "Running pods stay outside of the group that new ones wait in.")
-def find_replaced_pod_starves(census: Census, _: Settings) -> Iterator[Finding]:
+def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects whose controller leaves running pods alone when their template names another group."""
-    yield from _tell(census, rolls=False)
+    yield from _tell(census, settings, rolls=False)
 
 
 @rule("rollout-starves", "warning", "A rolling update never creates as many pods at once as their group waits for.")
-def find_rollout_starves(census: Census, _: Settings) -> Iterator[Finding]:
+def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects that replace their pods in steps which are smaller than the quorum of the new group."""
-    yield from _tell(census, rolls=True)
+    yield from _tell(census, settings, rolls=True)
 
 
-def _tell(census: Census, rolls: bool) -> Iterator[Finding]:
-    for step in find_steps(census).values():
-        link = step.template.link
-        if (step.at_once is not None) == rolls and link is not None:
+def _tell(census: Census, settings: Settings, rolls: bool) -> Iterator[Finding]:
+    if not census.old:
+        return
+    for step in (*find_steps(census).values(), *_find_opted_in(census, settings)):
+        if (step.at_once is not None) == rolls:
             message, hint = describe(step)
-            yield Finding(step.template.item, link.path, message, link.group, hint=hint)
+            yield Finding(step.item, step.path, message, step.group or ABSENT, hint=hint)
 
 
 def _name_places(item: Item, path: Path) -> Sequence[str | int]:
