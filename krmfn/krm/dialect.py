@@ -233,8 +233,7 @@ def explain_ambiguity(text: str) -> str:
 def _explain_digits(text: str) -> str:
     if _looks_like_date(text):
         return f"kustomize rewrites the date `{text}` as a timestamp, kubectl reads it as a string"
-    parts = text.lstrip("+-").split(":")
-    if len(parts) > 1 and all(part.isdigit() for part in parts):
+    if _is_base_60(text):
         return f"kubectl and kustomize read `{text}` as a string, YAML 1.1 readers as a number in base 60"
     number = parse_number(text)
     if number is None:
@@ -247,6 +246,15 @@ def _explain_digits(text: str) -> str:
     if ("e" in text.lower() or "." in text) and not _is_old_float(digits, text != digits):
         return f"Kubernetes reads `{text}` as {number}, readers of YAML 1.1 as a string"
     return ""
+
+
+def _is_base_60(text: str) -> bool:
+    """Whether YAML 1.1 knows an integer or a float such as a time of day: `12:30:45`, `1:5.`"""
+    if ":" not in text:
+        return False
+    import re  # most texts have no such word
+
+    return re.fullmatch(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", text) is not None
 
 
 def _is_old_float(digits: str, signed: bool) -> bool:
