@@ -5,7 +5,7 @@ A gate that nobody names is taken as on when manifests need it; the opt-in gates
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 
@@ -34,12 +34,14 @@ def complete(given: Mapping[str, bool], release: Release) -> dict[str, bool]:
     return {**others, **given}
 
 
-def assume_gates(given: Mapping[str, bool], release: Release, text: str) -> dict[str, bool]:
-    """Every gate for a question to the server about the object `text`.
+def assume_gates(given: Mapping[str, bool], release: Release, fields: Container[str]) -> dict[str, bool]:
+    """Every gate for a question to the server about an object that has these fields (or is this text).
 
     Gates that nobody named are on; one that fills in fields by itself only where the object speaks of them.
     """
-    gates = {gate.name: not gate.fills or any(field in text for field in gate.fills) for gate in release.gates.values()}
+    gates = {
+        gate.name: not gate.fills or any(field in fields for field in gate.fills) for gate in release.gates.values()
+    }
     return {**gates, **given}
 
 

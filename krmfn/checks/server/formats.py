@@ -9,6 +9,12 @@ Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; ru
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 _LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABEL = _LOWER + "-"
 _SUBDOMAIN = _LOWER + "-."
@@ -84,6 +90,7 @@ def check_long_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
     return (f"must be no more than 253 {unit}", NO_SUBDOMAIN) if count_bytes(text) > 253 else (NO_SUBDOMAIN,)
 
 
+@lru_cache(1024)  # the objects of an input have few
 def check_label_key(text: str) -> tuple[str, ...]:
     """A label key: `name` or `prefix/name`."""
     prefix, slash, name = text.partition("/")
@@ -217,7 +224,7 @@ def check_ip(text: str, strict: bool) -> tuple[str, ...]:
     return wrong
 
 
-FORMATS = {
+FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
     "k8s-short-name": check_short_name,
     "k8s-long-name": check_long_name,
     "k8s-label-key": check_label_key,

@@ -65,15 +65,21 @@ class Judge:
         self.settings = settings
         self.update: Any = update
         self.release = settings.release.name
+        #: The kinds that were met, by the fields of objects that make a difference to them.
+        self._kinds: dict[tuple[str, str, tuple[str, ...]], Kind | None] = {}
+        self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
         self._facts: Facts | None = None
         self._asked_for_class = False
         self._definitions: Definitions | None = None
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
-        text = item.text if group == _GROUP else ""
-        gates = assume_gates(self.settings.feature_gates, self.settings.release, text)
-        return find_kind(group, item.kind, self.release, gates)
+        spoken = tuple(field for field in self._fills if field in item.text) if group == _GROUP else ()
+        key = (group, item.kind, spoken)
+        if key not in self._kinds:
+            gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
+            self._kinds[key] = find_kind(group, item.kind, self.release, gates)
+        return self._kinds[key]
 
     @property
     def facts(self) -> Facts:
