@@ -10,6 +10,7 @@ from krmfn.workspace.trees import InputMissing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
+    from typing import IO
 
 
 class Failed(Exception):
@@ -40,7 +41,7 @@ def run(
             words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
+        raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
     except FileNotFoundError:
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:
@@ -52,15 +53,21 @@ def run(
 
 
 class Background:
-    """A program that runs beside this one."""
+    """A program at work beside this one. It writes into files, because a pipe that nobody reads would stop it."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
-        """Starts it in `folder`. Raises InputMissing when there is no such program."""
+    def __init__(
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str,
+        out: IO[bytes],
+        err: IO[bytes],
+    ) -> None:
+        """Starts it in `folder`; its output goes to `out` and `err`, which end with it. Raises InputMissing when there
+        is no such program."""
         import subprocess
-        from tempfile import TemporaryFile
 
-        # Files, because a pipe that nobody reads stops the program that writes into it.
-        self._out, self._err = TemporaryFile(), TemporaryFile()  # noqa: SIM115
+        self._out, self._err = out, err
         null = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
@@ -71,7 +78,7 @@ class Background:
             raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
 
     def end(self, seconds: float) -> bytes:
-        """Waits until it ends, and returns what it printed. Raises Failed, also if it has not ended after `seconds`."""
+        """Waits for its end: what it wrote. Raises Failed, also when it is still at work after `seconds`."""
         import subprocess
 
         try:
@@ -82,7 +89,7 @@ class Background:
                 raise Failed(status, _split(self._err.read()))
             return self._out.read()
         except subprocess.TimeoutExpired:
-            raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
+            raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
         finally:
             self.kill()
 

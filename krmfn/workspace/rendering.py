@@ -33,7 +33,7 @@ _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
 _MOST_SECONDS = 300.0
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 #: Where kustomize begins to quote what it could not read.
 _QUOTES = re.compile("loading KV pairs:?|with config:?")
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
@@ -72,7 +72,7 @@ def render_all(
         yield from ((folder, reason) for folder in folders)
         return
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
-    with _ending_together(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
+    with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
         rest = iter(folders)
@@ -81,53 +81,82 @@ def render_all(
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        waiting.append((folder, Build(tree, folder, kustomize, programs, root)))
+                        build = Build(tree, folder, [kustomize, "build"], programs, root, signals)
+                        waiting.append((folder, build))
+                        build.start()
                     except NotRendered as reason:
+                        if waiting and waiting[-1][0] == folder:  # it could not be started
+                            waiting.pop()
                         waiting.append((folder, reason))
                 if not waiting:
                     return
-                folder, build = waiting[0]
-                done = build if isinstance(build, NotRendered) else build.end()
+                folder, first = waiting[0]
+                done = first if isinstance(first, NotRendered) else first.end()
                 waiting.popleft()
                 yield folder, done
         finally:
-            for _, build in waiting:
-                if isinstance(build, Build):
-                    build.kill()
+            for _, each in waiting:
+                if isinstance(each, Build):
+                    each.kill()
 
 
 class Build:
     """kustomize at work on a copy of a kustomization."""
 
     def __init__(
-        self, tree: Tree, folder: str, kustomize: str, programs: dict[str, str], root: str, plain: bool = False
+        self,
+        tree: Tree,
+        folder: str,
+        command: Sequence[str],
+        programs: dict[str, str],
+        root: str,
+        signals: _Signals,
+        plain: bool = False,
     ) -> None:
-        """Makes the copy below `root` and starts kustomize. `plain` ones run no function, and do not say where objects
-        come from. Raises NotRendered."""
+        """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from. Raises
+        NotRendered."""
         self._place = place = tempfile.mkdtemp(dir=root)
+        self._root = root
+        self._signals = signals
         self._copied: set[str] = set()
+        self._running: Background | None = None
 
         def render_plainly(path: str) -> bytes:
-            inner = Build(tree, path, kustomize, {}, root, plain=True).end()
-            if isinstance(inner, NotRendered):
-                raise inner
-            self._copied.update(inner.copied)
-            return inner.data
+            inner = Build(tree, path, command, {}, root, signals, plain=True)
+            try:
+                inner.start()
+                done = inner.end()
+            finally:
+                inner.kill()
+            if isinstance(done, NotRendered):
+                raise done
+            self._copied.update(done.copied)
+            return done.data
 
         self._stage = stage = Stage(tree, place, _write_program(root), {} if plain else programs, render_plainly)
         try:
             built = stage.add(folder, top=not plain)
-            if plain and stage.runs:
-                raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
-            flags = _PLUGINS if stage.runs else ()
-            environment = dict(os.environ) if stage.runs_others else _spell_environment(root)
-            self._running = Background([kustomize, "build", *flags, built], environment, place)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
+        if plain and stage.runs:
+            raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
+        self._words = [*command, *(_PLUGINS if stage.runs else ()), built]
+
+    def start(self) -> None:
+        """Starts kustomize. Raises NotRendered."""
+        environment = dict(os.environ) if self._stage.runs_others else _spell_environment(self._root)
+        try:
+            # They are closed where kustomize is ended.
+            out, err = (tempfile.TemporaryFile(dir=self._root) for _ in range(2))  # noqa: SIM115
+        except OSError as error:
+            raise NotRendered(f"cannot be copied: {error.strerror}") from None
+        with self._signals.hold():  # who is killed between a start and its being known leaves kustomize behind
+            self._running = Background(self._words, environment, self._place, out, err)
 
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
         stage = self._stage
+        assert self._running is not None
         try:
             data = self._running.end(_MOST_SECONDS)
         except Failed as failure:
@@ -141,30 +170,48 @@ class Build:
 
     def kill(self) -> None:
         """Ends kustomize, whatever it is at."""
-        self._running.kill()
+        if self._running:
+            self._running.kill()
 
 
-@contextmanager
-def _ending_together() -> Iterator[None]:
+class _Signals:
     """A signal that ends this program ends kustomize, too, and takes the copy along."""
-    caught: list[int] = []
 
-    def stop(number: int, _frame: object) -> None:
-        caught.append(number)
-        raise KeyboardInterrupt
+    def __enter__(self) -> _Signals:
+        """From here on such a signal raises KeyboardInterrupt."""
+        self._caught: list[int] = []
+        self._held = False
+        self._kept = {}
+        if threading.current_thread() is threading.main_thread():  # the one that signals come to
+            usual = (signal.SIG_DFL, signal.default_int_handler)
+            self._kept = {number: found for number in _SIGNALS if (found := signal.getsignal(number)) in usual}
+        for number in self._kept:
+            signal.signal(number, self._stop)
+        return self
 
-    kept = []
-    if threading.current_thread() is threading.main_thread():  # the one that signals come to
-        kept = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
-    for number in kept:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number in kept:
-            signal.signal(number, signal.SIG_DFL)
-        if caught:
-            signal.raise_signal(caught[0])
+    def __exit__(self, *_: object) -> None:
+        """The program ends as the signal wants it."""
+        for number, handler in self._kept.items():
+            signal.signal(number, handler)
+        ends = [number for number in self._caught if number != signal.SIGINT]
+        if ends:
+            signal.raise_signal(ends[0])
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """A block that no signal ends in the middle."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        if self._caught:
+            raise KeyboardInterrupt
+
+    def _stop(self, number: int, _frame: object) -> None:
+        self._caught.append(number)
+        if not self._held:
+            raise KeyboardInterrupt
 
 
 def _write_program(root: str) -> str:
