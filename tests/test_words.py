@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.catalogue import RULES
+from krmfn.releases.release import list_releases
 from krmfn.reports.pages import read_page
 
 ROOT = Path(__file__).parents[1]
@@ -79,6 +80,14 @@ def test_messages(path: Path) -> None:
 def test_no_message_shows_the_name_of_a_variable(path: Path) -> None:
     """A text with `{member.kind}` is meant to be filled in: it lacks its f."""
     assert not [(line, text) for line, text in list_texts(path) if re.search(r"\{[a-z_]+\.[a-z_.]+\}", text)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_text_names_a_release(path: Path) -> None:
+    """A number in a text is wrong under the next release: name `settings.release`, or `first_release(feature)`.
+    `v1.37.2` only shows how a version is spelled."""
+    number = re.compile(rf"(?<![\d.v])({'|'.join(map(re.escape, list_releases()))})(?!\d)")
+    assert not [(line, text) for line, text in list_texts(path) if number.search(text)]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -13,7 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import slug
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import find_release
+from krmfn.releases.release import first_release
 
 _LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})
 _MODES: Final = {"single": "Pod", "all": "PodGroup"}
@@ -64,9 +64,10 @@ def _lower_workload(item: Item, board: Board) -> None:
                 f"cannot start {_quorum(template)} groups of template {template.get('name')} together: this was dropped"
             )
             _lose(board, item, message, (*path, "schedulingPolicy"))
-    longest = read_limits(find_release("1.36")).groups
+    goal = first_release("pod-groups")
+    longest = read_limits(goal).groups
     if len(leaves) > longest:
-        message = f"{len(leaves)} templates, but 1.36 allows {longest}; the object is unchanged"
+        message = f"{len(leaves)} templates, but {goal} allows {longest}; the object is unchanged"
         board.note(
             item,
             "convert-impossible",

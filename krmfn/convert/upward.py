@@ -12,6 +12,7 @@ from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapp
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import name_group, shorten, slug
+from krmfn.releases.release import first_release
 
 _MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
 
@@ -108,8 +109,8 @@ def to_1_37(board: Board) -> None:
     for item in board.of("batch", "Job"):
         if _had_a_gang_by_itself(item):
             message = (
-                "Kubernetes 1.36 makes a gang of this Job (feature gate WorkloadWithJob), 1.37 does not: its pods "
-                "would start one by one"
+                f"Kubernetes {first_release('job-groups')} makes a gang of this Job (feature gate WorkloadWithJob), "
+                f"{first_release('job-scheduling')} does not: its pods would start one by one"
             )
             board.note(
                 item,

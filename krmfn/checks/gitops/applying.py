@@ -66,8 +66,8 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
     "The Workload may be applied after its PodGroup.",
     needs="workload-must-exist",
 )
-def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
-    """1.36: the Workload must exist before the PodGroup is applied."""
+def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Finding]:
+    """The Workload must exist before the PodGroup is applied."""
     for gang in census.gangs:
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
@@ -77,8 +77,8 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
         if before >= own:
             message = (
                 f"Workload {workload.name} (sync wave {before}) may be applied after this PodGroup (wave {own}), "
-                "and 1.36 refuses a PodGroup whose Workload does not exist: Argo CD orders both by name, Flux by "
-                "kind, PodGroup first"
+                f"and {settings.release} refuses a PodGroup whose Workload does not exist: Argo CD orders both by "
+                "name, Flux by kind, PodGroup first"
             )
             hint = (
                 f"Set {WAVE}: Workload -3, PodGroup -1. With Flux, put Workloads into a separate Kustomization and "
@@ -91,11 +91,11 @@ def find_workload_after_group(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "flux-dry-run",
     "warning",
-    "Flux cannot apply Workload and PodGroup in one Kustomization on 1.36.",
+    "Flux cannot apply Workload and PodGroup in one Kustomization.",
     needs="workload-must-exist",
 )
-def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
-    """1.36 with Flux: all objects are dry-run before any is applied."""
+def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Finding]:
+    """With Flux all objects are dry-run before any is applied."""
     for gang in census.gangs:
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
@@ -103,8 +103,9 @@ def find_flux_dry_run(census: Census, _: Settings) -> Iterator[Finding]:
         flux = next((key for key in marks if key.startswith(_FLUX)), "")
         if workload is not None and flux:
             message = (
-                "Flux dry-runs all objects of a Kustomization before it applies the first one, and 1.36 refuses "
-                f"this PodGroup as long as Workload {workload.name} does not exist: nothing is applied"
+                "Flux dry-runs all objects of a Kustomization before it applies the first one, and "
+                f"{settings.release} refuses this PodGroup as long as Workload {workload.name} does not exist: nothing "
+                "is applied"
             )
             hint = "Put the Workloads into a separate Kustomization, and let that of the PodGroups depend on it."
             yield Finding(group.item, ("metadata",), message, hint=hint)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.releases.release import first_release
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -45,13 +46,13 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     "The field scheduling in a Job template of a CronJob or JobSet has no effect.",
     needs="job-scheduling",
 )
-def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Finding]:
     """spec.scheduling in the template of a Job that has a controller."""
     for cron in census.kind("batch", "CronJob"):
         if dig(cron.value, "spec", "jobTemplate", "spec", "scheduling") is not None:
             message = (
-                "the Jobs of a CronJob have a controller, and the Job controller of 1.37 creates groups only for "
-                "Jobs without one: scheduling has no effect"
+                f"the Jobs of a CronJob have a controller, and the Job controller of {settings.release} creates groups "
+                "only for Jobs without one: scheduling has no effect"
             )
             hint = "Link the pod template to a group (krmfn generate), with concurrencyPolicy: Forbid."
             path = ("spec", "jobTemplate", "spec", "scheduling")
@@ -72,9 +73,14 @@ def find_scheduling_ignored(census: Census, _: Settings) -> Iterator[Finding]:
 TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
 
 
-@rule("job-gang-lost", "warning", "A Job that is a gang on 1.36 starts pod by pod on 1.37.", needs="job-scheduling")
+@rule(
+    "job-gang-lost",
+    "warning",
+    "A Job of which an earlier release makes a gang starts pod by pod.",
+    needs="job-scheduling",
+)
 def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A Job that 1.36 made a gang of by itself, and 1.37 does not."""
+    """A Job that a release with job-groups made a gang of by itself; one with job-scheduling does not."""
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
@@ -83,8 +89,8 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
         if width > 1 and indexed and "scheduling" not in spec:
             message = (
-                f"1.36 makes a gang of {width} pods of this Job; 1.37 makes a group with the policy basic, so the "
-                "pods start one by one"
+                f"{first_release('job-groups')} makes a gang of {width} pods of this Job; {settings.release} makes a "
+                "group with the policy basic, so the pods start one by one"
             )
             hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
             yield Finding(job, ("spec",), message, hint=hint)
@@ -154,7 +160,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         effect = "the reference has no effect, and the pods are scheduled one by one"
         if (item.ref.group, item.kind) == ("batch", "Job") and settings.has("job-groups"):
             effect = (
-                "the Job controller of 1.36 then makes no gang, and the pods are scheduled one by one"
+                f"the Job controller of {settings.release} then makes no gang, and the pods are scheduled one by one"
                 if not settings.has("job-scheduling")
                 else "the Job controller creates a second Workload and PodGroup"
             )

@@ -127,16 +127,16 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "constraint-without-preemption",
     "info",
-    "In Kubernetes 1.36 a group with a topology key does not preempt other pods.",
+    "A group with a topology key does not preempt other pods.",
     needs="topology-keys",
     lacks="topology-preemption",
 )
-def find_constraint_without_preemption(census: Census, _: Settings) -> Iterator[Finding]:
-    """1.36: groups with a topology key never preempt others."""
+def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Finding]:
+    """Groups with a topology key never preempt others."""
     for gang in census.gangs:
         if gang.group.topology_key:
             message = (
-                "the scheduler of 1.36 evicts no pods for a group with a topology key "
+                f"the scheduler of {settings.release} evicts no pods for a group with a topology key "
                 f"({gang.group.topology_key}), whatever its priority"
             )
             hint = "If the gang must be able to preempt, remove the topology key."
