@@ -9,6 +9,7 @@ import pytest
 
 from krmfn.cli import COMMANDS, plain
 from krmfn.cli.options import COMMON, PATHS, Option
+from krmfn.releases.release import list_releases
 from tests.cli.conftest import Call
 from tests.workspace.repositories import JOB
 
@@ -57,7 +58,7 @@ def test_every_command_has_help(command: str, krmfn: Call) -> None:
 
 
 def test_version_names_the_releases(krmfn: Call) -> None:
-    assert krmfn("--version").out.endswith("(Kubernetes 1.35, 1.36, 1.37, 1.38)\n")
+    assert krmfn("--version").out.endswith(f"(Kubernetes {', '.join(list_releases())})\n")
 
 
 @pytest.mark.parametrize(

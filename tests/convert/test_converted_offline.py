@@ -10,20 +10,14 @@ from krmfn.checks.server import validate_create
 from krmfn.krm.item import Item
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
-from krmfn.releases.release import list_releases
+from krmfn.releases.gates import assume_gates
+from krmfn.releases.release import find_release, list_releases
 from krmfn.targets import emit
 from tests.convert.inputs import rules, run
 from tests.targets.test_accepted_offline import priorities, trees, with_priority
 from tests.targets.trees import gang, settings
 
 RELEASES = list_releases()
-
-GATES = {
-    "1.35": ("GenericWorkload", "GangScheduling"),
-    "1.36": ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),
-    "1.37": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"),
-    "1.38": ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"),
-}
 
 
 @given(
@@ -40,7 +34,7 @@ def test_converted(root: Group, priority: str, start: str, to: str, scheduler: s
     if "convert-impossible" in rules(done):
         return
     for item in items:
-        verdict = validate_create(item.value, to, dict.fromkeys(GATES[to], True))
+        verdict = validate_create(item.value, to, assume_gates({}, find_release(to), item.text))
         assert verdict is not None
         assert verdict.accepted, verdict
     texts = [item.text for item in items]

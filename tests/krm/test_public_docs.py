@@ -41,8 +41,10 @@ def test_the_reference_page() -> None:
 
 
 def test_docstrings() -> None:
-    for module in pkgutil.iter_modules(krmfn.krm.__path__, "krmfn.krm."):
-        assert doctest.testmod(importlib.import_module(module.name)).failed == 0, module.name
+    """Of all rooms."""
+    for module in pkgutil.walk_packages(krmfn.__path__, "krmfn."):
+        if not module.name.endswith("__main__"):
+            assert doctest.testmod(importlib.import_module(module.name)).failed == 0, module.name
 
 
 def test_the_function_declaration_of_the_page_configures_the_example() -> None:
