@@ -1,4 +1,4 @@
-"""Writes the reference pages that are made from the code: configuration, annotations, command line.
+"""Writes the reference pages that are made from the code: configuration, annotations, kinds, command line.
 
 `python docs/generate.py` writes them, `python docs/generate.py --check` only says which ones are out of date. Of the
 pages of the rules it writes the heads, people the sections. Knows the shape of its sources, no fact of its own.
@@ -10,15 +10,44 @@ import ast
 import importlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from krmfn.catalogue import RULES
-from krmfn.reports.pages import SECTIONS, write_head, write_index
+from krmfn.config.crds import kuberay_keeps
+from krmfn.model.findings import Rule
+from krmfn.model.kinds import KINDS, Kind, Template
+from krmfn.releases.release import find_release, list_releases
 
 DOCS = Path(__file__).parent
 SCHEMA = DOCS.parent / "schemas" / "krmfn" / "v1alpha1" / "gangscheduling.json"
+#: What a rule's page has below its head; people write the sections, and may leave out the last two.
+SECTIONS = """\
+## What goes wrong
+
+## Example
+
+krmfn reports this:
+
+```yaml title="bad.yaml"
+```
+
+It does not report this:
+
+```yaml title="good.yaml"
+```
+
+## How to fix it
+
+## Sources
+"""
+STAGES: Mapping[str, str] = {
+    "server": "What would the API server refuse, drop or warn about?",
+    "scheduler": "Will the pods be scheduled, and all together?",
+    "operator": "Will KubeRay, the Job controller, Volcano and Kueue do what is intended?",
+    "gitops": "Will the delivery from Git work: the order, the names, deletion, functions?",
+}
 NOTE = "<!-- Made by docs/generate.py from {}. -->\n\n"
 
 
@@ -48,8 +77,44 @@ def render_pages() -> dict[str, str]:
         "reference/annotations.md": render_annotations(schema),
         "reference/cli.md": render_cli(),
         **render_rules(),
+        "reference/mapping.md": render_kinds(),
         "../CONTRIBUTING.md": render_rooms(),
     }
+
+
+def render_kinds() -> str:
+    """The page of the kinds with the table of their pod templates, from their rows."""
+    rows = [
+        "| kind | pod templates, each with the field that counts its pods | the CRD keeps the link |",
+        "|---|---|---|",
+    ]
+    for kind in KINDS.values():
+        name = f"{kind.name} `{kind.group}`" if kind.group else kind.name
+        told = "; ".join(map(_say_template, kind.templates)) or "in other objects"
+        told = f"no gang: {kind.reason}" if kind.reason else told if kind.source else f"{told} (only checked)"
+        rows.append(f"| {name} | {_cell(told)} | {'' if kind.reason else _say_keeper(kind)} |")
+    return _fill(DOCS / "reference" / "mapping.md", "kinds", rows)
+
+
+def _say_template(template: Template) -> str:
+    place = f"`{template.path.replace('/*', '[*]').replace('/', '.')}`" if template.path else "the object itself"
+    field = template.counted.rpartition("/")[2]
+    return f"{place} in no gang" if template.aside else f"{place} by `{field}`" if field else place
+
+
+def _say_keeper(kind: Kind) -> str:
+    if kind.group == "ray.io":
+        first = next(minor for minor in range(100) if kuberay_keeps((1, minor), "schedulingGroup"))
+        return f"KubeRay 1.{first}"
+    version, project = kind.drops
+    never = f"; never in `{version}` of {project}" if project else ""
+    return {None: "always", "": "not known"}.get(kind.keeper, f"{kind.keeper}{never}")
+
+
+def _fill(path: Path, name: str, rows: list[str]) -> str:
+    """The page with a table between its two marks."""
+    head, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
+    return f"{head}<!-- {name} -->\n\n" + "\n".join(rows) + "\n\n" + rest[rest.index(f"<!-- end of {name} -->") :]
 
 
 def render_rooms() -> str:
@@ -64,18 +129,50 @@ def render_rooms() -> str:
         path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
         summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
         rows.append(f"| `{room}` | {_cell(summary)} | {', '.join(name for name in arrows if name in others)} |")
-    head, _, rest = (root / "CONTRIBUTING.md").read_text().partition("<!-- rooms -->\n")
-    return f"{head}<!-- rooms -->\n\n" + "\n".join(rows) + "\n\n" + rest[rest.index("<!-- end of rooms -->") :]
+    return _fill(root / "CONTRIBUTING.md", "rooms", rows)
 
 
 def render_rules() -> dict[str, str]:
     """The index of the rules, and their pages: the head from the row, the sections as they are written."""
-    pages = {"rules/index.md": write_index(RULES.values())}
+    pages = {"rules/index.md": _write_index(RULES.values())}
     for rule in RULES.values():
         path = DOCS / "rules" / f"{rule.id}.md"
-        text = path.read_text() if path.exists() else f"## {SECTIONS[0]}\n"
-        pages[f"rules/{rule.id}.md"] = write_head(rule) + text[text.index("## ") :]
+        text = path.read_text() if path.exists() else SECTIONS
+        pages[f"rules/{rule.id}.md"] = _write_head(rule) + text[text.index("## ") :]
     return pages
+
+
+def _write_head(rule: Rule) -> str:
+    """What stands above the first section: the id, the sentence, and the row as a table."""
+    row = f"| {rule.stage} | {rule.severity} | {_say_releases(rule)} |"
+    return f"# {rule.id}\n\n{rule.sentence}\n\n| stage | severity | Kubernetes |\n|---|---|---|\n{row}\n\n"
+
+
+def _write_index(rules: Iterable[Rule]) -> str:
+    """The page that lists the rules, by stage."""
+    lines = ["# Rules", "", "Every finding names its rule. `krmfn rules ID` prints the page of a rule.", ""]
+    lines[2] += " The [glossary](../concepts.md#glossary) explains the terms."
+    by_stage: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_stage.setdefault(rule.stage, []).append(rule)
+    for stage, question in STAGES.items():
+        if stage in by_stage:
+            lines += [f"## {stage}", "", question, "", "| rule | severity | what it finds |", "|---|---|---|"]
+            lines += [f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {rule.sentence} |" for rule in by_stage[stage]]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _say_releases(rule: Rule) -> str:
+    every = list_releases()
+    held = [name for name in every if rule.holds(find_release(name))]
+    if held == every:
+        return "all"
+    if held[-1] == every[-1]:
+        return f"{held[0]} and later"
+    if held[0] == every[0]:
+        return f"up to {held[-1]}"
+    return held[0] if len(held) == 1 else f"{held[0]} to {held[-1]}"
 
 
 def render_configuration(schema: Mapping[str, Any]) -> str:

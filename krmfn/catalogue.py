@@ -56,9 +56,3 @@ def list_rules(part: str) -> Iterable[Rule]:
 
 
 RULES: Mapping[str, Rule] = Catalogue(PARTS)
-
-
-def find_duplicates() -> list[str]:
-    """Ids that stand in the catalogue twice; a test says that there are none."""
-    ids = [rule.id for part in PARTS for rule in list_rules(part)]
-    return sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from krmfn.releases import schemastore
+from krmfn.releases.release import find_release, list_releases
 
 PATHS = schemastore.list_paths()
 
@@ -27,10 +28,19 @@ def references(schema: Any) -> Iterator[str]:
 
 def test_every_release_and_the_configuration_have_schemas() -> None:
     assert {"krmfn/v1alpha1/gangscheduling.json", "volcano/podgroup.json"} <= set(PATHS)
-    for release in ("1.35", "1.36", "1.37"):
-        assert f"kubernetes/{release}/workload.json" in PATHS
-        assert f"kubernetes/{release}/job.json" in PATHS
-    assert schemastore.list_paths("kubernetes/1.37") == [p for p in PATHS if p.startswith("kubernetes/1.37/")]
+    for release in list_releases():
+        kinds = {*find_release(release).kinds, "Job", "Pod", "meta"}
+        own = schemastore.list_paths(f"kubernetes/{release}")
+        assert own == [path for path in PATHS if path.startswith(f"kubernetes/{release}/")]
+        assert {f"kubernetes/{release}/{kind.lower()}.json" for kind in kinds} <= set(own)
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path.startswith("kubernetes/1.")])
+def test_a_schema_is_written_for_its_release(path: str) -> None:
+    """A folder that was copied for a new release is written again, by conformance/schemas."""
+    schema, release = schemastore.load(path), path.split("/")[1]
+    assert schema["$id"] == f"https://krmfn.dev/schemas/{path}"
+    assert schema["title"].endswith(f" of Kubernetes {release}")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -10,9 +10,13 @@
 **How to add a rule** to one of the last three: open the topic's file (or add one and name it in the package's TOPICS);
 write a function `(census, settings) -> Iterator[Finding]` that yields nothing when all is well; put the row above it,
 `@rule("my-id", "error", "What is wrong in one sentence.")`; run `python docs/generate.py` and write the page that it
-has begun, `docs/rules/my-id.md`: what goes wrong in the cluster, the smallest manifest that is found (`bad.yaml`), the
-nearest one that is not (`good.yaml`), how to fix it, sources. The examples on the page are the rule's tests. A message
-gives the value, the bound and the way out; the hint is one sentence that says what to do. Ids are permanent.
+has begun, `docs/rules/my-id.md` (`docs/rules/deadline-counts-waiting.md` is one to copy). The examples on the page are
+the rule's tests: the smallest manifest that is found, and the nearest one that is not. A message gives the value, the
+bound and the way out; the hint is one sentence that says what to do. Ids are permanent.
+
+What a rule asks about the cluster: `needs=` is for what a release must have for the rule to hold at all,
+`settings.has(feature)` whether the gates that the user names bring a feature, `is_obeyed(census, settings, feature)`
+whether the scheduler has it by the gates that the facts show.
 
 Checks import neither sources nor targets: how many pods a manifest makes comes in as `findings.Member`.
 """

@@ -9,7 +9,10 @@ To add a kind:
    whose names are the user's own. The number of pods is that which the kind's controller creates; cite the source.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
-4. Add the rules you need to `rules.py`, as rows, and the kind's worked examples to `tests/sources/`.
+4. Add the rules you need to `rules.py`, as rows, the kind's worked examples to `tests/sources/`, and one that is a gang
+   to EXAMPLES in `tests/sources/test_source_properties.py`.
+5. Say in the table "Kinds" of `docs/reference/mapping.md` how its pods are counted. `python docs/generate.py` writes
+   the other table there from the row.
 
 Sources know neither targets nor checks.
 """

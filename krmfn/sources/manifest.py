@@ -221,6 +221,8 @@ class Manifest:
             return
         field, place = settings.release.link[0], (*template, "spec")
         keeper, early = self.kind.keeper, self.kind.early_keeper
+        if keeper is None:
+            return
         if field != "schedulingGroup" and early == "":
             message = (
                 f"no CRD of {self.ref.kind} keeps spec.{field} of pod templates: the pods are scheduled one by one"
@@ -229,7 +231,7 @@ class Manifest:
             self.note("link-pruned", place, message, hint)
             return
         loss = "the pods would be scheduled one by one"
-        if field == "schedulingGroup":
+        if keeper and field == "schedulingGroup":
             message = f"CRDs older than {keeper} drop spec.{field} from pod templates: {loss}"
             hint = f"Check that {keeper} or later is installed, or set link: Bridge."
         elif early:

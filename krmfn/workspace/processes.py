@@ -41,7 +41,7 @@ def run(
             words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
+        raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
     except FileNotFoundError:
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:
@@ -89,7 +89,7 @@ class Background:
                 raise Failed(status, _split(self._err.read()))
             return self._out.read()
         except subprocess.TimeoutExpired:
-            raise Failed(-1, [f"it was still at work after {seconds:g} seconds"]) from None
+            raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
         finally:
             self.kill()
 

@@ -85,6 +85,18 @@ def test_generate_and_the_function_make_its_gang(tmp_path: Path) -> None:
     assert run(tmp_path, data=listed)[1].count("podGroupName: swarm-bees") == 2
 
 
+@pytest.mark.parametrize(
+    ("keeper", "told"), [(None, ""), ("", "the CRD of Swarm may drop spec.schedulingGroup from pod templates")]
+)
+def test_a_kind_without_a_known_release_says_no_more_than_is_known(
+    keeper: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, (ROW.group, ROW.name), ROW._replace(keeper=keeper))
+    _, _, err = run(tmp_path, "generate", "-", data=MANIFEST)
+    assert told in err
+    assert ("link-needs-version" in err) == bool(told)
+
+
 def test_validate_counts_its_pods_and_knows_its_crd(tmp_path: Path) -> None:
     _, out, _ = run(tmp_path, "generate", "-", data=MANIFEST)
     (tmp_path / "all.yaml").write_text(out.replace("minCount: 5", "minCount: 6").replace("yellow", "red\n  gangs: x"))
