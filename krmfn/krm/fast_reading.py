@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Found, Listing
-from krmfn.krm.source import Frame
 from krmfn.krm.splitting import split
 from krmfn.krm.style import Style
 

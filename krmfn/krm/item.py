@@ -6,10 +6,11 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 from __future__ import annotations
 
 from krmfn.krm.errors import EditRefused, Unreadable
+from krmfn.krm.frames import Frame
 from krmfn.krm.paths import dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.krm.source import Frame, Source
+from krmfn.krm.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.anchors import Anchors
 from krmfn.krm.errors import EditRefused, Unreadable
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
@@ -21,7 +22,7 @@ from krmfn.krm.places import (
     lines_end,
     visible_end,
 )
-from krmfn.krm.source import Frame, Source
+from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
 
 TYPE_CHECKING = False

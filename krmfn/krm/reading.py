@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from krmfn.krm.editing import Editor
+    from krmfn.krm.frames import Frame
     from krmfn.krm.nodes import Node
     from krmfn.krm.paths import Path
     from krmfn.krm.places import Positions
-    from krmfn.krm.source import Frame
     from krmfn.krm.style import Style
 
     class Owner(Protocol):

@@ -10,6 +10,7 @@ import re
 
 from krmfn.krm.composing import compose
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json, looks_like_json
 from krmfn.krm.lines import read_lines
@@ -17,7 +18,7 @@ from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splic
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
-from krmfn.krm.source import BOM, Frame, Source
+from krmfn.krm.source import BOM, Source
 from krmfn.krm.values import to_value
 from krmfn.krm.writing import write_block
 

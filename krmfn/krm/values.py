@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.krm.source import Frame
+    from krmfn.krm.frames import Frame
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
 MAX_GROWTH = 20

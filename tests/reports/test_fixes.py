@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Edit, FileRef, Result
-from krmfn.krm.source import Frame, Source
+from krmfn.krm.source import Source
 from krmfn.model.findings import Finding
 from krmfn.reconcile.fixes import apply_fixes, find_edit
 from krmfn.reports import render

@@ -7,13 +7,16 @@ validation/ratcheting.go and k8s.io/apiserver/pkg/cel/common.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.checks.server.structure import Structure
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 
-Schema = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Schema: TypeAlias = "Mapping[str, Any]"
 
 
 def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:

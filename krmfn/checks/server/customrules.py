@@ -7,7 +7,6 @@ but a rule that cannot be evaluated for it fails.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from krmfn.checks.server.correlation import find_old, find_schema, is_same
 from krmfn.checks.server.structure import Structure
@@ -15,7 +14,11 @@ from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 
-Schema = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Schema: TypeAlias = "Mapping[str, Any]"
 #: What else a rule may say, and is not known here.
 _UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
 _TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
