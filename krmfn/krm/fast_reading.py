@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.frames import Frame
+from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Found, Listing
 from krmfn.krm.splitting import split
@@ -10,7 +10,7 @@ from krmfn.krm.style import Style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.krm.anchors import Part
+    from krmfn.krm.frames import Part
     from krmfn.krm.source import Source
     from krmfn.krm.splitting import Entry, Split
 
@@ -36,8 +36,6 @@ def read_fast(source: Source) -> Found | None:
     if isinstance(config, bool):
         return None
     if b"&" in source.data:
-        from krmfn.krm.anchors import Anchors
-
         anchors = Anchors(source, lambda: _list_parts(listing, config))
         for own in (frame, *{item.frame for item in listing.items}, *([config.frame] if config else [])):
             own.anchors = anchors

@@ -6,9 +6,8 @@ Holds for ResourceList, v1/List and the like. `read_listing` reads it by nodes, 
 
 from __future__ import annotations
 
-from krmfn.krm.anchors import Anchors
 from krmfn.krm.errors import EditRefused, Unreadable
-from krmfn.krm.frames import Frame
+from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk

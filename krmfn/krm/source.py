@@ -1,4 +1,4 @@
-"""What items are cut from: the bytes with their positions, line breaks and encoding; the document. Knows no YAML."""
+"""The bytes that items are cut from: positions, line breaks, encoding. Knows no YAML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from typing import NoReturn
-
 
 BOM = b"\xef\xbb\xbf"
 #: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
