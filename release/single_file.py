@@ -1,10 +1,12 @@
 """Packs krmfn and what it depends on into one executable file, for places that take a file and no installation.
 
-`python release/single_file.py TARGET`. The file holds compiled parts, so it runs on the kind of machine and with the
-Python version that made it, and says so elsewhere. It unpacks itself once, on the first run.
+`python release/single_file.py TARGET`. PyYAML's binding to libyaml is compiled, so the file holds it for every Python
+that krmfn supports, on the kind of machine that made it, and says so elsewhere: PyYAML in Python alone does not read
+all texts as libyaml does. It unpacks itself once, on the first run.
 """
 
 import hashlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +15,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+#: The minor versions of Python 3 that bindings are looked for.
+MINORS = (11, 12, 13, 14)
 
 MAIN = '''\
 """Unpacks the rest of this file once, beside other caches of the user or below the temporary folder, and runs it."""
@@ -23,6 +27,7 @@ import sysconfig
 import tempfile
 
 MADE_FOR = {made_for!r}
+BINDINGS = {bindings!r}
 DIGEST = {digest!r}
 
 
@@ -62,13 +67,32 @@ def find_folder():
 
 
 HERE = "Python {{0}}.{{1}} on {{2}}".format(sys.version_info[0], sys.version_info[1], sysconfig.get_platform())
-if HERE != MADE_FOR:
-    end("this file runs with " + MADE_FOR + ", and here is " + HERE + ": run it with that Python")
+if sys.version_info < (3, 11) or sysconfig.get_config_var("EXT_SUFFIX") not in BINDINGS:
+    end("this file runs with " + MADE_FOR + ", and here is " + HERE)
 sys.path[0] = os.path.join(find_folder(), "lib")
 from krmfn.__main__ import main
 
 sys.exit(main())
 '''
+
+
+def add_bindings(lib: Path) -> None:
+    """Adds the binding of PyYAML for the other versions of Python, which look for it by their own suffix. A version
+    that there is no wheel for is left out, and named."""
+    (installed,) = lib.glob("pyyaml-*.dist-info")
+    version = installed.name.removeprefix("pyyaml-").removesuffix(".dist-info")
+    for minor in set(MINORS) - {sys.version_info[1]}:
+        with tempfile.TemporaryDirectory() as folder:
+            wanted = ["--only-binary=:all:", "--no-deps", "--python-version", f"3.{minor}", f"pyyaml=={version}"]
+            download = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder, *wanted]
+            if subprocess.run(download, check=False, capture_output=True).returncode:
+                print(f"left out: Python 3.{minor}, for which there is no wheel of PyYAML {version}", file=sys.stderr)
+                continue
+            (wheel,) = Path(folder).iterdir()
+            with zipfile.ZipFile(wheel) as archive:
+                for name in archive.namelist():
+                    if name.startswith("yaml/_yaml."):
+                        archive.extract(name, lib)
 
 
 def pack(target: Path) -> None:
@@ -77,14 +101,18 @@ def pack(target: Path) -> None:
         lib = Path(folder) / "lib"
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", str(lib), str(ROOT)]
         subprocess.run(install, check=True)
+        add_bindings(lib)
         leave_out = {"bin", "__pycache__"}
         files = sorted(p for p in lib.rglob("*") if p.is_file() and not leave_out & set(p.relative_to(lib).parts))
         # pip notes where the checkout was; the content does not depend on it.
         content = [(p.relative_to(folder).as_posix(), p.read_bytes()) for p in files if p.name != "direct_url.json"]
     content = [(name, data) for name, data in content if not name.endswith("/RECORD")]
     digest = hashlib.sha256(repr(content).encode()).hexdigest()[:16]
-    made_for = f"Python {sys.version_info[0]}.{sys.version_info[1]} on {sysconfig.get_platform()}"
-    main = MAIN.format(made_for=made_for, digest=digest)
+    names = [name.rpartition("/")[2] for name, _ in content]
+    bindings = [name.removeprefix("_yaml") for name in names if name.startswith("_yaml.cpython-")]
+    versions = sorted(int(re.findall(r"cpython-3(\d+)", suffix)[0]) for suffix in bindings)
+    made_for = f"Python {', '.join(f'3.{version}' for version in versions)} on {sysconfig.get_platform()}"
+    main = MAIN.format(made_for=made_for, bindings=bindings, digest=digest)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as stream:
         stream.write(b"#!/usr/bin/env python3\n")
