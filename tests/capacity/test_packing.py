@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,3 +100,35 @@ def test_what_is_called_impossible_is_and_for_few_pods_everything_impossible_is_
     census = take_census(items, members, None, chosen.cluster)
     obstacles = list(prove(census, Obeyed(trees=True, keys=True, remembers=True)))
     assert bool(obstacles) != fits(nodes, templates, least, key), obstacles
+
+
+def prove_impossible(nodes: list[Value], objects: list[Value]) -> bool:
+    """Whether there is a proof that a gang cannot start on these nodes."""
+    chosen = read_settings(
+        {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": {"cluster": {"nodes": nodes}}}
+    )
+    items = [Item.new(value) for value in objects]
+    members, _ = count_members(survey(items, chosen).present, chosen)
+    census = take_census(items, members, None, chosen.cluster)
+    return bool(list(prove(census, Obeyed(trees=True, keys=True, remembers=True))))
+
+
+@pytest.mark.parametrize(("pods", "impossible"), [(110, False), (111, True)])
+def test_a_node_takes_as_many_pods_as_the_kubelet_does_by_default(pods: int, impossible: bool) -> None:
+    """Where nobody says how many: maxPods of the kubelet."""
+    objects, _ = make([], [(1, 1, pods, False, False)], pods, "")
+    node = {"name": "n", "allocatable": {"cpu": "1000", "memory": "1000Gi"}}
+    assert prove_impossible([node], objects) == impossible
+
+
+@pytest.mark.parametrize(
+    ("operator", "bound", "impossible"), [("Gt", "2", False), ("Gt", "3", True), ("Lt", "4", False), ("Lt", "3", True)]
+)
+def test_labels_are_compared_as_numbers(operator: str, bound: str, impossible: bool) -> None:
+    """The value of such a label counts, although no pod names it."""
+    objects, _ = make([], [(1, 1, 1, False, False)], 1, "")
+    term = {"matchExpressions": [{"key": "generation", "operator": operator, "values": [bound]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    objects[0]["spec"]["template"]["spec"]["affinity"] = {"nodeAffinity": required}
+    node = {"name": "n", "labels": {"generation": "3"}, "allocatable": {"cpu": "4", "memory": "4Gi"}}
+    assert prove_impossible([node], objects) == impossible

@@ -9,6 +9,7 @@ those commands tell, otherwise it is what `krmfn validate` tells; `# update: rep
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import yaml
@@ -49,10 +50,13 @@ class Case(NamedTuple):
     update: str = "apply"
 
 
-def read_case(rule: str, name: str) -> Case:
-    """The case `name` (bad or good) of a rule."""
+def read_case(rule: str, name: str, edits: Iterable[tuple[str, str]] = ()) -> Case:
+    """The case `name` (bad or good) of a rule; with other words where `edits` say so, which must all occur."""
     examples = read_page(rule).examples
     text = examples[f"{name}.yaml"]
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
     said: dict[str, str] = {}
     while first := _HEADER.match(text, sum(map(len, said.values()))):
         said[first[1]] = first[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from krmfn.convert import convert
+from krmfn.model.marks import is_generated
 from krmfn.releases.release import UnknownRelease, list_releases
-from tests.convert.inputs import pods, read, rules, run
+from tests.convert.inputs import SHAPES, generated, pods, read, rules, run
 
 RELEASES = list_releases()
 
@@ -71,8 +72,7 @@ def test_links_to_what_is_not_there_stay(link: str, to: str) -> None:
     assert after[0].text == before
 
 
-def test_workload_of_two_priorities_is_split() -> None:
-    text = """
+TWO_PRIORITIES = """
 apiVersion: scheduling.k8s.io/v1alpha2
 kind: Workload
 metadata: {name: w, namespace: ml}
@@ -86,10 +86,23 @@ kind: PodGroup
 metadata: {name: g, namespace: ml}
 spec: {podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: b}}, schedulingPolicy: {basic: {}}}
 """
-    items, done = run(read(text), "1.37")
+
+
+def test_workload_of_two_priorities_is_split() -> None:
+    items, done = run(read(TWO_PRIORITIES), "1.37")
     assert rules(done) == ["convert-split"]
     assert [item.name for item in items if item.kind == "Workload"] == ["w", "w-no-class"]
     assert items[1].get(("spec", "workloadRef")) == {"workloadName": "w-no-class", "templateName": "b"}
+
+
+def test_what_is_made_for_a_generated_object_carries_its_marks() -> None:
+    """And the waves of targets, so that it is applied in the same order."""
+    mark = "annotations: {krmfn.dev/generated-from: Job.batch/train}"
+    items, _ = run(read(TWO_PRIORITIES.replace("name: w,", f"name: w, {mark},")), "1.37")
+    (made,) = (item for item in items if item.name == "w-no-class")
+    (target,) = (item for item in generated(SHAPES["job"], "1.37") if item.kind == "Workload")
+    assert is_generated(made)
+    assert made.annotations == target.annotations
 
 
 def test_job_scheduling() -> None:

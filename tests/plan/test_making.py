@@ -131,9 +131,13 @@ def test_a_job_with_another_template_is_replaced(change: tuple[str, str], path: 
     assert found.consequences == ("The Job is deleted with its pods and starts from the beginning.",)
 
 
-def test_a_suspended_job_may_move() -> None:
+@pytest.mark.parametrize(
+    "field",
+    ["nodeSelector: {disk: ssd}", "tolerations: [{operator: Exists}]", "schedulingGates: [{name: example.com/wait}]"],
+)
+def test_a_suspended_job_may_move(field: str) -> None:
     old = JOB.replace("spec:\n  parallelism", "spec:\n  suspend: true\n  parallelism")
-    new = old.replace("restartPolicy: Never", "restartPolicy: Never\n      nodeSelector: {disk: ssd}")
+    new = old.replace("restartPolicy: Never", f"restartPolicy: Never\n      {field}")
     assert entry(old, new, "Job").action == "update"
     assert entry(JOB, new, "Job").action == "replace"
 
@@ -165,6 +169,22 @@ spec: {headGroupSpec: {template: {spec: {containers: []}}}}
     assert found.action == "update"
     assert "mixed" in found.consequences[0]
     assert found.changes[0].old is ABSENT
+
+
+def test_a_link_that_is_removed_from_a_ray_cluster() -> None:
+    """Pods that are left without any group are told of; where another template keeps its link, the gang is mixed."""
+    linked = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo}
+spec:
+  headGroupSpec: {template: {spec: {schedulingGroup: {podGroupName: demo}, containers: []}}}
+  workerGroupSpecs:
+  - {groupName: cpu, template: {spec: {schedulingGroup: {podGroupName: demo}, containers: []}}}
+"""
+    link = "schedulingGroup: {podGroupName: demo}, "
+    assert "scheduled one by one" in entry(linked, linked.replace(link, ""), "RayCluster").consequences[0]
+    assert "mixed" in entry(linked, linked.replace(link, "", 1), "RayCluster").consequences[0]
 
 
 def test_configuration_and_local_objects_are_not_applied() -> None:

@@ -54,6 +54,20 @@ def test_partial_quorums_cannot_be_nested() -> None:
         lay_out("raycluster-demo", group, LIMITS)
 
 
+@pytest.mark.parametrize(
+    ("quorum", "pods", "left"),
+    [(2, (1, 1, 1), 2), (2, (1, 1, 0), 2), (2, (1, 0, 0), 1), (3, (1, 1, 0), 2), (None, (1, 0, 0), None)],
+)
+def test_a_quorum_is_never_above_the_groups_that_are_left(
+    quorum: int | None, pods: tuple[int, ...], left: int | None
+) -> None:
+    """Otherwise the gang would wait for groups that have no pods."""
+    leaves = tuple(workers(index, f"g{index}", count) for index, count in enumerate(pods))
+    pruned = prune(Composite("demo", leaves, quorum))
+    assert isinstance(pruned, Composite)
+    assert pruned.min_group_count == left
+
+
 @pytest.mark.parametrize("count", [7, 8, 71])
 def test_growth_moves_nobody(count: int) -> None:
     """A group more changes no other group's parent: it could not be changed in the cluster."""

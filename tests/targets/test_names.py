@@ -57,6 +57,12 @@ def test_shortened_names_stay_apart(name: str, limit: int) -> None:
     assert max(len(one), len(other)) <= limit
 
 
+@pytest.mark.parametrize("end", [".", "-"])
+def test_a_name_is_not_cut_behind_a_separator(end: str) -> None:
+    made = shorten("a" * 50 + end + "b" * 20, 60)
+    assert SUBDOMAIN.fullmatch(made), made
+
+
 def test_operators_names() -> None:
     """KubeRay 1.7.0; nothing that we generate for a RayCluster is among them."""
     assert operator_names("RayCluster", "demo", "KubernetesWAS") == {

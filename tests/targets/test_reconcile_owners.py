@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import ResourceRef
+from krmfn.model.identity import identify
 from krmfn.model.tree import Composite
 from krmfn.reconcile import Wanted
+from krmfn.reconcile.ledger import Ledger
 from krmfn.targets import emit
-from tests.targets.files import TREE, Files, link, ray, rules, train
+from tests.targets.files import TREE, Files, build, link, ray, rules, train
 from tests.targets.trees import cluster, gang, job, settings, workers
 
 # --- links ----------------------------------------------------------------------------------------------------------
@@ -57,6 +59,16 @@ def test_links_without_their_objects() -> None:
     assert link(owner) == "raycluster-demo-j-cpu"
 
 
+def test_a_link_to_an_object_of_somebody_is_not_ours() -> None:
+    """It looks like a name of ours, but a person wrote the PodGroup of that name."""
+    owner = linked(ray(), 0, "raycluster-demo-mine")
+    group = build("scheduling.k8s.io/v1beta1", "PodGroup", "raycluster-demo-mine", "ml", {})
+    ledger = Ledger([owner, group], [])
+    assert not ledger.is_own_style(owner, "raycluster-demo-mine")
+    assert ledger.is_own_style(owner, "raycluster-demo-other")
+    assert Ledger([owner], []).is_own_style(owner, "raycluster-demo-mine")
+
+
 # --- owners ---------------------------------------------------------------------------------------------------------
 
 
@@ -92,6 +104,17 @@ def test_namespace_written_later() -> None:
     done = files.run(files.want(job(2), owner))
     assert (done.added, done.removed, done.findings) == ((), (), ())
     assert {item.namespace for item in files.items} == {""}
+
+
+def test_the_same_name_without_a_namespace_is_of_its_owners_alone() -> None:
+    owner = train(namespace="")
+    files = Files(owner)
+    files.run(files.want(job(2), owner))
+    ledger = Ledger(files.items, [])
+    moved = identify(ResourceRef("scheduling.k8s.io/v1beta1", "PodGroup", "job-train", "ml"))
+    mine, other = (frozenset({identify(item.ref)}) for item in (owner, train()))
+    assert ledger.find(moved, mine) is not None
+    assert ledger.find(moved, other) is None
 
 
 def test_same_name_in_other_namespaces() -> None:

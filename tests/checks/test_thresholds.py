@@ -1,0 +1,48 @@
+"""Rules that count: at the threshold they speak, one below or above it they are silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.krm import Result
+from tests.checks.cases import read_case, run
+
+GPU = 'resources: {limits: {example.com/gpu: "1"}}'
+
+
+def find(rule: str, *edits: tuple[str, str]) -> list[Result]:
+    """The findings of a rule in the bad example of its page with other words in it."""
+    return [result for result in run(read_case(rule, "bad", edits)) if result.tags["rule"] == rule]
+
+
+def fours_to(number: int) -> tuple[str, str]:
+    """A Job of 4 indexed pods becomes one of another number."""
+    text = "parallelism: 4\n  completions: 4"
+    return text, text.replace("4", str(number))
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new", "found"),
+    [
+        ("deadline-counts-waiting", "Seconds: 300", "Seconds: 600", True),
+        ("deadline-counts-waiting", "Seconds: 300", "Seconds: 601", False),
+        ("volume-shared", "parallelism: 4", "parallelism: 2", True),
+        ("volume-shared", "parallelism: 4", "parallelism: 1", False),
+        ("requests-missing", 'resources: {requests: {cpu: "1"}}', "resources: {}", True),
+        ("requests-missing", 'resources: {requests: {cpu: "1"}}', GPU, False),
+        ("job-name-too-long", "a" * 58, "a" * 57, False),
+        ("job-name-too-long", "a" * 58, "a.b", True),
+        ("job-gang-lost", *fours_to(2), True),
+        ("job-gang-lost", *fours_to(1), False),
+    ],
+)
+def test_the_threshold(rule: str, old: str, new: str, found: bool) -> None:
+    assert bool(find(rule, (old, new))) == found
+
+
+@pytest.mark.parametrize(("minimum", "severity"), [("3", "warning"), ("4", "warning"), ("5", "error")])
+def test_pods_that_are_bound_by_hand_run_where_they_are_enough(minimum: str, severity: str) -> None:
+    """`nodeName` passes the scheduler by: with 4 such pods, a gang of 4 runs whatever is wrong with it."""
+    bound = ("volumes:", "nodeName: n1\n      volumes:")
+    (found,) = find("volume-shared", bound, ("minCount: 4", f"minCount: {minimum}"))
+    assert found.severity == severity
