@@ -52,7 +52,7 @@ def _spell_inside(path: str, base: str) -> str:
 def is_inside(patterns: Sequence[Pattern], path: str) -> bool:
     r"""Whether patterns match a path, or a folder that it is in.
 
-    >>> is_inside(read_patterns("legacy/\\n!legacy/new.yaml", "clusters"), "clusters/legacy/a.yaml")
+    >>> is_inside(read_patterns("legacy/\n!legacy/new.yaml", "clusters"), "clusters/legacy/a.yaml")
     True
     """
     steps = path.split("/")
