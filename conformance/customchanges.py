@@ -76,7 +76,14 @@ def make_changes(
         new["metadata"]["labels"] = {"a": str(number)}
         for _ in range(rng.choice((0, 1, 1, 2))):
             put(new, *make_edit(structure, rng))
-        yield old, new | head
+        yield _write_whole(old), _write_whole(new | head)
+
+
+def _write_whole(value: Any) -> Any:
+    """The value with whole numbers as kubectl sends them: 3 for 3.0."""
+    return json.loads(
+        json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
+    )
 
 
 def _apply(client: Client, project: str, body: Mapping[str, Any], **query: str) -> Answer:

@@ -26,6 +26,7 @@ _TOKEN: Final = re.compile(
 _LITERALS: Final = {"true": True, "false": False, "null": None}
 #: Names that a rule cannot write as they are.
 _ESCAPED: Final = {"dot": ".", "dash": "-", "slash": "/", "underscores": "__"}
+_OVERLOAD: Final = ": call arguments did not match a supported operator, function or macro signature for rule: "
 _MACROS: Final = ("all", "exists", "exists_one", "filter", "map")
 
 
@@ -34,7 +35,10 @@ class Unsupported(Exception):
 
 
 class Failed(Exception):
-    """The rule cannot be evaluated for this value; the message is the server's."""
+    """The rule cannot be evaluated for this value; the message is what the server says before it names the rule."""
+
+    def __init__(self, message: str, behind: str = " evaluating rule: ") -> None:
+        super().__init__(message + behind)
 
 
 @cache
@@ -351,7 +355,7 @@ def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left, right)
         if isinstance(left, str) or isinstance(right, str):
-            raise Failed("no such overload")
+            raise Failed("'no such overload'", _OVERLOAD)
         return compare(_number(left), _number(right))
 
     return found

@@ -83,7 +83,7 @@ def is_same(structure: Structure, schema: Schema, new: Any, old: Any) -> bool:
     keyed = schema.get("x-kubernetes-list-type") == "map"
     entries = find_schema(structure, schema, 0) if keyed else {}
     for place, item in enumerate(new):
-        before = find_old(structure, schema, new, old, place) if keyed and isinstance(item, dict) else old[place]
+        before = find_old(structure, schema, new, old, place) if keyed else old[place]
         # An entry of such a list without its keys is not known to be the one that it was.
         if before is ABSENT or not is_same(structure, entries, item, before):
             return False

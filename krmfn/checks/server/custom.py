@@ -88,14 +88,15 @@ def judge(
     check_new_metadata(meta, given, causes)
     found = structure.check(completed)
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
-    if before is not None:
-        found = [cause for cause in found if not stays(structure, completed, before, cause.path)]
-    causes += found
+    let = [] if before is None else [cause for cause in found if stays(structure, completed, before, cause.path)]
+    causes += (cause for cause in found if cause not in let)
     if causes:
         return Judgement(tuple(causes))
     from krmfn.checks.server.customrules import apply_rules
 
-    told = list(apply_rules(structure, completed, ABSENT if before is None else before))
+    # Rules speak of values that have the types of their schema.
+    typed = not (let or (before is not None and structure.check(before)))
+    told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
     return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))
 

@@ -24,39 +24,38 @@ _UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
 _TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
 
 
-def apply_rules(structure: Structure, value: Mapping[str, Any], old: Any) -> Iterator[Cause | tuple[Path, str]]:
-    """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create."""
-    yield from _apply(structure, structure.resolve(structure.root), value, old, (), False)
-
-
-def _apply(
-    structure: Structure, schema: Schema, value: Any, old: Any, path: Path, same: bool
+def apply_rules(
+    structure: Structure, value: Mapping[str, Any], old: Any, typed: bool = True
 ) -> Iterator[Cause | tuple[Path, str]]:
+    """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create. Unless
+    all values are `typed` as the schema says, no rule is judged."""
+    for schema, rule, path, item, before, same in _find_rules(structure, structure.resolve(structure.root), value, old):
+        if typed:
+            yield from _judge(rule, str(schema.get("type", "")), item, before, path, same)
+        else:
+            yield path, rule["rule"]
+
+
+def _find_rules(
+    structure: Structure, schema: Schema, value: Any, old: Any, path: Path = (), same: bool = False
+) -> Iterator[tuple[Schema, Mapping[str, Any], Path, Any, Any, bool]]:
+    """The rules that a value meets: schema and rule, the place, the value and what it was, and whether the rule may be
+    broken because nothing has changed."""
     same = same or (old is not ABSENT and is_same(structure, schema, value, old))
     for rule in schema.get("x-kubernetes-validations", ()):
         changing = "oldSelf" in rule["rule"]
-        if changing and old is ABSENT:
-            continue
-        if not (_fits(schema, value) and (not changing or _fits(schema, old))):
-            yield path, rule["rule"]  # what is wrong with its type was let through
-            continue
-        yield from _judge(rule, value, old, path, same and not changing)
+        if not changing or old is not ABSENT:
+            yield schema, rule, path, value, old, same and not changing
     parts = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
     for part in parts:
         below = find_schema(structure, schema, part)
         if below:
             before = ABSENT if old is ABSENT else find_old(structure, schema, value, old, part)
-            yield from _apply(structure, below, value[part], before, (*path, part), same)
-
-
-def _fits(schema: Schema, value: Any) -> bool:
-    """Whether a value has the type of its schema, where that is a text, a list or an object."""
-    wanted = {"string": str, "array": list, "object": dict}.get(schema.get("type", ""))
-    return wanted is None or isinstance(value, wanted)
+            yield from _find_rules(structure, below, value[part], before, (*path, part), same)
 
 
 def _judge(
-    rule: Mapping[str, Any], value: Any, old: Any, path: Path, passed: bool
+    rule: Mapping[str, Any], type_name: str, value: Any, old: Any, path: Path, passed: bool
 ) -> Iterator[Cause | tuple[Path, str]]:
     from krmfn.checks.server.cel import Failed, Unsupported, compile_rule  # most objects meet no rule
 
@@ -72,8 +71,7 @@ def _judge(
         shown = _show(value) if kind == "Invalid" else ": "
         yield Cause(kind, path, f"{words}{shown}{told}", "custom-rule-broken")
     except Failed as failure:
-        shown = _show(value) or f'"{"array" if isinstance(value, list) else "object"}": '
-        words = f"Invalid value: {shown}{failure} evaluating rule: {rule.get('message') or text}"
+        words = f'Invalid value: "{type_name}": {failure}{rule.get("message") or text}'
         yield Cause("Invalid", path, words, "custom-rule-broken")
     except Unsupported:
         yield path, text

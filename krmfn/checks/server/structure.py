@@ -210,13 +210,14 @@ def _kind_of(value: Any) -> str:
 
 def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
     most, least = schema.get("maxLength"), schema.get("minLength")
+    pattern = schema.get("pattern")
+    # One of the three is told.
     if most is not None and len(value) > most:
         yield too_long(path, "custom-schema", most)
-    if least is not None and len(value) < least:
+    elif least is not None and len(value) < least:
         text = f"{_spell(path)} in body should be at least {least} chars long"
         yield invalid(path, "custom-schema", value, text)
-    pattern = schema.get("pattern")
-    if pattern and not _matches(pattern, value):
+    elif pattern and not _matches(pattern, value):
         yield invalid(path, "custom-schema", value, f"{_spell(path)} in body should match '{pattern}'")
     form = schema.get("format", "")
     if form in _FORMATS and not _FORMATS[form](value):
