@@ -99,6 +99,10 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     numbers.add_argument("--seed", type=int, default=1)
     numbers.add_argument("--count", type=int, default=1000, help="cases per reader")
     numbers.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
+    patterns = command("patterns", compare_patterns, "compare how krmfn and Go read the patterns of definitions")
+    patterns.add_argument("--seed", type=int, default=1)
+    patterns.add_argument("--count", type=int, default=1500, help="patterns, each with six texts")
+    patterns.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
@@ -261,6 +265,14 @@ def record_foreign(arguments: argparse.Namespace) -> int:
         print(json.dumps(record))
     print(f"{len(records)} groups, {len(wrong)} answered otherwise than they should be", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def compare_patterns(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when krmfn finds something that Go does not find, or the other way round."""
+    from conformance import patterns
+
+    records = patterns.ask_go(list(patterns.make_cases(arguments.seed, arguments.count)))
+    return _judge(records, patterns.differ, patterns.RECORDED if arguments.record else None)
 
 
 def pack(arguments: argparse.Namespace) -> int:

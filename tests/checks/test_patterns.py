@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from conformance import patterns
 from conformance.definitions import list_projects, read_definitions
+from conformance.storage import read_records
 from krmfn.checks.server.patterns import compile_pattern
 
 
@@ -36,18 +40,25 @@ def test_patterns(pattern: str, found: str, missed: str) -> None:
     assert not compiled.search(missed)
 
 
+def test_recorded_answers() -> None:
+    records = list(read_records(patterns.RECORDED))
+    assert [(record, found) for record in records if (found := patterns.differ(record))] == []
+    judged = Counter(record["found"] for record in records if compile_pattern(record["pattern"]))
+    assert min(judged[True], judged[False]) > 1000
+
+
 @pytest.mark.parametrize("pattern", [r"\p{Greek}", "(?=a)", "a)", "(a", "[a", "[[:foo:]]", r"(a)\1", "a**", "(?U)a+"])
 def test_patterns_that_are_not_judged(pattern: str) -> None:
     assert compile_pattern(pattern) is None
 
 
 def test_all_shipped_patterns_are_judged() -> None:
-    patterns: set[str] = set()
+    found: set[str] = set()
 
     def visit(value: object) -> None:
         if isinstance(value, dict):
             if isinstance(value.get("pattern"), str):
-                patterns.add(value["pattern"])
+                found.add(value["pattern"])
             for item in value.values():
                 visit(item)
         elif isinstance(value, list):
@@ -57,5 +68,5 @@ def test_all_shipped_patterns_are_judged() -> None:
     for project, row in list_projects().items():
         for version in row["versions"]:
             visit(list(read_definitions(project, version)))
-    assert len(patterns) > 5
-    assert [pattern for pattern in sorted(patterns) if compile_pattern(pattern) is None] == []
+    assert len(found) > 5
+    assert [pattern for pattern in sorted(found) if compile_pattern(pattern) is None] == []

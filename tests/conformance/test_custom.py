@@ -182,6 +182,7 @@ def test_rules_are_applied() -> None:
     "rule",
     [
         {"rule": "isURL(self)"},
+        {"rule": "(" * 5000 + "self" + ")" * 5000},
         {"rule": "self == 'a'", "messageExpression": "'b'"},
         {"rule": "self == 'a'", "fieldPath": ".b"},
         {"rule": "self == oldSelf.value()", "optionalOldSelf": True},

@@ -327,9 +327,11 @@ def _subtract(left: Any, right: Any) -> Any:
 
 def _equal(left: Any, right: Any) -> bool:
     """Lists whose order does not count are not known here: nothing is said where only the order differs."""
+    if not isinstance(left, (dict, list)) or not isinstance(right, (dict, list)):
+        return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
     if left == right and _spell(left) == _spell(right):
         return True
-    if isinstance(left, (dict, list)) and _spell(_sort(left)) == _spell(_sort(right)):
+    if _spell(_sort(left)) == _spell(_sort(right)):
         raise Unsupported("lists in another order")
     return False
 

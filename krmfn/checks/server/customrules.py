@@ -73,7 +73,7 @@ def _judge(
     except Failed as failure:
         words = f'Invalid value: "{type_name}": {failure}{rule.get("message") or text}'
         yield Cause("Invalid", path, words, "custom-rule-broken")
-    except Unsupported:
+    except (Unsupported, RecursionError):
         yield path, text
 
 

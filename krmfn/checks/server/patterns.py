@@ -114,7 +114,8 @@ def _read_class(pattern: str, at: int) -> tuple[str, int]:
             char = pattern[at + 1 : at + 2]
             if char in "pPQ" or char.isdigit():
                 raise ValueError(f"\\{char}")
-            text, at = (_SPACE, at + 2) if char == "s" else _escape(pattern, at)
+            spaces = {"s": _SPACE, "S": r"\S\x0b"}.get(char)
+            text, at = (spaces, at + 2) if spaces else _escape(pattern, at)
             out.append(text)
         else:
             out.append("\\" + pattern[at] if pattern[at] in "[]&~|" else pattern[at])
