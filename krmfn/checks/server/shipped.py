@@ -94,17 +94,17 @@ def judge_all(
     if shipped.said:
         (structure,) = shipped.structures.values()
         return _forgive(shipped, judge(structure, schemas, value, old, duplicates)), ()
-    structures = list({repr(structure.root): structure for structure in shipped.structures.values()}.values())
-    unknown = [find_unknown(structure, value) for structure in structures]
-    everywhere = [path for path in unknown[-1] if all(path in paths for paths in unknown)]
-    passed = {path for paths in unknown for path in paths}
-    *older, newest = (judge(structure, schemas, value, old, duplicates, passed) for structure in structures)
-    common = newest.causes
-    for other in older:
-        said = {(cause.rule, cause.path) for cause in other.causes}
-        common = tuple(cause for cause in common if (cause.rule, cause.path) in said)
-    doubted = tuple(tell_unknown(path) for path in everywhere)
-    return _forgive(shipped, newest._replace(causes=common)), doubted
+    *older, newest = shipped.structures.values()
+    unknown = find_unknown(newest, value)
+    answer = judge(newest, schemas, value, old, duplicates, unknown)
+    for structure in older:
+        if not unknown and not answer.causes:
+            break  # most objects: what the newest takes is not refused
+        missing = find_unknown(structure, value)
+        unknown = [path for path in unknown if path in missing]
+        said = {(cause.rule, cause.path) for cause in judge(structure, schemas, value, old, duplicates, missing).causes}
+        answer = answer._replace(causes=tuple(each for each in answer.causes if (each.rule, each.path) in said))
+    return _forgive(shipped, answer), tuple(map(tell_unknown, unknown))
 
 
 def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:
