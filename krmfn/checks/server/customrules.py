@@ -63,7 +63,7 @@ def _judge(
     told = str(rule.get("message") or f"failed rule: {text}").strip()
     scope = {"self": value} if old is ABSENT else {"self": value, "oldSelf": old}
     try:
-        if any(rule.get(name) for name in _UNKNOWN):
+        if any(rule.get(name) for name in _UNKNOWN) or _has_whole_float(value):
             raise Unsupported(text)
         if compile_rule(text)(scope) is True or passed:
             return
@@ -75,6 +75,13 @@ def _judge(
         yield Cause("Invalid", path, words, "custom-rule-broken")
     except (Unsupported, RecursionError):
         yield path, text
+
+
+def _has_whole_float(value: Any) -> bool:
+    """Whether 3.0 stands somewhere: a schema takes it for an integer, a rule does not."""
+    if isinstance(value, (dict, list)):
+        return any(map(_has_whole_float, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and value.is_integer()
 
 
 def _show(value: Any) -> str:
