@@ -24,7 +24,7 @@ from conformance.record import Recorder, applicable
 from conformance.server import TOKEN, serve
 from conformance.storage import Record, read_records, write_records
 from conformance.threeway import run_threeway
-from conformance.versions import HERE, Profile, list_profiles, make_release, read_profiles, read_releases
+from conformance.versions import HERE, Profile, list_profiles, make_release, predict_as, read_profiles, read_releases
 from krmfn.releases.release import find_release, list_releases
 
 DATA = HERE / "data"
@@ -65,6 +65,9 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     )
     compare.add_argument("files", nargs="*", type=Path)
     compare.add_argument("--examples", type=int, default=3, help="per group of disagreements")
+    compare.add_argument(
+        "--as", dest="release", help="predict the answers of the release before as this one does: what it changes"
+    )
     accept = command(
         "accept", accept_files, "send manifests to a real server with strict field validation, report refusals"
     )
@@ -92,7 +95,8 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         "foreign", record_foreign, "send the groups for other schedulers to a server that has their kinds"
     )
     foreign.add_argument("definitions", nargs="+", type=Path, help="files with a CustomResourceDefinition each")
-    command("served", record_kinds, "store which kinds the servers of all releases serve")
+    served = command("served", record_kinds, "store which kinds servers serve")
+    served.add_argument("versions", nargs="*", help="exact versions, such as that of a preview (default: the list's)")
     numbers = command(
         "numbers", compare_numbers, "compare how krmfn and Go read quantities, times, labels and schedules"
     )
@@ -182,7 +186,9 @@ def compare_files(arguments: argparse.Namespace) -> int:
     from conformance.compare import compare_records, write_report
 
     files = arguments.files or sorted(DATA.glob("*/*.jsonl.xz"))
-    found, count, spent = compare_records(record for path in files for record in read_records(path))
+    records = (record for path in files for record in read_records(path))
+    profiles = predict_as(arguments.release, read_profiles()) if arguments.release else read_profiles()
+    found, count, spent = compare_records((one for one in records if one["profile"] in profiles), profiles)
     for line in write_report(found, arguments.examples):
         print(line)
     by_profile = Counter(each.record["profile"] for each in found)
@@ -286,7 +292,7 @@ def pack(arguments: argparse.Namespace) -> int:
 def record_kinds(arguments: argparse.Namespace) -> int:
     from conformance.served import record_served
 
-    record_served(read_releases())
+    record_served([make_release(version) for version in arguments.versions] or read_releases().values())
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from conformance.client import Client
@@ -28,13 +29,15 @@ def read_served(client: Client) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
-def record_served(releases: dict[str, Release]) -> None:
-    """Asks the server of each release and writes what it says."""
-    lines = []
-    for name, release in releases.items():
+def record_served(releases: Iterable[Release]) -> None:
+    """Asks the server of each release and writes what it says; of other releases what was written stays."""
+    told = json.loads(SERVED.read_text())
+    for release in releases:
         for switched, runtime in (("default", "api/legacy=true"), ("everything", "api/all=true")):
-            with serve(Profile(f"{name}-{switched}", release, ()), runtime) as running:
-                versions = read_served(running.client)
-            rows = (f"  {json.dumps(version)}: {json.dumps(kinds)}" for version, kinds in sorted(versions.items()))
-            lines.append(f" {json.dumps(f'{name} {switched}')}: {{\n" + ",\n".join(rows) + "\n }")
+            with serve(Profile(f"{release.name}-{switched}", release, ()), runtime) as running:
+                told[f"{release.name} {switched}"] = read_served(running.client)
+    lines = []
+    for title, versions in sorted(told.items()):
+        rows = (f"  {json.dumps(version)}: {json.dumps(kinds)}" for version, kinds in sorted(versions.items()))
+        lines.append(f" {json.dumps(title)}: {{\n" + ",\n".join(rows) + "\n }")
     SERVED.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_releases
 
 HERE = Path(__file__).resolve().parent
 
@@ -79,6 +79,18 @@ def make_release(version: str) -> Release:
     last = listed.get(name) or list(listed.values())[-1]
     profiles = {key.replace(last.name, name): gates for key, gates in last.profiles.items()}
     return Release(name, numbers[1], last.served, profiles)
+
+
+def predict_as(release: str, profiles: dict[str, Profile]) -> dict[str, Profile]:
+    """The profiles of the release before `release`, for questions of which the answers are predicted as `release` does:
+    what it changes, where no server of it can be asked."""
+    names = list_releases()
+    before = names[names.index(release) - 1]
+    return {
+        name: profile._replace(release=profile.release._replace(name=release))
+        for name, profile in profiles.items()
+        if profile.release.name == before
+    }
 
 
 def has_trees(release: str) -> bool:
