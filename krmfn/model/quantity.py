@@ -18,6 +18,8 @@ _SPELLED = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BLANKS = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _LARGEST = 2**63 - 1
 _NANO = -9
+_EXA = 18
+_LOWEST = -(2**31)
 #: Powers of ten above this one are not told apart: no cluster has so much, and the whole number would take long.
 _HIGHEST = 1000
 #: Digits behind these are not told apart.
@@ -133,6 +135,18 @@ def quantity_of(value: object) -> Quantity:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadQuantity("a quantity is a text or a number")
     return read_quantity(write_float(value) if isinstance(value, float) else str(value))
+
+
+def quantity_with_exponent(value: object) -> Quantity:
+    """The same as servers since 1.38 read and spell it: what is above an exa keeps its size in the canonical form, and
+    an exponent of -2^31, for which older servers work without end, is none. Raises BadQuantity."""
+    found = quantity_of(value)
+    shape = re.fullmatch(_SHAPE, value.strip(_BLANKS)) if isinstance(value, str) else None
+    if shape and _read_suffix(shape[5]) == ("exponent", _LOWEST):
+        raise BadQuantity("unable to parse quantity's suffix")
+    written = found._replace(form="exponent")
+    is_above = found.form == "decimal" and not found.text and int(str(written).partition("e")[2] or 0) > _EXA
+    return written if is_above else found
 
 
 def write_float(value: float) -> str:

@@ -1,15 +1,19 @@
 """Small texts are read as Go and Kubernetes read them: recorded answers, and the program itself where it is built."""
 
+import json
 import os
 from collections import Counter
 
 import pytest
 
 from conformance.build import find_program
-from conformance.numbers import ask_go, ask_krmfn, differ, generate, read_recorded
+from conformance.numbers import LATER, Answer, Case, ask_go, ask_krmfn, differ, generate, read_recorded
 from conformance.versions import read_releases
+from krmfn.checks.server.decode import decode
+from krmfn.checks.server.schema import find_kind
+from krmfn.checks.server.spell import to_api
 from krmfn.model.gotext import parse_int
-from krmfn.model.quantity import parse_quantity
+from krmfn.model.quantity import BadQuantity, parse_quantity, quantity_with_exponent, read_quantity
 from krmfn.model.schedules import read_schedule
 
 
@@ -21,6 +25,37 @@ def test_recorded_answers() -> None:
         read[case.reader, go.ok] += 1
     assert len(read) >= 25, "every reader has texts that it takes and texts that it refuses"
     assert sum(read.values()) > 6_000
+
+
+def read_later(case: Case) -> Answer:
+    """The quantity of a case, as servers from 1.38 on read and spell it."""
+    plain = case.reader == "quantity"
+    value = case.text if plain else json.loads(case.text)
+    try:
+        if plain:
+            read_quantity(case.text)  # blanks around it are no part of a plain text
+        return Answer(True, str(quantity_with_exponent(value)))
+    except BadQuantity as mistake:
+        return Answer(False, "", str(mistake))
+
+
+def test_quantities_from_1_38_on() -> None:
+    """What changed is above an exa, and the exponent without an end; all others are read as before."""
+    told: Counter[tuple[bool, bool]] = Counter()
+    for case, go in read_recorded(LATER):
+        assert read_later(case) == go, f"{case}: Go {go}, krmfn {read_later(case)}"
+        told[go.ok, ask_krmfn(case) == go] += 1
+    assert min(told[True, True], told[True, False], told[False, True], told[False, False]) > 1
+
+
+@pytest.mark.parametrize(("release", "amount", "spelled"), [("1.37", "1000E", "1"), ("1.38", "1000E", "1e21")])
+def test_a_release_stores_amounts_in_its_own_spelling(release: str, amount: str, spelled: str) -> None:
+    kind = find_kind("", "Pod", release, {})
+    assert kind is not None
+    container = {"name": "c", "image": "i", "resources": {"limits": {"example.com/units": amount}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    normal = decode(kind.root, pod)
+    assert to_api(kind.root, normal)["spec"]["containers"][0]["resources"]["limits"]["example.com/units"] == spelled
 
 
 @pytest.mark.skipif(

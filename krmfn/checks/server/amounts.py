@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.model.quantity import Quantity, quantity_of
+from krmfn.model.quantity import Quantity, quantity_of, quantity_with_exponent
 
 BILLION = 10**9
 _MILLION = 10**6
@@ -20,9 +20,10 @@ def as_amount(quantity: Quantity) -> Amount:
     return amount
 
 
-def read_amount(value: object) -> Amount:
-    """The amount that a value of a request stands for. Raises BadQuantity."""
-    return as_amount(quantity_of(value))
+def read_amount(value: object, exponents: bool = False) -> Amount:
+    """The amount that a value of a request stands for; `exponents` says that large ones keep theirs. Raises
+    BadQuantity."""
+    return as_amount(quantity_with_exponent(value) if exponents else quantity_of(value))
 
 
 def round_up(amount: Amount) -> Amount:

@@ -62,6 +62,9 @@ def _make(of: Type) -> Callable[[Any], Any]:
         return _make_list(of)
     if of.kind == "map":
         return _make_map(of)
+    if of.kind == "quantity":
+        exponents = bool(of.keywords.get("exponents"))
+        return lambda value: _quantity(value, exponents)
     return _PLAIN.get(of.kind) or _give_up
 
 
@@ -191,12 +194,12 @@ def _microtime(value: Any) -> Any:
         raise Unclean from None
 
 
-def _quantity(value: Any) -> Any:
+def _quantity(value: Any, exponents: bool) -> Any:
     from krmfn.checks.server.amounts import read_amount
     from krmfn.model.quantity import BadQuantity
 
     try:
-        return read_amount(value)
+        return read_amount(value, exponents)
     except BadQuantity:
         raise Unclean from None
 
@@ -211,7 +214,6 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "microtime": _microtime,
     "duration": _string,
     "intorstring": _int_or_string,
-    "quantity": _quantity,
     "float64": _float64,
     "any": _any,
 }

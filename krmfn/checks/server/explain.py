@@ -102,7 +102,7 @@ class _Explainer:
             if not isinstance(value, (str, int, float)) or isinstance(value, bool):
                 raise _Hard(path, _NO_QUANTITY)
             try:
-                return read_amount(getattr(value, "text", value))
+                return read_amount(getattr(value, "text", value), bool(of.keywords.get("exponents")))
             except BadQuantity as mistake:
                 raise _Hard(path, str(mistake)) from None
         if kind == "intorstring":

@@ -166,7 +166,9 @@ class Schemas:
             return self._reference(file, schema["$ref"])
         go = schema.get("x-kubernetes-go-type", "")
         if go in _SPECIAL:
-            return Type(_SPECIAL[go], go)
+            special = Type(_SPECIAL[go], go)
+            special.keywords = {"exponents": self.gates.get("quantity-exponents", False)}
+            return special
         form = schema.get("type", "")
         if form == "array":
             item = self._at(file, schema["items"])
