@@ -30,7 +30,7 @@ BANNED = {
     r"\b(it )?is (only )?said\b": "reports, shows",
     r"\bis told\b": "is reported, knows, gets",
     r"\b(stand|stands) (in|there|by)\b": "is, exists",
-    r"\b(of|by) (its|their|your) own(?! \w)": "a separate …, your …",
+    r"\b(of|by) (its|their|your) own\b(?! \w)": "a separate …, your …",
     r"\b(left|stays?) as (it is|they are)\b": "unchanged",
     r"\bin parts\b": "incomplete",
     r"\b(is|are) made\b(?! of| up)": "is created",

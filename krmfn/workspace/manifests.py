@@ -96,7 +96,7 @@ def load(
 def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:
     place = FileRef(skipped.path, skipped.index, skipped.line, skipped.column)
     if skipped.sort == "incomplete":
-        hint = "Set it: kubectl and the API server find out by it what the object is."
+        hint = "Set it: kubectl and the API server need it to identify the object."
         return tell("kind-missing", skipped.message, place, hint=hint)
     if not skipped.sort or (is_named and skipped.sort != "templates"):
         return tell("unreadable", skipped.message, place)

@@ -105,7 +105,7 @@ def test_a_kueue_group_that_waits_for_a_pod_that_nobody_makes() -> None:
     ("spec", "rule", "told"),
     [
         ({"minMember": 3}, "", ""),
-        ({"minMember": 3, "minSubGroup": 1}, "kai-subgroups-refused", "exclude each other"),
+        ({"minMember": 3, "minSubGroup": 1}, "kai-subgroups-refused", "cannot be combined"),
         ({"minSubGroup": 1}, "kai-minimum-above-groups", "minSubGroup is 1, but there are 0 sub-groups"),
         ({"subGroups": [{"name": "a", "minMember": 3}]}, "", ""),
         ({"subGroups": [{"name": "a", "minMember": 1}] * 2}, "kai-subgroups-refused", 'two sub-groups are called "a"'),
@@ -138,7 +138,7 @@ def test_sub_groups_of_kai(spec: dict[str, Any], rule: str, told: str) -> None:
 def test_pods_of_kai_that_do_not_say_where_they_are() -> None:
     parts = [{"name": "a", "minMember": 3}]
     found = find(make_pods("KAI"), make_group("KAI", minSubGroup=1, subGroups=parts))
-    assert "has sub-groups, and the pods do not say" in found["kai-subgroup-missing"]
+    assert "has sub-groups, but the pods do not name one of them" in found["kai-subgroup-missing"]
 
 
 def test_the_grouper_of_kai_leaves_only_pods_alone_that_say_so() -> None:

@@ -44,7 +44,7 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "scheduler-members-above-pods",
     "error",
-    "minMember of a PodGroup of another scheduler is greater than the number of its pods.",
+    "minMember of a PodGroup of Volcano, scheduler-plugins or KAI is greater than the number of its pods.",
 )
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """Fewer pods name the group than must exist before the first is scheduled."""
@@ -62,7 +62,11 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
 
 
-@rule("scheduler-group-missing", "warning", "Pods name a PodGroup of another scheduler that does not exist.")
+@rule(
+    "scheduler-group-missing",
+    "warning",
+    "Pods name a PodGroup of Volcano, scheduler-plugins or KAI that does not exist.",
+)
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():

@@ -30,7 +30,7 @@ _SKIP: Final = _ROW.beside[1][1]
 _PODS, _GROUPS = "minMember", "minSubGroup"
 
 
-@rule("kai-subgroups-refused", "error", "The webhook of KAI refuses the minima or the sub-groups of a PodGroup.")
+@rule("kai-subgroups-refused", "error", "The webhook of KAI refuses the sub-groups of a PodGroup, or their minima.")
 def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
     for item in census.kind(_ROW.group, "PodGroup"):
@@ -42,7 +42,7 @@ def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "kai-minimum-above-groups",
     "error",
-    "minSubGroup of a PodGroup of KAI is greater than the number of its sub-groups.",
+    "minSubGroup of a KAI PodGroup is greater than the number of its sub-groups.",
 )
 def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI only warns, and the pods wait."""
@@ -63,7 +63,7 @@ def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, ("spec", *path, _GROUPS), message, wanted, hint=hint)
 
 
-@rule("kai-subgroup-missing", "error", "Pods name a sub-group that their PodGroup of KAI does not have.")
+@rule("kai-subgroup-missing", "error", "Pods name a sub-group that their KAI PodGroup does not have.")
 def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     groups = {(item.space, item.name): item for item in census.kind(_ROW.group, "PodGroup")}
@@ -77,13 +77,13 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
         if not given:
-            why = f"the PodGroup {name} has sub-groups, and the pods do not say in which of them they are"
+            why = f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
         path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
         hint = f"Set the label {_SUB_GROUP[1]} to {' or '.join(leaves[:5])}."
         yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
 
 
-@rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that pods name.")
+@rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")
 def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
@@ -94,7 +94,7 @@ def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
             continue  # a pod that has no owner keeps its group
         if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):
             message = (
-                f"the pod grouper of KAI makes a PodGroup for this {template.item.kind} and puts the pods into it, "
+                f"the pod grouper of KAI creates a PodGroup for this {template.item.kind} and puts the pods into it, "
                 f"instead of {name}"
             )
             hint = f'Annotate the pod template {_SKIP}: "true".'
@@ -104,7 +104,7 @@ def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
 def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """What the webhook finds wrong with a spec, at which path of it."""
     if spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
-        yield (_GROUPS,), "minMember and minSubGroup exclude each other"
+        yield (_GROUPS,), "minMember and minSubGroup cannot be combined"
     parts = _list_parts(spec)
     names = [as_text(part.get("name")) for _, part in parts]
     above = {as_text(part.get("name")): as_text(part.get("parent")) for _, part in parts}
@@ -117,7 +117,7 @@ def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         elif _is_circle(name, above):
             yield (*path, "parent"), f'the sub-group "{name}" is below itself'
         elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
-            yield (*path, _GROUPS), "minMember and minSubGroup exclude each other"
+            yield (*path, _GROUPS), "minMember and minSubGroup cannot be combined"
         elif name in above.values() and part.get(_PODS) is not None:
             yield (*path, _PODS), f'minMember of "{name}", which has sub-groups below it'
         elif name not in above.values() and part.get(_GROUPS) is not None:

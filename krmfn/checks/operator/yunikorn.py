@@ -53,10 +53,10 @@ def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
             if exist is not None and wanted > exist:
                 message = (
                     f"minMember of the task group {name} is {wanted}, but only {count(exist, 'pod')} can exist"
-                    f"{f' ({sum_up(mine)})' if mine else ''}: the other placeholders hold their room until they time "
+                    f"{f' ({sum_up(mine)})' if mine else ''}: the other placeholders reserve capacity until they time "
                     "out"
                 )
-                hint = f"Set minMember of {name} to the number of its pods, or raise that."
+                hint = f"Set minMember of {name} to the number of its pods, or raise the number of pods."
                 yield Finding(first.item, path, message, hint=hint)
 
 
@@ -65,8 +65,8 @@ def _find_strangers(templates: list[Template], groups: Mapping[str, int]) -> Ite
         name = _annotation(template, _NAME)
         if name and name not in groups:
             message = (
-                f'there is no task group "{name}"{suggest(name, groups)}: no placeholder keeps room for these pods, so '
-                "they do not start together with the others"
+                f'there is no task group "{name}"{suggest(name, groups)}: no placeholder reserves capacity for '
+                "these pods, so they do not start together with the others"
             )
             path = (*template.path, "metadata", "annotations", _NAME)
             yield Finding(template.item, path, message, name, hint=f"Use one of: {', '.join(groups)}.")

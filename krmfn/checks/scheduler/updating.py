@@ -143,13 +143,13 @@ def describe(step: Step) -> tuple[str, str]:
     return message, "Suspend it with the change and resume it when its pods are gone, or delete it and create it again."
 
 
-@rule("replaced-pod-starves", "warning", "Running pods stay outside of the group that new ones wait in.")
+@rule("replaced-pod-starves", "warning", "Running pods stay outside of the group to which new pods belong.")
 def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects whose controller leaves running pods alone when their template names another group."""
     yield from _tell(census, settings, rolls=False)
 
 
-@rule("rollout-starves", "warning", "A rolling update never creates as many pods at once as their group waits for.")
+@rule("rollout-starves", "warning", "A rolling update never creates as many pods at once as their group requires.")
 def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects that replace their pods in steps which are smaller than the quorum of the new group."""
     yield from _tell(census, settings, rolls=True)
