@@ -7,6 +7,7 @@ Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `pkg/webho
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.exclusive import find_exclusive
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.job import count_job_pods
 from krmfn.sources.manifest import Manifest
@@ -21,7 +22,7 @@ def read_jobset(manifest: Manifest) -> Group | None:
     if manifest.is_elsewhere():
         return None
     leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]
-    if not leaves:
+    if not leaves or _follows(manifest, leaves):
         return None
     if manifest.options.granularity != "Replica":
         manifest.note_link_version(leaves[0].templates[0].path)
@@ -53,6 +54,22 @@ def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
         manifest.note("group-without-pods", (*path, "replicas"), message)
         return None
     return manifest.leaf(name, template, pods)._replace(replicas=replicas, by=_INDEX) if template else None
+
+
+def _follows(manifest: Manifest, leaves: list[Leaf]) -> bool:
+    """Whether the other pods of a job are created only after its first has a node, which a gang of them never gets."""
+    for leaf in leaves:
+        exclusive = find_exclusive(manifest.value, leaf.templates[0].path) if leaf.pods > leaf.replicas else None
+        if exclusive is None or not exclusive.waits:
+            continue
+        message = (
+            "exclusive placement creates the other pods of a job only after its first pod has a node, but in a gang "
+            "the first pod waits for them"
+        )
+        hint = "Remove the annotation, and set a topology key for the gang (krmfn.dev/topology-key)."
+        rule = "ordered-start-deadlock" if manifest.options.requested else "ordered-start"
+        return manifest.decline(rule, exclusive.path, message, hint)
+    return False
 
 
 def _is_ordered(manifest: Manifest) -> bool:

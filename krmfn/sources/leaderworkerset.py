@@ -7,6 +7,7 @@ Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go`, K
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.exclusive import LEADER_WORKER_SET
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
 from krmfn.sources.manifest import Manifest
 
@@ -16,6 +17,7 @@ _WORKER: Path = (*_SPEC, "workerTemplate")
 _REPLICAS: Path = ("spec", "replicas")
 _SIZE: Path = (*_SPEC, "size")
 _STARTUP: Path = ("spec", "startupPolicy")
+_EXCLUSIVE: Path = ("metadata", "annotations", LEADER_WORKER_SET)
 #: On leaders since v0.3.0 by the webhook, on workers by the controller.
 _INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 
@@ -34,7 +36,7 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     apart = manifest.options.granularity == "Replica" and not manifest.counting
     if replicas > 1 and not apart and not _is_asked_for(manifest, replicas):
         return None
-    late = _starts_late(manifest) and not manifest.counting
+    late = not manifest.counting and (_starts_ready(manifest) or manifest.get(_EXCLUSIVE) is not None)
     group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
     if group is None:
         return None
@@ -60,20 +62,22 @@ def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
 
 
 def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | None:
-    """Workers that are made when the leader is ready: a gang of them alone."""
+    """Workers that are made when the leader is ready, or has a node: a gang of them alone."""
+    path, state = (_STARTUP, "ready") if _starts_ready(manifest) else (_EXCLUSIVE, "on a node (exclusive placement)")
     if size == 1:
         manifest.note("group-without-pods", _SIZE, "size is 1: the leader has no workers, so no gang is needed")
         return None
     if manifest.get(_LEADER) is None:
         message = (
             "the leader uses workerTemplate and would wait in the gang for workers that are created only when it "
-            "is ready"
+            f"is {state}"
         )
-        hint = "Give the leader a separate leaderTemplate, or set startupPolicy: LeaderCreated."
-        manifest.note("ordered-start-deadlock", _STARTUP, message, hint)
+        other = "set startupPolicy: LeaderCreated" if path == _STARTUP else "remove the annotation"
+        hint = f"Give the leader a separate leaderTemplate, or {other}."
+        manifest.note("ordered-start-deadlock", path, message, hint)
         return None
-    message = "the workers are created when the leader is ready: only the workers are in the gang"
-    manifest.note("ordered-start", _STARTUP, message)
+    message = f"the workers are created when the leader is {state}: only the workers are in the gang"
+    manifest.note("ordered-start", path, message)
     return _read_leaf(manifest, "workers", _WORKER, replicas * (size - 1))
 
 
@@ -84,7 +88,7 @@ def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int) -> Leaf | N
     return manifest.leaf(name, template, pods)._replace(replicas=manifest.count(_REPLICAS, 1), by=_INDEX)
 
 
-def _starts_late(manifest: Manifest) -> bool:
+def _starts_ready(manifest: Manifest) -> bool:
     return manifest.text(_STARTUP, "LeaderCreated") == "LeaderReady"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -84,6 +85,51 @@ def test_jobset_without_gang(value: dict[str, Any], rule: str) -> None:
     assert rule in rules_of(reading)
 
 
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+LABELLED = "alpha.jobset.sigs.k8s.io/node-selector"
+
+
+def exclusive(*keys: str, where: tuple[str | int, ...] = ()) -> dict[str, Any]:
+    """A JobSet of two jobs with two pods each, and annotations in the metadata at `where`."""
+    value = deepcopy(jobset(replicated("a", 2)))
+    place = value
+    for part in where:
+        place = place[part]
+    place.setdefault("metadata", {})["annotations"] = dict.fromkeys(keys, "rack")
+    return value
+
+
+JOB = ("spec", "replicatedJobs", 0, "template")
+
+
+@pytest.mark.parametrize("where", [(), JOB, (*JOB, "spec", "template")])
+def test_exclusive_placement_creates_the_others_when_the_first_has_a_node(where: tuple[str | int, ...]) -> None:
+    reading = read(exclusive(EXCLUSIVE, where=where), requested=True)
+    assert reading.group is None
+    note = next(note for note in reading.notes if note.rule == "ordered-start-deadlock")
+    assert note.path == (*where, "metadata", "annotations", EXCLUSIVE)
+    assert "ordered-start" in rules_of(
+        read(exclusive(EXCLUSIVE, where=where), requested=False)
+    )  # nobody asked for it in particular
+
+
+@pytest.mark.parametrize("where", [(), JOB, (*JOB, "spec", "template")])
+def test_with_labelled_nodes_no_pod_waits(where: tuple[str | int, ...]) -> None:
+    assert pods_of(read(exclusive(EXCLUSIVE, LABELLED, where=where)).group) == {"a": 4}
+
+
+def test_labelled_nodes_are_heeded_where_the_annotation_is() -> None:
+    value = exclusive(EXCLUSIVE)
+    value["spec"]["replicatedJobs"][0]["template"]["metadata"] = {"annotations": {LABELLED: "true"}}
+    assert read(value).group is None
+
+
+def test_the_only_pod_of_a_job_is_the_first() -> None:
+    value = exclusive(EXCLUSIVE)
+    value["spec"]["replicatedJobs"][0]["template"]["spec"] |= {"parallelism": 1, "completions": 1}
+    assert pods_of(read(value).group) == {"a": 2}
+
+
 # LeaderWorkerSet
 
 
@@ -92,6 +138,13 @@ def leaderworkerset(replicas: int | None, size: int, leader: bool = True, **spec
     templates = {"workerTemplate": TEMPLATE, "size": size, **({"leaderTemplate": TEMPLATE} if leader else {})}
     value = {"leaderWorkerTemplate": templates, **({} if replicas is None else {"replicas": replicas}), **spec}
     return manifest("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", value)
+
+
+def exclusive_set(*counts: int, **fields: Any) -> dict[str, Any]:
+    """A LeaderWorkerSet whose workers are created when the leader has a node."""
+    value = leaderworkerset(*counts, **fields)
+    value["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
+    return value
 
 
 @pytest.mark.parametrize(
@@ -103,6 +156,7 @@ def leaderworkerset(replicas: int | None, size: int, leader: bool = True, **spec
         (leaderworkerset(1, 4, leader=False), {"leaderworkerset": 4}),
         (leaderworkerset(2, 4), {"leader": 2, "workers": 6}),
         (leaderworkerset(1, 4, startupPolicy="LeaderReady"), {"workers": 3}),
+        (exclusive_set(1, 4), {"workers": 3}),
     ],
 )
 def test_leader_and_workers(value: dict[str, Any], pods: dict[str, int]) -> None:
@@ -118,6 +172,8 @@ def test_leader_and_workers(value: dict[str, Any], pods: dict[str, int]) -> None
         (leaderworkerset(2**30, 4), ["count-overflow"]),
         (leaderworkerset(1, 1, startupPolicy="LeaderReady"), ["group-without-pods"]),
         (leaderworkerset(1, 4, leader=False, startupPolicy="LeaderReady"), ["ordered-start-deadlock"]),
+        (exclusive_set(1, 4, leader=False), ["ordered-start-deadlock"]),
+        (exclusive_set(1, 1), ["group-without-pods"]),
     ],
 )
 def test_leaderworkerset_without_gang(value: dict[str, Any], rules: list[str]) -> None:

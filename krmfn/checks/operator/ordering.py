@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.checks.scheduler.trees import list_families
 from krmfn.checks.selected import is_selected
+from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
+from krmfn.survey.jobs import count_first
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.model.exclusive import Exclusive
     from krmfn.survey.census import Census, Gang, Template
 
 
@@ -79,6 +83,51 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
             )
             hint = "Set startupPolicy: LeaderCreated, or give the leader a separate leaderTemplate without the link."
             yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
+
+
+@rule(
+    "exclusive-placement-gang",
+    "error",
+    "A gang waits for pods that exclusive placement creates only after the first pod of their job has a node.",
+)
+def find_exclusive_placement(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
+    for gang in census.gangs:
+        quorum, there = gang.group.quorum or 0, 0
+        waiting: tuple[Item, Exclusive] | None = None
+        for template in gang.templates:
+            exclusive = find_exclusive(template.item.value, template.path)
+            first = count_first(template) if exclusive and exclusive.waits else template.pods
+            if first is None:
+                break
+            there += first
+            # Those that only follow are created when their first, which is in no gang or in another, has a node.
+            if exclusive and first < (template.pods or 0) and _has_first(gang, template, census):
+                waiting = waiting or (template.item, exclusive)
+        else:
+            if waiting is None or there >= quorum or is_selected(waiting[0], settings):
+                continue
+            pods = "one pod exists" if there == 1 else f"{there} pods exist"
+            message = (
+                f"the other pods of a job are created after its first has a node, so that {pods} until then, but the "
+                f"gang {gang.group.name} waits for {quorum}: no pod is ever scheduled"
+            )
+            hint = "Remove the annotation, and set a topology key for the group."
+            yield Finding(waiting[0], waiting[1].path, message, waiting[1].key, hint=hint)
+
+
+def _has_first(gang: Gang, template: Template, census: Census) -> bool:
+    """Whether the first pods of the jobs wait for a template's pods: in the same gang, or in a tree that needs all."""
+    if count_first(template):
+        return True
+    above = [id(group.item) for group in census.chain(gang.group)[0] if group.policy == "gang"]
+    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
+    for other in census.gangs:
+        if any(each.item is template.item and count_first(each) for each in other.templates):
+            shared = [group for group in census.chain(other.group)[0] if id(group.item) in above]
+            if other is gang or (shared and set(above[: above.index(id(shared[0].item)) + 1]) <= whole):
+                return True
+    return False
 
 
 @rule(

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
-from krmfn.survey.values import as_int, dig
+from krmfn.survey.jobs import find_jobs
+from krmfn.survey.values import as_int, as_mapping, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.jobs import Jobs
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -20,38 +22,38 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
 def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job whose failed pods are replaced by pods that may miss the quorum."""
-    for gang, template in _complete_jobs(census):
-        spec = dig(template.item.value, *_job_spec(template))
-        if template.spec.get("restartPolicy") != "Never" or dig(spec, "backoffLimit") == 0:
+    for gang, template, jobs in _complete_jobs(census):
+        if template.spec.get("restartPolicy") != "Never" or dig(template.item.value, *jobs.path, "backoffLimit") == 0:
             continue
         message = (
-            f"after one pod has succeeded, a retried pod can never reach minCount {gang.group.quorum}: succeeded "
-            "pods do not count"
+            f"after {_tell_successes(jobs)}, a retried pod can never reach minCount {gang.group.quorum}: "
+            "succeeded pods do not count"
         )
-        hint = "Use restartPolicy: OnFailure, backoffLimit: 0, or a smaller minCount."
+        hint = "Lower minCount, or set backoffLimit: 0. With restartPolicy: OnFailure only evicted pods are replaced."
         path = (*template.spec_path, "restartPolicy")
         yield Finding(template.item, path, message, "Never", hint=hint)
 
 
 @rule("resume-starves", "warning", "A Job that is suspended and resumed may come back with fewer pods than minCount.")
 def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
-    """A Job that a queue suspends and resumes: the finished indexes are missing after it."""
-    for gang, template in _complete_jobs(census):
-        item = template.item
-        if dig(item.value, *_job_spec(template), "completionMode") == "Indexed" and QUEUE in item.labels:
+    """A Job that a queue suspends and resumes: what has succeeded is missing after it."""
+    for gang, template, jobs in _complete_jobs(census):
+        if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
+            continue
+        if as_mapping(dig(template.item.value, *jobs.labels)).get(QUEUE):
             message = (
-                "a resumed Job creates only the pods of unfinished indexes: after one index has finished, "
-                f"minCount {gang.group.quorum} can never be reached"
+                "a resumed Job creates only the pods that have not succeeded: after "
+                f"{_tell_successes(jobs)}, minCount {gang.group.quorum} can never be reached"
             )
             hint = "Lower minCount, or make the pods finish together."
-            yield Finding(item, ("metadata", "labels", QUEUE), message, hint=hint)
+            yield Finding(template.item, (*jobs.labels, QUEUE), message, hint=hint)
 
 
 @rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")
 def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """backoffLimitPerIndex: an index that failed for good is never made again."""
-    for gang, template in _complete_jobs(census):
-        path = (*_job_spec(template), "backoffLimitPerIndex")
+    for gang, template, jobs in _complete_jobs(census):
+        path = (*jobs.path, "backoffLimitPerIndex")
         limit = as_int(dig(template.item.value, *path))
         if limit is not None:
             message = (
@@ -60,6 +62,28 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Remove backoffLimitPerIndex, or lower minCount."
             yield Finding(template.item, path, message, limit, hint=hint)
+
+
+@rule("tail-starves", "warning", "The last pods of a Job are fewer than the minCount of their group.")
+def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
+    """A Job that runs its completions in waves, the last of which is smaller than the others."""
+    for gang in census.gangs:
+        quorum, pods = gang.group.quorum, gang.pods
+        for template, jobs in _list_jobs(gang):
+            tail = jobs.completions % jobs.parallel
+            if quorum is None or pods is None or not jobs.number or not tail:
+                continue
+            last = jobs.number * tail
+            there = pods - jobs.number * (jobs.parallel - tail)
+            if there >= quorum:
+                continue
+            left = f"only {last} to create" if last > 1 else "only one to create"
+            message = (
+                f"with {jobs.completions} completions, {jobs.parallel} at a time, pods that finish together can leave "
+                f"{left}, too few for minCount {quorum}: the last pods are then never scheduled"
+            )
+            hint = f"Use a multiple of {jobs.parallel}, or lower minCount to {there}."
+            yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)
 
 
 @rule("runs-share-group", "warning", "Overlapping runs of a CronJob share one group.")
@@ -126,15 +150,20 @@ def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Fi
             yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
 
 
-def _job_spec(template: Template) -> tuple[str, ...]:
-    return ("spec", "jobTemplate", "spec") if template.item.kind == "CronJob" else ("spec",)
-
-
-def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template]]:
-    """Jobs and CronJobs in a gang that needs all of its pods, more than one."""
+def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template, Jobs]]:
+    """The Jobs in gangs that need all of their pods, more than one."""
     for gang in census.gangs:
         if gang.group.quorum is None or gang.pods is None or gang.group.quorum < gang.pods or gang.pods < 2:
             continue
-        for template in gang.templates:
-            if template.item.ref.group == "batch" and template.item.kind in ("Job", "CronJob"):
-                yield gang, template
+        for template, jobs in _list_jobs(gang):
+            yield gang, template, jobs
+
+
+def _list_jobs(gang: Gang) -> Iterator[tuple[Template, Jobs]]:
+    return ((template, jobs) for template in gang.templates if (jobs := find_jobs(template)))
+
+
+def _tell_successes(jobs: Jobs) -> str:
+    """How many pods must have succeeded before one that is lost is missing: the others take the place of the first."""
+    number = jobs.completions - jobs.parallel + 1
+    return "one pod has succeeded" if number == 1 else f"{number} pods have succeeded"

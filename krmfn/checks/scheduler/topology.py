@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.fit import find_obstacles
+from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
 from krmfn.survey.facts import HOSTNAME
+from krmfn.survey.jobs import count_first
 from krmfn.survey.values import as_list, dig
 
 TYPE_CHECKING = False
@@ -169,24 +171,31 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
 def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
     """JobSet's and LeaderWorkerSet's own exclusive placement on the group's key."""
     for gang in _gangs(census):
-        for owner in gang.owners:
-            for annotation in _EXCLUSIVE:
-                key = owner.annotations.get(annotation, "")
-                if key and key == gang.group.topology_key and (gang.group.quorum or 0) > 1:
-                    message = (
-                        f"{annotation} puts each job into a different domain of {key}, but the gang "
-                        f"{gang.group.name} must be in one"
-                    )
-                    hint = "Remove the annotation or the group's topology key."
-                    path = ("metadata", "annotations", annotation)
-                    yield Finding(owner, path, message, key, hint=hint)
+        for template in gang.templates:
+            exclusive = find_exclusive(template.item.value, template.path)
+            if exclusive is None or exclusive.key != gang.group.topology_key or not _has_several(gang):
+                continue
+            message = (
+                f"{exclusive.path[-1]} puts each job into a different domain of {exclusive.key}, but the gang "
+                f"{gang.group.name} must be in one"
+            )
+            hint = "Remove the annotation or the group's topology key."
+            yield Finding(template.item, exclusive.path, message, exclusive.key, hint=hint)
+            break
+
+
+def _has_several(gang: Gang) -> bool:
+    """Whether the quorum needs pods of several jobs, each of which is alone in its domain."""
+    sizes = [
+        (template.pods or 0, -(-(template.pods or 0) // (count_first(template) or 1)))
+        for template in gang.templates
+        if find_exclusive(template.item.value, template.path)
+    ]
+    spread = sum(pods for pods, _ in sizes) - max(size for _, size in sizes)
+    return gang.pods is None or (gang.group.quorum or 0) > gang.pods - spread
 
 
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_EXCLUSIVE: Final = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-)
 
 
 def _list_needed(census: Census, known: bool = False) -> Iterator[tuple[Gang, PodKind, int]]:

@@ -1,0 +1,71 @@
+"""Exclusive placement: an annotation by which JobSet and LeaderWorkerSet place each job alone in a topology domain.
+
+The other pods of a job go where its first pod went, so that they are created only after that one has a node. Source:
+kubernetes-sigs/jobset `pkg/webhooks/pod_webhook.go` (ValidateCreate refuses the others until then) and
+`pkg/controllers/jobset_controller.go` (labelAndAnnotateObject); kubernetes-sigs/lws `pkg/controllers/pod_controller.go`
+(no StatefulSet of workers until then).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+JOBSET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+#: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.
+LABELLED: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+LEADER_WORKER_SET: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+
+_JOBS: Final = "replicatedJobs"
+_SET: Final = "leaderWorkerTemplate"
+
+
+class Exclusive(NamedTuple):
+    """An annotation in force: its path, its topology key, and whether a job's other pods wait for the first."""
+
+    path: Path
+    key: str
+    waits: bool
+
+
+def find_exclusive(value: object, template: Path) -> Exclusive | None:
+    """The exclusive placement of the pods of `template`, the path of a pod template of a JobSet or LeaderWorkerSet, or
+    of one that the object `value` wraps. None without, and for other kinds."""
+    if _SET in template:
+        owner = (*template[: template.index(_SET) - 1], "metadata", "annotations")
+        found = _read(value, owner)
+        return (
+            Exclusive((*owner, LEADER_WORKER_SET), found[LEADER_WORKER_SET], True)
+            if LEADER_WORKER_SET in found
+            else None
+        )
+    if _JOBS not in template:
+        return None
+    start = template.index(_JOBS)
+    # A job's own annotation goes before that of the JobSet, and both before that of the pods.
+    places = [
+        (*template[: start + 3], "metadata", "annotations"),
+        (*template[: start - 1], "metadata", "annotations"),
+        (*template, "metadata", "annotations"),
+    ]
+    read = [_read(value, place) for place in places]
+    labelled = LABELLED in read[2] or any(JOBSET in found and LABELLED in found for found in read)
+    for place, found in zip(places, read, strict=True):
+        if JOBSET in found:
+            return Exclusive((*place, JOBSET), found[JOBSET], not labelled)
+    return None
+
+
+def _read(value: Any, path: Path) -> Mapping[str, str]:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return {}
+    return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}

@@ -1,0 +1,69 @@
+"""The Jobs behind pod templates: where the JobSpec is, how many pods it has at once and in all, and how many such Jobs
+there are. Groups of a LeaderWorkerSet count as Jobs do. Source: the Job controller and `batch/v1` (KEP-3715), JobSet's
+`constructJobsFromTemplate`, the StatefulSets of LeaderWorkerSet.
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.paths import Path
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import ResourceRef
+from krmfn.survey.values import as_int, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from krmfn.survey.census import Template
+
+#: The kinds that make Jobs, each with the place of the labels by which Kueue finds its queue.
+_KINDS: Final = {
+    ("batch", "Job"): ("metadata", "labels"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "metadata", "labels"),
+    ("jobset.x-k8s.io", "JobSet"): ("metadata", "labels"),
+}
+
+
+class Jobs(NamedTuple):
+    """Jobs alike: the `path` of their spec, how many pods each has at once (`parallel`) and in all (`completions`), and
+    how many there are (`number`, None where that is not known). `labels` is where the label of a queue may be."""
+
+    path: Path
+    parallel: int
+    completions: int
+    number: int | None
+    labels: Path
+
+
+def find_jobs(template: Template) -> Jobs | None:
+    """The Jobs that the pods of a template are of; None where they are of none."""
+    ref, path = template.item.ref, template.path
+    if ref.kind == "AppWrapper":
+        wrapped = dig(template.item.value, *path[:4])
+        ref = ResourceRef(as_text(dig(wrapped, "apiVersion")), as_text(dig(wrapped, "kind")), "")
+    if (ref.group, ref.kind) not in _KINDS:
+        return None
+    spec = dig(template.item.value, *path[:-1])
+    parallelism = as_int(dig(spec, "parallelism"))
+    parallelism = 1 if parallelism is None else parallelism
+    completions = as_int(dig(spec, "completions"))
+    completions = parallelism if completions is None else completions
+    parallel = min(parallelism, completions)
+    if parallel < 1:
+        return None
+    number = None if template.pods is None else template.pods // parallel
+    return Jobs(path[:-1], parallel, completions, number, _KINDS[ref.group, ref.kind])
+
+
+def count_first(template: Template) -> int | None:
+    """How many pods of a template of a JobSet or LeaderWorkerSet are the first of their Job; None for other kinds."""
+    if template.path[-1] == "leaderTemplate":
+        return template.pods
+    if template.path[-1] == "workerTemplate":
+        owner = dig(template.item.value, *template.path[:-1])
+        if dig(owner, "leaderTemplate") is not None:
+            return 0
+        size = as_int(dig(owner, "size")) or 1
+        return None if template.pods is None else template.pods // size
+    jobs = find_jobs(template)
+    return jobs.number if jobs else None
