@@ -62,10 +62,10 @@ def read_case(rule: str, name: str, edits: Iterable[tuple[str, str]] = ()) -> Ca
         said[first[1]] = first[0]
     told = {key: line.partition(": ")[2].strip() for key, line in said.items()}
     spec: dict[str, Any] = yaml.safe_load(told.get("settings", "{}"))
-    old = examples.get(f"{name}.old.yaml")
+    before = examples.get(f"{name}.old.yaml")
     return Case(
         read_items(text),
-        None if old is None else read_items(old),
+        None if before is None else read_items(before),
         read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}),
         told.get("command", "validate"),
         told.get("update", "apply"),

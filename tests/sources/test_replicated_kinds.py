@@ -140,9 +140,9 @@ def leaderworkerset(replicas: int | None, size: int, leader: bool = True, **spec
     return manifest("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", value)
 
 
-def exclusive_set(*counts: int, **fields: Any) -> dict[str, Any]:
+def exclusive_set(replicas: int, size: int, **fields: Any) -> dict[str, Any]:
     """A LeaderWorkerSet whose workers are created when the leader has a node."""
-    value = leaderworkerset(*counts, **fields)
+    value = leaderworkerset(replicas, size, **fields)
     value["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
     return value
 
