@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from conformance.jsonreader import BadJson, read_json
 from conformance.offline import create_from_text
 from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, validate_update
+from krmfn.checks.server.body import Address, read_body
 from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.rules import RULES
+from krmfn.checks.server.schema import find_kind
 from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
@@ -338,3 +340,17 @@ def test_numbers_are_judged_as_a_client_sends_them(number: Any, code: int) -> No
     }
     assert told(validate_create(value, "1.37", GATES)).code == code
     assert bool(findings([Item.parse(yaml.safe_dump(value).encode(), "a.yaml")])) is (code == 400)
+
+
+@pytest.mark.parametrize("gates", [GATES, {}, {"GenericWorkload": True}])
+def test_a_body_in_another_served_version_than_that_of_the_address(gates: dict[str, bool]) -> None:
+    """As a client sends an object that it has read in the other version."""
+    kind = find_kind("scheduling.k8s.io", "PodGroup", "1.37", {**GATES, **gates})
+    assert kind is not None
+    _, refused = read_body(kind, GROUP, Address("v1beta1", "ml", "a"))
+    assert refused is not None
+    assert (refused.code, refused.causes[0].rule) == (400, "wrong-kind")
+    assert refused.message == (
+        "the API version in the data (scheduling.k8s.io/v1alpha3) does not match the expected API version "
+        "(scheduling.k8s.io/v1beta1)"
+    )

@@ -116,7 +116,7 @@ def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, whe
     if other is None or version not in other.root.keywords["x-kubernetes-versions"]:
         qualified = f"{group}/{version}" if group else version
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'
-    elif other is kind:
+    elif (other.group, other.name) == (kind.group, kind.name):
         # The body is decoded in its own version before the versions are compared.
         _, problem = _read(kind, value, name, version, ())
         if problem:
