@@ -134,8 +134,9 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     of the release; without one only what is proved is said."""
     from krmfn.checks import server
     from krmfn.checks.rule import run
+    from krmfn.survey.counting import count_all
 
-    census = _count(items, settings)
+    census = count_all(items, settings)
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
     return _forecast(census, settings, found, simulator)
 
@@ -145,20 +146,12 @@ def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: As
     took is not judged again."""
     from krmfn.checks.rule import run
     from krmfn.forecast.diagnosis import diagnose
+    from krmfn.survey.counting import count_all
 
-    census = _count(items, settings)
+    census = count_all(items, settings)
     found = [*run("scheduler", census, settings), *run("operator", census, settings)]
     rated = [finding._replace(severity=_rate(finding)) for finding in found]
     return diagnose(item, items, census, _forecast(census, settings, found, simulator), rated)
-
-
-def _count(items: Sequence[Item], settings: Settings) -> Census:
-    from krmfn.survey.census import take_census
-    from krmfn.survey.counting import count_members
-    from krmfn.survey.gangs import survey
-
-    members, _ = count_members(survey(items, settings).present, settings)
-    return take_census(items, members, None, settings.cluster)
 
 
 def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simulator: Ask | None) -> Outlook:

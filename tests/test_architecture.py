@@ -122,6 +122,24 @@ def test_files_form_no_circle() -> None:
     graphlib.TopologicalSorter(arrows).prepare()
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_private_names_are_used(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    defined: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined |= {target.id for target in targets if isinstance(target, ast.Name)}
+    quoted = " ".join(
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert {name for name in defined - used if name[0] == "_" != name[1] and name not in quoted} == set()
+
+
 #: Who may do what with the world outside: each is a gate that everybody else uses. Schemas and pages are our own files.
 GATES = {
     "files": {

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from krmfn.model.findings import Finding, Rule
+from krmfn.releases.release import GROUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def find_problems(census: Census) -> Iterator[Finding]:
     """What readers disagree on in groups and in objects whose pods link to one. Duplicate keys are the server's."""
     concerned: dict[int, Item] = {id(template.item): template.item for template in census.templates if template.link}
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
-        concerned |= {id(item): item for item in census.kind("scheduling.k8s.io", kind)}
+        concerned |= {id(item): item for item in census.kind(GROUP, kind)}
     for item in concerned.values():
         # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one.
         for problem in item.problems if re.search(_SUSPICIOUS, item.text) else ():

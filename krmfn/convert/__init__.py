@@ -11,11 +11,12 @@ from itertools import pairwise
 from typing import Final
 
 from krmfn.convert import downward, foreign, upward
-from krmfn.convert.board import NATIVE, Board
+from krmfn.convert.board import Board
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
+from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release, find_release, first_release, list_releases
 
 __all__ = ["Conversion", "convert"]

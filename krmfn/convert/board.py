@@ -16,8 +16,8 @@ from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.reconcile.links import Site, find_sites
+from krmfn.releases.release import GROUP as NATIVE
 
-NATIVE = "scheduling.k8s.io"
 _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import slug
 from krmfn.releases.limits import read_limits
+from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import first_release
 
 _LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})

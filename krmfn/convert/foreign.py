@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import NATIVE, Board, read_mapping
+from krmfn.convert.board import Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.reconcile.links import unlink
+from krmfn.releases.release import GROUP as NATIVE
 
 _KEPT: Final = frozenset({"minMember", "minSubGroup", "priorityClassName"})
 _VERSION: Final = f"{NATIVE}/v1alpha2"

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import NATIVE, Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import name_group, shorten, slug
+from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import first_release
 
 _MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}

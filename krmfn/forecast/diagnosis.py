@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
 
@@ -129,7 +130,7 @@ def _find_cause(
     if wanted and len(bound) >= wanted:
         return "", "", ""
     if dig(top.value, "spec", "suspend") is True:
-        queue = top.labels.get("kueue.x-k8s.io/queue-name")
+        queue = top.labels.get(KUEUE_QUEUE)
         way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
         return f"{top.kind} {top.name} is suspended: no pods are created", way, ""
     here = {id(item) for item in about}

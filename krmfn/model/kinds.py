@@ -78,7 +78,16 @@ def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> Kind
         Template(f"{base}/workerGroupSpecs/*/template", f"{base}/workerGroupSpecs/*/replicas", alone=False),
         *(Template(path, aside=True) for path in aside),
     )
-    return Kind("ray.io", name, templates, source, owns=f"{base}/scheduling", **more)  # type: ignore[arg-type]  # fields of Kind
+    return Kind(
+        "ray.io",
+        name,
+        templates,
+        source,
+        managed_by="spec/managedBy",
+        manager="ray.io/kuberay-operator",
+        owns=f"{base}/scheduling",
+        **more,  # type: ignore[arg-type]  # fields of Kind
+    )
 
 
 def _training(name: str, field: str, *roles: str) -> Kind:

@@ -22,6 +22,13 @@ POD_GROUP: Final = "krmfn.dev/pod-group"
 POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
 #: API groups of objects that steer tools and are sent to no cluster.
 TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
+#: On what kustomize and kpt read and nobody applies.
+LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
+#: The names that kustomize says an object had before, oldest first.
+PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
+#: Kueue: the label that names the queue of a resource, and the annotation that says with how few pods a Job may start.
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_MINIMUM: Final = "kueue.x-k8s.io/job-min-parallelism"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
 #: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.
@@ -50,6 +57,11 @@ def name_sources(owners: Iterable[ResourceRef]) -> str:
 def is_generated(item: Item) -> bool:
     """Whether the object carries the label of generated objects."""
     return item.labels.get(MANAGED_BY) == MANAGER
+
+
+def list_previous_names(item: Item) -> list[str]:
+    """The names that the object had before in the same build, oldest first."""
+    return [name for name in item.annotations.get(PREVIOUS_NAMES, "").split(",") if name]
 
 
 def list_sources(item: Item) -> list[str]:

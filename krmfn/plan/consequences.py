@@ -13,6 +13,7 @@ from krmfn.checks.scheduler.updating import describe, find_steps
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Place
 from krmfn.releases.finalizers import find_finalizer
+from krmfn.releases.release import GROUP
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from krmfn.releases.release import Release
     from krmfn.survey.census import Census
 
-API_GROUP: Final = "scheduling.k8s.io"
 _LINKS: Final = ("schedulingGroup", "workloadRef")
 
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What deleting `item` and making it anew does."""
-    finalizer = find_finalizer(item.kind, release) if item.ref.group == API_GROUP else ""
-    if item.ref.group == API_GROUP and item.kind == "PodGroup":
+    finalizer = find_finalizer(item.kind, release) if item.ref.group == GROUP else ""
+    if item.ref.group == GROUP and item.kind == "PodGroup":
         yield (
             f"The finalizer {finalizer} delays the deletion while pods of the group run; until then a group of "
             "this name cannot be created (HTTP 409). Give the group a new name."
@@ -41,12 +41,12 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
             f"The finalizer {finalizer} delays the deletion while child groups name it as their parent; until then a "
             f"{item.kind} of this name cannot be created (HTTP 409). Give it and its children new names."
         )
-    elif item.ref.group == API_GROUP and item.kind == "CompositePodGroup":
+    elif item.ref.group == GROUP and item.kind == "CompositePodGroup":
         yield (
             "The CompositePodGroup has no finalizer and is deleted at once. Running pods stay; new pods of its "
             "child groups wait until it is created again. Give it a new name to avoid the gap."
         )
-    elif item.ref.group == API_GROUP:
+    elif item.ref.group == GROUP:
         yield "The scheduler does not read Workloads: deleting and creating it does not touch pods."
     elif (item.ref.group, item.kind) == ("batch", "Job"):
         yield "The Job is deleted with its pods and starts from the beginning."
@@ -57,7 +57,7 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
 def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> Iterator[str]:
     """What an update in place does beyond the obvious."""
     paths = [change.path for change in changes]
-    if item.ref.group == API_GROUP and any(path[-1:] == ("minCount",) for path in paths):
+    if item.ref.group == GROUP and any(path[-1:] == ("minCount",) for path in paths):
         yield "The new minCount applies from the next scheduling attempt; running pods are not affected."
     links = any("schedulingGroup" in path or "workloadRef" in path for path in paths)
     step = find_steps(census).get(id(item))
@@ -94,7 +94,7 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
 
 def explain_removal(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What it means that `item`, an object of the old state, is gone. `census` is the new state's."""
-    if item.ref.group != API_GROUP:
+    if item.ref.group != GROUP:
         return
     finalizer = find_finalizer(item.kind, release)
     key = (item.space, item.name)
@@ -114,7 +114,7 @@ def explain_removal(item: Item, census: Census, release: Release) -> Iterator[st
 
 def list_renames(item: Item, census: Census) -> Iterator[Place]:
     """The fields of the new state that hold the name of a group that has to get a new one, its own first."""
-    if item.ref.group != API_GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
+    if item.ref.group != GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
         return
     yield _place(item, ("metadata", "name"))
     for gang in census.gangs:

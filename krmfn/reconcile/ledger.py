@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.identity import Identity, identify, is_near
-from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.marks import GENERATED_FROM, list_previous_names
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang
 from krmfn.reconcile.links import find_sites
@@ -18,7 +18,6 @@ from krmfn.reconcile.marked import (
     Renaming,
     claim_all,
     is_generated_kind,
-    previous_names,
     read_marks,
 )
 
@@ -88,7 +87,7 @@ class Ledger:
 
     def is_own_style(self, item: Item, name: str) -> bool:
         """Whether a link can only come from an earlier run, although the object is not in the input."""
-        stems = {name_gang(item.kind, own) for own in (item.name, *previous_names(item))}
+        stems = {name_gang(item.kind, own) for own in (item.name, *list_previous_names(item))}
         return (item.space, name) not in self._taken and any(
             name == stem or name.startswith(f"{stem}-") for stem in stems
         )

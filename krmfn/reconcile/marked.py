@@ -13,7 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
 from krmfn.model.identity import Identity, identify, is_near
-from krmfn.model.marks import GENERATED_FROM, REVISION
+from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 
@@ -31,7 +31,6 @@ GENERATED: Final = frozenset(
     }
 )
 _KINDS: Final = frozenset(kind for _, kind in GENERATED)
-_PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
 
 
 class Renaming(NamedTuple):
@@ -74,11 +73,6 @@ def is_generated_kind(item: Item) -> bool:
     return item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
 
 
-def previous_names(item: Item) -> tuple[str, ...]:
-    """The names that kustomize says the object had before, oldest first."""
-    return tuple(name for name in item.annotations.get(_PREVIOUS_NAMES, "").split(",") if name)
-
-
 def read_marks(items: Iterable[Item]) -> list[Marked]:
     """The generated objects among items of such kinds. The annotation decides: the label is overwritten by many
     kustomizations."""
@@ -87,7 +81,7 @@ def read_marks(items: Iterable[Item]) -> list[Marked]:
         identity = identify(item.ref)
         sources = _read_sources(item.annotations.get(GENERATED_FROM, ""))
         if sources:
-            names = frozenset((item.name, *previous_names(item)))
+            names = frozenset((item.name, *list_previous_names(item)))
             found.append(Marked(item, identity, sources, names, _workload_of(item)))
     return found
 

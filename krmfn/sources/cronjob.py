@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Group
-from krmfn.sources.job import is_gang_by_nature, is_job_elsewhere, read_job_leaf
+from krmfn.sources.job import is_gang_by_nature, read_job_leaf
 from krmfn.sources.manifest import Manifest
 
 JOB: Path = ("spec", "jobTemplate", "spec")
@@ -16,7 +16,7 @@ _POLICY: Path = ("spec", "concurrencyPolicy")
 
 def read_cronjob(manifest: Manifest) -> Group | None:
     """The tree of a CronJob. None where runs may overlap: two of them would share one gang and one minCount."""
-    if not manifest.require(JOB) or is_job_elsewhere(manifest, JOB):
+    if not manifest.require(JOB) or manifest.is_elsewhere():
         return None
     if not manifest.options.requested and not is_gang_by_nature(manifest, JOB):
         return None

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
+from krmfn.model.marks import KUEUE_MINIMUM
 from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
 
-CONTROLLER = "kubernetes.io/job-controller"
-#: Kueue may admit a Job with fewer pods, down to this annotation (partial admission).
-KUEUE_MINIMUM = "kueue.x-k8s.io/job-min-parallelism"
 SPEC: Path = ("spec",)
 
 
 def read_job(manifest: Manifest) -> Group | None:
     """The tree of a Job. Nothing for a Job that forms its gang itself (`spec.scheduling`), or is no gang unasked."""
-    if not manifest.require(SPEC) or is_job_elsewhere(manifest, SPEC) or _schedules_itself(manifest):
+    if not manifest.require(SPEC) or manifest.is_elsewhere() or _schedules_itself(manifest):
         return None
     if not manifest.options.requested and not is_gang_by_nature(manifest, SPEC):
         return None
@@ -56,17 +54,6 @@ def _read_minimum(manifest: Manifest, pods: int) -> int:
     """The lower bound of a Job: Kueue's, where it may admit less than parallelism."""
     least = parse_int(manifest.annotation(KUEUE_MINIMUM))
     return pods if least is None or least < 0 else min(least, pods)
-
-
-def is_job_elsewhere(manifest: Manifest, spec: Path) -> bool:
-    """Whether `managedBy` gives the Job to another controller, which makes no pods in this cluster."""
-    path = (*spec, "managedBy")
-    owner = manifest.text(path)
-    if owner in ("", CONTROLLER):
-        return False
-    message = f"{owner} manages this Job: the Job controller creates no pods in this cluster"
-    manifest.note("managed-elsewhere", path, message)
-    return True
 
 
 def _schedules_itself(manifest: Manifest) -> bool:

@@ -15,8 +15,6 @@ from krmfn.krm.paths import Path
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raygroups import WorkerGroup
 
-OPERATOR = "ray.io/kuberay-operator"
-
 
 def check_name(manifest: Manifest, limit: int) -> None:
     """KubeRay accepts DNS-1035 labels of at most `limit` characters; below them it builds names of its own."""
@@ -30,17 +28,6 @@ def check_name(manifest: Manifest, limit: int) -> None:
     elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
         message = f'"{name}" is not a DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
         manifest.note("ray-name", path, message, "Use lower case letters, digits and -; start with a letter.")
-
-
-def is_elsewhere(manifest: Manifest, spec: Path) -> bool:
-    """Whether `managedBy` gives the resource to another controller, which makes no pods in this cluster."""
-    for path in dict.fromkeys((("spec", "managedBy"), (*spec, "managedBy"))):
-        owner = manifest.text(path)
-        if owner and owner != OPERATOR:
-            message = f"{owner} manages this {manifest.ref.kind}: no pods are created in this cluster"
-            manifest.note("managed-elsewhere", path, message)
-            return True
-    return False
 
 
 def check_owned_cluster(manifest: Manifest, spec: Path) -> None:

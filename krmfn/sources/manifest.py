@@ -52,15 +52,16 @@ class Manifest:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group, self.ref.kind]
 
-    def is_elsewhere(self) -> bool:
-        """Whether the resource is handed to another controller than its kind's own, which a note then says."""
-        path: Path = tuple(self.kind.managed_by.split("/"))
-        owner = self.text(path)
-        if owner in ("", self.kind.manager):
-            return False
-        message = f"{owner} manages this {self.ref.kind}: no pods are created in this cluster"
-        self.note("managed-elsewhere", path, message)
-        return True
+    def is_elsewhere(self, *inner: Path) -> bool:
+        """Whether the resource is handed to another controller than its kind's own, by the field of its row or by one
+        of `inner`, which a note then says."""
+        for path in dict.fromkeys((tuple(self.kind.managed_by.split("/")), *inner)):
+            owner = self.text(path)
+            if owner not in ("", self.kind.manager):
+                message = f"{owner} manages this {self.ref.kind}: no pods are created in this cluster"
+                self.note("managed-elsewhere", path, message)
+                return True
+        return False
 
     @property
     def bridged(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.sources.kuberay import check_name, check_pruned_link, is_elsewhere, is_operator_job
+from krmfn.sources.kuberay import check_name, check_pruned_link, is_operator_job
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.rayfields import prune
 from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
@@ -31,7 +31,9 @@ def read_cluster_spec(manifest: Manifest, spec: Path) -> Group | None:
 
     A suspended cluster is read as if it ran, because its groups must exist when it resumes.
     """
-    if not manifest.require(spec) or not manifest.require((*spec, "headGroupSpec")) or is_elsewhere(manifest, spec):
+    if not manifest.require(spec) or not manifest.require((*spec, "headGroupSpec")):
+        return None
+    if manifest.is_elsewhere((*spec, "managedBy")):
         return None
     autoscaling = manifest.flag((*spec, "enableInTreeAutoscaling"))
     groups = read_worker_groups(manifest, spec, autoscaling)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.krm.records import NamedTuple
-from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.tree import Path
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from krmfn.model.findings import Member
 
 _NO_FACTS: Mapping[str, Any] = {}
-PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
 
 class Link(NamedTuple):
@@ -203,7 +202,7 @@ def take_census(
     index: dict[tuple[str, str], Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
-    _add_previous_names(index, composites, workloads)
+    _addlist_previous_names(index, composites, workloads)
     gangs, dangling = _muster(groups, index, templates)
     frozen = {key: tuple(items) for key, items in by_kind.items()}
     by_item: dict[int, tuple[Template, ...]] = {}
@@ -254,25 +253,21 @@ def _link(spec: Mapping[str, Any], path: Path) -> Link | None:
     return None
 
 
-def _add_previous_names(
+def _addlist_previous_names(
     groups: dict[tuple[str, str], Group],
     composites: dict[tuple[str, str], Group],
     workloads: dict[tuple[str, str], Workload],
 ) -> None:
     for group in tuple(groups.values()):
         _, slash, entry = group.name.partition("/")
-        for name in _previous_names(group.item):
+        for name in list_previous_names(group.item):
             groups.setdefault((group.namespace, f"{name}/{entry}" if slash else name), group)
     for composite in tuple(composites.values()):
-        for name in _previous_names(composite.item):
+        for name in list_previous_names(composite.item):
             composites.setdefault((composite.namespace, name), composite)
     for workload in tuple(workloads.values()):
-        for name in _previous_names(workload.item):
+        for name in list_previous_names(workload.item):
             workloads.setdefault((workload.namespace, name), workload)
-
-
-def _previous_names(item: Item) -> list[str]:
-    return [name for name in item.annotations.get(PREVIOUS_NAMES, "").split(",") if name]
 
 
 def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Iterator[Template]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -10,6 +10,10 @@ from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
 from krmfn.sources.rules import SEVERITIES
 from krmfn.survey.members import from_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.survey.census import Census
 
 
 def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Member], list[Finding]]:
@@ -25,6 +29,15 @@ def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Membe
         if reading.group is not None:
             members += from_tree((item,), reading.group)
     return members, findings
+
+
+def count_all(items: Sequence[Item], settings: Settings) -> Census:
+    """The census of all items, each with the pods that its source counts."""
+    from krmfn.survey.census import take_census
+    from krmfn.survey.gangs import survey
+
+    members, _ = count_members(survey(items, settings).present, settings)
+    return take_census(items, members, None, settings.cluster)
 
 
 def is_severe(finding: Finding) -> bool:

@@ -40,12 +40,9 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
 
     A pod template whose group is not among `items` is a tree of its own.
     """
-    from krmfn.survey.census import take_census
-    from krmfn.survey.counting import count_members
-    from krmfn.survey.gangs import survey
+    from krmfn.survey.counting import count_all
 
-    members, _ = count_members(survey(items, settings).present, settings)
-    census = take_census(items, members, None, settings.cluster)
+    census = count_all(items, settings)
     by_parent, roots = _sort(census)
     gangs = {id(gang.group): gang for gang in census.gangs}
     parents = settings.release.has("composite-groups")

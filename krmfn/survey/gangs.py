@@ -13,6 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Note
+from krmfn.model.marks import LOCAL_CONFIG
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
@@ -23,8 +24,6 @@ from krmfn.survey.strangers import find_strangers
 TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Reading
-
-LOCAL = "config.kubernetes.io/local-config"
 
 
 class Asked(NamedTuple):
@@ -107,7 +106,7 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _is_local(item: Item) -> bool:
-    return item.may_hold(LOCAL.encode()) and item.annotations.get(LOCAL) == "true"
+    return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG) == "true"
 
 
 def _choose(settings: Settings, item: Item) -> Selection:

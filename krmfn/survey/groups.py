@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.tree import Path
+from krmfn.releases.release import GROUP
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from krmfn.krm.item import Item
 
-API_GROUP = "scheduling.k8s.io"
 Policy: TypeAlias = 'Literal["gang", "basic", ""]'
 Mode: TypeAlias = 'Literal["single", "all", ""]'
 
@@ -80,11 +80,11 @@ def disruption_mode(spec: Mapping[str, Any]) -> Mode:
 
 def read_groups(item: Item) -> Iterator[Group]:
     """The PodGroups that `item` is or holds."""
-    if item.ref.group != API_GROUP:
+    if item.ref.group != GROUP:
         return
     if item.kind == "PodGroup":
         yield _read_object(item, "minCount")
-    elif item.kind == "Workload" and item.api_version == f"{API_GROUP}/v1alpha1":
+    elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
         for index, entry in enumerate(as_list(dig(item.value, "spec", "podGroups"))):
             name = as_text(dig(entry, "name"))
             path: Path = ("spec", "podGroups", index)
@@ -97,7 +97,7 @@ def read_groups(item: Item) -> Iterator[Group]:
 
 def read_composite(item: Item) -> Group | None:
     """`item` as a CompositePodGroup, None when it is none."""
-    if item.kind != "CompositePodGroup" or item.ref.group != API_GROUP:
+    if item.kind != "CompositePodGroup" or item.ref.group != GROUP:
         return None
     return _read_object(item, "minGroupCount")
 
@@ -123,7 +123,7 @@ def _read_object(item: Item, field: str) -> Group:
 
 def read_workload(item: Item) -> Workload | None:
     """`item` as a Workload of the native API, None when it is none (Kueue has a kind of that name, too)."""
-    if item.kind != "Workload" or item.ref.group != API_GROUP:
+    if item.kind != "Workload" or item.ref.group != GROUP:
         return None
     reference = as_mapping(dig(item.value, "spec", "controllerRef"))
     controller = (as_text(reference.get("apiGroup")), as_text(reference.get("kind")), as_text(reference.get("name")))

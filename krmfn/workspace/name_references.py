@@ -13,9 +13,8 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import newest_release
+from krmfn.releases.release import GROUP, newest_release
 
-_SCHEDULING: Final = "scheduling.k8s.io"
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
@@ -69,27 +68,27 @@ def list_references() -> Iterator[Reference]:
     templates = sorted(list_pod_templates())
     owners = sorted({(template.group, template.kind) for template in templates} - {("", "PodTemplate")})
     for group, kind in owners:
-        yield Reference(group, kind, (Field(_SCHEDULING, "Workload", "spec/controllerRef/name"),))
+        yield Reference(group, kind, (Field(GROUP, "Workload", "spec/controllerRef/name"),))
     yield Reference(
-        _SCHEDULING,
+        GROUP,
         "Workload",
         (
-            *(Field(_SCHEDULING, kind, "spec/workloadRef/workloadName") for kind in _NATIVE),
-            Field(_SCHEDULING, "PodGroup", "spec/podGroupTemplateRef/workload/workloadName"),
+            *(Field(GROUP, kind, "spec/workloadRef/workloadName") for kind in _NATIVE),
+            Field(GROUP, "PodGroup", "spec/podGroupTemplateRef/workload/workloadName"),
             *_in_pods(templates, "spec/workloadRef/name"),
         ),
     )
-    parents = tuple(Field(_SCHEDULING, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
-    yield Reference(_SCHEDULING, "CompositePodGroup", parents)
+    parents = tuple(Field(GROUP, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
+    yield Reference(GROUP, "CompositePodGroup", parents)
     links = (*_in_pods(templates, "spec/schedulingGroup/podGroupName"), *_in_pods(templates, _BRIDGED))
-    yield Reference(_SCHEDULING, "PodGroup", links)
+    yield Reference(GROUP, "PodGroup", links)
     for row in SCHEDULERS.values():
         place, key = row.link
         written = key.replace("/", r"\/")
         yield Reference(row.group, "PodGroup", tuple(_in_pods(templates, f"metadata/{place}/{written}")))
     theirs = (Field(row.group, "PodGroup", "spec/priorityClassName") for row in SCHEDULERS.values())
     classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"), *theirs)
-    yield Reference(_SCHEDULING, "PriorityClass", classes)
+    yield Reference(GROUP, "PriorityClass", classes)
     for kind, field in (
         ("ResourceClaim", "resourceClaimName"),
         ("ResourceClaimTemplate", "resourceClaimTemplateName"),
@@ -134,13 +133,13 @@ def _in_custom_pods(templates: Iterable[PodTemplate], path: str) -> Iterator[Fie
 def _in_groups(path: str) -> Iterator[Field]:
     """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
     for kind in _NATIVE:
-        yield Field(_SCHEDULING, kind, f"spec/{path}")
+        yield Field(GROUP, kind, f"spec/{path}")
     leaf, composite = _LISTS
     for depth in range(read_limits(newest_release()).levels + 1):
         above = f"{composite}/" * depth
-        yield Field(_SCHEDULING, "Workload", f"spec/{above}{leaf}/{path}")
+        yield Field(GROUP, "Workload", f"spec/{above}{leaf}/{path}")
         if depth:
-            yield Field(_SCHEDULING, "Workload", f"spec/{above}{path}")
+            yield Field(GROUP, "Workload", f"spec/{above}{path}")
 
 
 def _holds_claims(field: Field) -> bool:

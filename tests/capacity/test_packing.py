@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from krmfn.capacity import Obeyed, prove
 from krmfn.config import read_settings
 from krmfn.krm import Item
-from krmfn.survey.census import take_census
-from krmfn.survey.counting import count_members
-from krmfn.survey.gangs import survey
+from krmfn.survey.counting import count_all
 
 Value = dict[str, Any]
 SIZES = st.integers(1, 6)
@@ -96,8 +94,7 @@ def test_what_is_called_impossible_is_and_for_few_pods_everything_impossible_is_
     objects, configuration = make(nodes, templates, least, key)
     chosen = read_settings(configuration)
     items = [Item.new(value) for value in objects]
-    members, _ = count_members(survey(items, chosen).present, chosen)
-    census = take_census(items, members, None, chosen.cluster)
+    census = count_all(items, chosen)
     obstacles = list(prove(census, Obeyed(trees=True, keys=True, remembers=True)))
     assert bool(obstacles) != fits(nodes, templates, least, key), obstacles
 
@@ -108,8 +105,7 @@ def prove_impossible(nodes: list[Value], objects: list[Value]) -> bool:
         {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": {"cluster": {"nodes": nodes}}}
     )
     items = [Item.new(value) for value in objects]
-    members, _ = count_members(survey(items, chosen).present, chosen)
-    census = take_census(items, members, None, chosen.cluster)
+    census = count_all(items, chosen)
     return bool(list(prove(census, Obeyed(trees=True, keys=True, remembers=True))))
 
 

@@ -8,6 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
+from krmfn.model.marks import SYNC_WAVE
 from krmfn.model.tree import Path
 
 TYPE_CHECKING = False
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
     from krmfn.survey.groups import Group
 
-WAVE: Final = "argocd.argoproj.io/sync-wave"
 HOOK: Final = "argocd.argoproj.io/hook"
 _PHASES: Final = ("PreSync", "Sync", "PostSync")
 #: Kinds whose health holds the next wave back in Argo CD; others count as done at once.
@@ -38,10 +38,10 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
                 f"{first}: they are not scheduled until the group exists"
             )
             message += ": the wave never ends" if blocks else ""
-            hint = f"Set {WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
-            path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
+            hint = f"Set {SYNC_WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
+            path: Path = _find_wave(group.item)
             note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
-            if WAVE not in group.item.annotations:
+            if SYNC_WAVE not in group.item.annotations:
                 note = note._replace(current=ABSENT, proposed=ABSENT)
             yield note.on(group.item, None if blocks else "warning")
 
@@ -81,10 +81,10 @@ def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Fi
                 "name, Flux by kind, PodGroup first"
             )
             hint = (
-                f"Set {WAVE}: Workload -3, PodGroup -1. With Flux, put Workloads into a separate Kustomization and "
-                "use dependsOn."
+                f"Set {SYNC_WAVE}: Workload -3, PodGroup -1. With Flux, put Workloads into a separate Kustomization "
+                "and use dependsOn."
             )
-            path: Path = ("metadata", "annotations", WAVE) if WAVE in group.item.annotations else ("metadata",)
+            path: Path = _find_wave(group.item)
             yield Finding(group.item, path, message, str(own), hint=hint)
 
 
@@ -122,8 +122,12 @@ def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
                 yield group, owner
 
 
+def _find_wave(item: Item) -> Path:
+    return ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in item.annotations else ("metadata",)
+
+
 def _wave(item: Item) -> int:
-    return parse_int(item.annotations.get(WAVE)) or 0
+    return parse_int(item.annotations.get(SYNC_WAVE)) or 0
 
 
 def _phase(item: Item) -> str:

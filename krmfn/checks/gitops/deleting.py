@@ -11,7 +11,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.releases.finalizers import find_finalizer, list_finalizers
 from krmfn.releases.gates import assume_gates
-from krmfn.survey.groups import API_GROUP
+from krmfn.releases.release import GROUP
 from krmfn.survey.values import as_list, as_mapping, dig
 
 TYPE_CHECKING = False
@@ -33,10 +33,10 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
     before = {
         (item.kind, item.space, item.name): item
         for item in census.old or ()
-        if item.ref.group == API_GROUP and item.kind in ("PodGroup", "CompositePodGroup")
+        if item.ref.group == GROUP and item.kind in ("PodGroup", "CompositePodGroup")
     }
     for kind in ("PodGroup", "CompositePodGroup"):
-        for item in census.kind(API_GROUP, kind):
+        for item in census.kind(GROUP, kind):
             old = before.get((kind, item.space, item.name))
             path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
             if path:
@@ -55,7 +55,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule("force-replace-group", "warning", "An annotation tells the GitOps tool to delete a PodGroup and create it again.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
     """The applier is told to delete and recreate a PodGroup."""
-    for item in census.kind(API_GROUP, "PodGroup"):
+    for item in census.kind(GROUP, "PodGroup"):
         options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
         key = OPTIONS if {"Force=true", "Replace=true"} <= options else ""
         if item.annotations.get(_FLUX_FORCE) == "enabled":
@@ -89,7 +89,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
     """A manifest with the finalizer that the server adds by itself."""
     known = list_finalizers(settings.release)
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
-        for item in census.kind(API_GROUP, kind):
+        for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
             written = next((name for name in as_list(metadata.get("finalizers")) if name in known), None)
             if written is not None:
@@ -105,7 +105,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest that names an owner by its UID."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
-        for item in census.kind(API_GROUP, kind):
+        for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
             if as_list(metadata.get("ownerReferences")):
                 uid = dig(metadata, "ownerReferences", 0, "uid")

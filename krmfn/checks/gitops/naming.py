@@ -9,6 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.tree import Path
+from krmfn.releases.release import GROUP
 from krmfn.survey.values import as_list, as_text
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     """A reference to the name that an object had before a prefix or suffix was put on."""
     renamed: dict[tuple[str, str, str], set[str]] = {}
     for kind in _SCHEDULING_KINDS:
-        for other in census.kind("scheduling.k8s.io", kind):
+        for other in census.kind(GROUP, kind):
             for part in _inner_names(other.name):
                 renamed.setdefault((other.namespace, kind, part), set()).add(other.name)
     for item, path, kind, name in _dangling_references(census):
@@ -65,7 +66,7 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that kustomize obeys on a generator's output only."""
     for kind in _SCHEDULING_KINDS:
-        for item in census.kind("scheduling.k8s.io", kind):
+        for item in census.kind(GROUP, kind):
             for key in ("needs-hash", "behavior"):
                 full = KUSTOMIZE + key
                 if full in item.annotations:
@@ -82,7 +83,7 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
     for kind in _SCHEDULING_KINDS:
-        for item in census.kind("scheduling.k8s.io", kind):
+        for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()):
                 if "${" in text:
                     message = (
@@ -140,7 +141,7 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
 
 def _is_scheduling_involved(census: Census, item: Item) -> bool:
     """Whether a kustomization has groups among its resources, or runs a function of ours."""
-    groups = {other.file.path for kind in _SCHEDULING_KINDS for other in census.kind("scheduling.k8s.io", kind)}
+    groups = {other.file.path for kind in _SCHEDULING_KINDS for other in census.kind(GROUP, kind)}
     configurations = {other.file.path for other in census.kind("krmfn.dev", "GangScheduling")}
     below = {_folder(other): other for other in census.kind("kustomize.config.k8s.io", "Kustomization")}
     used, waiting, seen = {item.file.path}, [item], {_folder(item)}

@@ -10,6 +10,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
+from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
 def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
     """Jobs that are created suspended never get their group."""
     for jobset, path, name, _replicas in _delegated(census):
-        if dig(jobset.value, "spec", "suspend") is True or "kueue.x-k8s.io/queue-name" in jobset.labels:
+        if dig(jobset.value, "spec", "suspend") is True or KUEUE_QUEUE in jobset.labels:
             message = (
                 "the Jobs are created suspended, which counts as started: the Job controller never creates their "
                 "groups, and the pods are scheduled one by one"

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path
 from krmfn.releases.release import first_release
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from collections.abc import Mapping
+    from typing import Any, Final
 
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census
 
-_GATE: Final = "WorkloadWithJob"
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
 LONGEST_NAME: Final = 57
 
@@ -85,9 +86,8 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         return
     for job in _root_jobs(census):
         spec = as_mapping(job.value.get("spec"))
-        width = as_int(spec.get("parallelism")) or 0
-        indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
-        if width > 1 and indexed and "scheduling" not in spec:
+        width = _count_indexed(spec)
+        if width > 1 and "scheduling" not in spec:
             message = (
                 f"{first_release('job-groups')} makes a gang of {width} pods of this Job; {settings.release} makes a "
                 "group with the policy basic, so the pods start one by one"
@@ -107,10 +107,8 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
-        spec = as_mapping(job.value.get("spec"))
-        width = as_int(spec.get("parallelism")) or 0
-        indexed = spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width
-        concerned = settings.has("job-scheduling") or (width > 1 and indexed)
+        width = _count_indexed(as_mapping(job.value.get("spec")))
+        concerned = settings.has("job-scheduling") or width > 1
         if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
             wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
             message = (
@@ -169,10 +167,16 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         yield Finding(workload.item, ("spec", "controllerRef"), message, item.name, hint=hint)
 
 
+def _count_indexed(spec: Mapping[str, Any]) -> int:
+    """The pods of a Job whose pods all run at once, each under its index: the ones that are a gang; 0 of others."""
+    width = as_int(spec.get("parallelism")) or 0
+    return width if spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width else 0
+
+
 def _root_jobs(census: Census) -> Iterator[Item]:
     """Jobs that the controller makes groups for: no link, no other controller."""
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
         managed = as_text(dig(job.value, "spec", "managedBy"))
-        if managed in ("", "kubernetes.io/job-controller") and templates and templates[0].link is None:
+        if managed in ("", KINDS["batch", "Job"].manager) and templates and templates[0].link is None:
             yield job

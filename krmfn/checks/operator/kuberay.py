@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
+from krmfn.releases.release import GROUP
 from krmfn.survey.values import dig
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         wanted = {("Workload", cluster.name), ("PodGroup", f"{cluster.name}-cluster")}
         for kind, name in sorted(wanted):
-            for item in census.kind("scheduling.k8s.io", kind):
+            for item in census.kind(GROUP, kind):
                 if (item.space, item.name) == (cluster.space, name):
                     message = (
                         f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this "

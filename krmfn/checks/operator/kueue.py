@@ -8,6 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
+from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.survey.values import as_mapping
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 
-QUEUE: Final = "kueue.x-k8s.io/queue-name"
-_PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 _TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
 
 
@@ -27,8 +26,8 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue may lower parallelism, minCount stays."""
     for gang in census.gangs:
         for owner in gang.owners:
-            if _PARTIAL in owner.annotations and gang.group.quorum is not None:
-                least = owner.annotations[_PARTIAL]
+            if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
+                least = owner.annotations[KUEUE_MINIMUM]
                 if (parse_int(least) or 0) >= gang.group.quorum:
                     continue
                 message = (
@@ -36,7 +35,7 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
                     f"{gang.group.quorum}: then no pod is ever scheduled"
                 )
                 hint = f"Set minCount to at most {least}, or remove the annotation."
-                path = ("metadata", "annotations", _PARTIAL)
+                path = ("metadata", "annotations", KUEUE_MINIMUM)
                 yield Finding(owner, path, message, least, hint=hint)
 
 
@@ -44,7 +43,7 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
 def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
     """One gang over objects that Kueue admits one by one."""
     for gang in census.gangs:
-        queued = [owner for owner in gang.owners if QUEUE in owner.labels]
+        queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         groups = [owner for owner in queued if owner.kind == "LeaderWorkerSet"]
         if gang.group.policy == "gang" and (len(queued) > 1 or groups):
             message = (

@@ -216,9 +216,3 @@ def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item,
         for owner in gang.owners:
             if (owner.ref.group, owner.kind) == (group, kind):
                 yield gang, owner, [template for template in gang.templates if template.item is owner]
-
-
-_DEADLOCK = (
-    "A gang waits until its pods exist; a controller that creates pods in steps waits until the first ones are "
-    "ready. Both wait forever, and nothing in the cluster says why."
-)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
+from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.wording import count
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from krmfn.survey.census import Census
 
 _KUEUE: Final = "kueue.x-k8s.io"
-_QUEUE: Final = f"{_KUEUE}/queue-name"
-_PARTIAL: Final = f"{_KUEUE}/job-min-parallelism"
 
 Resources = Mapping[str, int]
 
@@ -32,7 +31,7 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
     local = {_name(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
     queues = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
     for item in census.objects if local and queues else ():
-        name = item.labels.get(_QUEUE, "")
+        name = item.labels.get(KUEUE_QUEUE, "")
         queue = as_text(dig(local.get((item.space, name)), "spec", "clusterQueue")) if name else ""
         if queue not in queues:
             continue
@@ -47,7 +46,7 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
                     f"most {format_quantity(at_most)}{where}: Kueue never admits this {item.kind}"
                 )
                 hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
-                yield Finding(item, ("metadata", "labels", _QUEUE), message, name, hint=hint)
+                yield Finding(item, ("metadata", "labels", KUEUE_QUEUE), message, name, hint=hint)
                 break
 
 
@@ -55,7 +54,7 @@ def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resourc
     """The pods of each template that have to be admitted, and what one of them requests."""
     from krmfn.capacity.requests import count_requests
 
-    least = parse_int(item.annotations.get(_PARTIAL, ""))
+    least = parse_int(item.annotations.get(KUEUE_MINIMUM, ""))
     for template in census.templates_of(item):
         pods = template.pods
         if least is not None and pods is not None:

@@ -9,6 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_text, dig
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.survey.facts import Resources
 
 _GROUP: Final = "scheduling.volcano.sh"
-_QUEUE: Final = "volcano.sh/queue-name"
+_QUEUE: Final = SCHEDULERS["Volcano"].queue
 
 
 @rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that does not exist.")

@@ -139,10 +139,3 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
         if workers is not None:
             master = as_int(dig(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas"))
             yield id(item), (item, workers + (1 if master is None else master))
-
-
-_STUCK = (
-    "The scheduler delays every pod of a gang until minCount of them exist. Succeeded and failed pods do not "
-    "count. Delayed before the scheduling queue, a pod gets neither a condition nor an event, so nothing in the "
-    "cluster says why."
-)

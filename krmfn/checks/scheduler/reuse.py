@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
+from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.survey.jobs import find_jobs
 from krmfn.survey.values import as_int, as_mapping, dig
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census, Gang, Template
     from krmfn.survey.jobs import Jobs
-
-QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
@@ -40,13 +39,13 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
     for gang, template, jobs in _complete_jobs(census):
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
             continue
-        if as_mapping(dig(template.item.value, *jobs.labels)).get(QUEUE):
+        if as_mapping(dig(template.item.value, *jobs.labels)).get(KUEUE_QUEUE):
             message = (
                 "a resumed Job creates only the pods that have not succeeded: after "
                 f"{_tell_successes(jobs)}, minCount {gang.group.quorum} can never be reached"
             )
             hint = "Lower minCount, or make the pods finish together."
-            yield Finding(template.item, (*jobs.labels, QUEUE), message, hint=hint)
+            yield Finding(template.item, (*jobs.labels, KUEUE_QUEUE), message, hint=hint)
 
 
 @rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")

@@ -16,7 +16,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import find_release
+from krmfn.releases.release import GROUP, find_release
 from krmfn.releases.stored import find_writer
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
 
-_GROUP = "scheduling.k8s.io"
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]"
 _LINKS = ("schedulingGroup", "workloadRef")
@@ -45,13 +44,13 @@ def check_items(
     for item in items:
         kind = judge.kind(item)
         if kind is None:
-            if item.ref.group == _GROUP and item.kind in _GROUP_KINDS:
+            if item.ref.group == GROUP and item.kind in _GROUP_KINDS:
                 yield _weigh(_not_known(item, judge.release), settings)
             else:
                 yield from judge.findings_of_other(item, before.get(identify(item.ref)))
         elif item.api_version.rpartition("/")[2] in kind.versions:
             yield from judge.findings(kind, item, before.get(identify(item.ref)))
-        elif kind.group == _GROUP:
+        elif kind.group == GROUP:
             yield _weigh(_not_served(item, kind), settings)
         else:
             yield from judge.findings_of_other(item, None)
@@ -74,7 +73,7 @@ class Judge:
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
-        spoken = tuple(field for field in self._fills if field in item.text) if group == _GROUP else ()
+        spoken = tuple(field for field in self._fills if field in item.text) if group == GROUP else ()
         key = (group, item.kind, spoken)
         if key not in self._kinds:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
@@ -254,8 +253,8 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     if settings.cluster:
         from krmfn.survey.facts import read_facts
 
-        own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == _GROUP]
-        found = read_facts(settings.cluster, {(_GROUP, "PriorityClass"): own})
+        own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == GROUP]
+        found = read_facts(settings.cluster, {(GROUP, "PriorityClass"): own})
         if found.complete_classes:
             classes = found.priority_classes
     if not settings.release.has("workload-must-exist"):
@@ -263,7 +262,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
     workloads: dict[tuple[str, str], frozenset[str]] = {}
     gangs = set()
     for item in items:
-        if item.ref.group != _GROUP:
+        if item.ref.group != GROUP:
             continue
         place = (item.space, item.name)
         spec = item.value.get("spec")

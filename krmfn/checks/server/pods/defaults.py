@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _POD_RESOURCES = ("cpu", "memory")
-_HOOKS = ("postStart", "preStop")
 
 
 def fill_template(template: dict[str, Any]) -> None:
