@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -21,6 +22,7 @@ from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import Tree
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
+_FLUX_SOURCES = "source.toolkit.fluxcd.io"
 _PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
 _VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
 
@@ -52,7 +54,10 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
     too many, of which none are given, and why."""
     found: dict[tuple[str, str], Deployment] = {}
+    foreign = _list_foreign(items)
     for item in items:
+        if item.ref.group == _FLUX and _name_source(item) in foreign:
+            continue
         listed = list(islice(_list_deployments(tree, item, items), _MOST_DEPLOYMENTS + 1))
         if len(listed) > _MOST_DEPLOYMENTS:
             tell(item.file.path, NotRendered(f"names more than {_MOST_DEPLOYMENTS:,} deployments in {item.ref}"))
@@ -100,6 +105,24 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
         template = _mapping(_mapping(spec.get("template")).get("spec"))
         for parameters in _list_parameters(tree, spec):
             yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
+
+
+def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:
+    """The sources of Flux that are other repositories: a path in them means nothing here.
+
+    No object says which repository it is in. Flux's bootstrap calls its own flux-system; where no Kustomization names
+    that, it is the source that most of them name. A source that is not defined here can be this repository.
+    """
+    kustomizations = [item for item in items if item.ref.group == _FLUX and item.kind == "Kustomization"]
+    named = Counter(map(_name_source, kustomizations))
+    own = {source for source in named if source[1] == "flux-system"} or {source for source, _ in named.most_common(1)}
+    defined = {(item.kind, item.name) for item in items if item.ref.group == _FLUX_SOURCES}
+    return defined & (named.keys() - own)
+
+
+def _name_source(item: Item) -> tuple[str, str]:
+    reference = _mapping(_mapping(item.value.get("spec")).get("sourceRef"))
+    return _text(reference.get("kind")), _text(reference.get("name"))
 
 
 def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:

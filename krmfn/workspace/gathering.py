@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: What a file of a deployer holds somewhere.
-_DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b"kustomize.toolkit.fluxcd.io/")
+_DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
 
 
 class Gathered(NamedTuple):

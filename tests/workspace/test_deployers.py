@@ -264,3 +264,22 @@ def test_patterns_of_files(pattern: str, names: list[str], folder: Path) -> None
     files = ("apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json", "apps/cc.json", "c" * 200 + ".json")
     write(folder, {**dict.fromkeys(files, "{}"), "/".join("a" * 60) + "/x.json": "{}"})
     assert list(_list_files(Disk(str(folder)), [{"path": pattern}])) == names
+
+
+def test_a_path_in_another_repository_of_flux_means_nothing_here(folder: Path) -> None:
+    def sync(name: str, source: str, path: str) -> str:
+        spec = f"{{path: {path}, sourceRef: {{kind: GitRepository, name: {source}}}}}"
+        head = f"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}}}\n"
+        return f"{head}spec: {spec}\n"
+
+    source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: team}\nspec: {url: a}\n"
+    write(folder, {"clusters/one/apps.yaml": sync("apps", "flux-system", "./apps"), "apps/job.yaml": JOB})
+    write(folder, {"clusters/two/apps.yaml": sync("apps", "flux-system", "./apps")})
+    write(folder, {"tenants/team.yaml": sync("team", "team", "./")})
+    assert "." in [world.name for world in find(".").worlds], "team can be this repository"
+    write(folder, {"tenants/source.yaml": source})
+    assert "." not in [world.name for world in find(".").worlds]
+    assert "apps" in [world.name for world in find(".").worlds]
+    for path in ("clusters/one/apps.yaml", "clusters/two/apps.yaml"):
+        (folder / path).unlink()
+    assert "." in [world.name for world in find(".").worlds], "the only source is this repository"
