@@ -92,7 +92,7 @@ LABELLED = "alpha.jobset.sigs.k8s.io/node-selector"
 def exclusive(*keys: str, where: tuple[str | int, ...] = ()) -> dict[str, Any]:
     """A JobSet of two jobs with two pods each, and annotations in the metadata at `where`."""
     value = deepcopy(jobset(replicated("a", 2)))
-    place = value
+    place: Any = value
     for part in where:
         place = place[part]
     place.setdefault("metadata", {})["annotations"] = dict.fromkeys(keys, "rack")
