@@ -88,7 +88,7 @@ def test_plain_objects_are_accepted(project: str) -> None:
 
 
 def test_every_project_can_be_configured() -> None:
-    configured = load_schema()["properties"]["spec"]["properties"]["operators"]["properties"]
+    configured = dict(load_schema()["properties"]["spec"]["properties"]["operators"]["properties"])
     for project, row in list_projects().items():
         if project != "kubeRay":  # has kuberay.version
             versions, groups = ", ".join(row["versions"]), ", ".join(row["groups"])
