@@ -243,7 +243,7 @@ def _nest(path: Path, value: Any) -> Any:
 
 
 def edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
-    """The same change in plain data; collections on the way are copied, others shared."""
+    """The same change in plain data; collections on the way are copied, others shared. Raises EditRefused."""
     if depth == len(path):
         return new
     part = path[depth]

@@ -300,7 +300,8 @@ class Offsets:
 def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Frame) -> tuple[Listing, dict[str, Node]]:
     """Find the items of a list document; gives the listing and the document's entries by key.
 
-    `text` is the document, `start` its first byte in the source; `frame` is what its items share.
+    `text` is the document, `start` its first byte in the source; `frame` is what its items share. Raises Unreadable for
+    a key that is there twice, and for items that are no list.
     """
     listing = Listing(source, frame)
     at = Offsets(text, start)

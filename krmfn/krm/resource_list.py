@@ -49,7 +49,7 @@ class ResourceList:
         self.items.append(item)
 
     def remove(self, item: Item) -> None:
-        """Take an object out; orchestrators delete what is missing in the answer."""
+        """Take an object out; orchestrators delete what is missing in the answer. Raises ValueError if it is absent."""
         for place, own in enumerate(self.items):
             if own is item:
                 del self.items[place]

@@ -44,7 +44,7 @@ Edits = list[tuple[int, int, str]]
 
 
 def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any, style: Style) -> Edits:
-    """Put `value` where the child at `place` is."""
+    """Put `value` where the child at `place` is. Raises EditRefused for a key that no value can be put behind."""
     if isinstance(holder, Sequence):
         node = holder.items[place]
         if holder.flow:

@@ -101,7 +101,7 @@ class Stream:
         self.items.append(item)
 
     def remove(self, item: Item) -> None:
-        """Take an object out, with its document or as an element of its list."""
+        """Take an object out, with its document or as an element of its list. Raises ValueError if it is absent."""
         for place, own in enumerate(self.items):
             if own is item:
                 del self.items[place]
