@@ -7,6 +7,7 @@ Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
 from __future__ import annotations
 
 from krmfn.krm import Misconfigured, ResourceList, Result, run
+from krmfn.model.marks import LOCAL_CONFIG
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from krmfn.config import ConfigError, Settings
     from krmfn.krm import Item
-
-LOCAL = "config.kubernetes.io/local-config"
 
 
 def main() -> int:
@@ -138,7 +137,7 @@ def _is_generator(config: Item, items: list[Item]) -> bool:
     return (
         len(items) == 1
         and (items[0].kind, items[0].name) == (config.kind, config.name)
-        and items[0].annotations.get(LOCAL) == "true"
+        and items[0].annotations.get(LOCAL_CONFIG) == "true"
     )
 
 

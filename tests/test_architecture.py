@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
         *("krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "forecast", "catalogue"),
     },
     "judging": {"krm", "model", "config", "catalogue"},
-    "function": {"krm", "config", "sources", "reconcile", "reports", "pipeline", "judging"},
+    "function": {"krm", "model", "config", "sources", "reconcile", "reports", "pipeline", "judging"},
     "api": {"krm", "config", "releases", "workspace", "reports", "pipeline", "judging"},
     "cli": {
         *("krm", "model", "releases", "config", "survey", "reconcile", "convert", "plan", "workspace", "catalogue"),
@@ -138,6 +138,18 @@ def test_private_names_are_used(path: Path) -> None:
         node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     assert {name for name in defined - used if name[0] == "_" != name[1] and name not in quoted} == set()
+
+
+def test_a_key_is_written_down_once() -> None:
+    """Labels, annotations and other words with a slash: one constant, which the others import."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body if path.is_relative_to(PACKAGE) else ():
+            value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str) and "/" in value.value:
+                found.setdefault(value.value, []).append(path.relative_to(PACKAGE).as_posix())
+    assert len(found) > 20
+    assert {key: paths for key, paths in found.items() if len(paths) > 1} == {}
 
 
 #: Who may do what with the world outside: each is a gate that everybody else uses. Schemas and pages are our own files.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from krmfn.cli.options import UsageError, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
+from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import find_release
 from krmfn.workspace.disk import Disk, read_stream
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from krmfn.workspace.worlds import World
 
 FILE = "krmfn.yaml"
-API_GROUP = "krmfn.dev/"
 KIND = "GangScheduling"
 SEVERITIES: Sequence[Severity] = ("error", "warning", "info")
 
@@ -88,7 +88,7 @@ class Configurations:
         if found is not None:
             return found
         # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
-        among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(API_GROUP)]
+        among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(PREFIX)]
         return (
             self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
         )
@@ -190,7 +190,7 @@ def _parse(data: bytes, path: str) -> Item:
         items = Stream.parse(data, path).items
     except Unreadable as error:
         raise UsageError(f"{path}: {error}") from None
-    ours = [item for item in items if item.api_version.startswith(API_GROUP)]
+    ours = [item for item in items if item.api_version.startswith(PREFIX)]
     chosen = ours or items
     if len(chosen) != 1:
         raise UsageError(

@@ -15,12 +15,12 @@ from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
+from krmfn.model.marks import PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
-PREFIX = "krmfn.dev/"
 OPT_IN = "krmfn.dev/gang"
 #: Says which findings do not count, and nothing about a gang.
 IGNORE = "krmfn.dev/ignore"

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.krm.results import ResourceRef
 
+#: Before the name of every annotation of ours, and the API group of our configuration.
+PREFIX: Final = "krmfn.dev/"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 MANAGER: Final = "krmfn"
 GENERATED_FROM: Final = "krmfn.dev/generated-from"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
-from krmfn.config.selection import PREFIX, Selection
+from krmfn.config.selection import Selection
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Note
-from krmfn.model.marks import LOCAL_CONFIG
+from krmfn.model.marks import LOCAL_CONFIG, PREFIX
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree

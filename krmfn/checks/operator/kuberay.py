@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.model.findings import Finding
 from krmfn.releases.release import GROUP
 from krmfn.survey.values import dig
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census
 
-OPT_IN: Final = "ray.io/gang-scheduling-enabled"
 _RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
 _SCHEDULERS: Final = {
     "Volcano": "volcano",
@@ -45,7 +45,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
         message = (
             "the operator replaces this link with its own PodGroup "
             f"({own if item.kind == 'RayCluster' else '<cluster>-cluster'}), because the resource is labelled "
-            f"{OPT_IN}: the group {link.group} gets no pods"
+            f"{KUBERAY_LABEL}: the group {link.group} gets no pods"
         )
         hint = "Remove the label, or the groups and links from Git."
         yield Finding(item, link.path, message, link.group, hint=hint)
@@ -149,7 +149,7 @@ def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[F
             path = ("spec", *field, "enableInTreeAutoscaling")
             if _has_label(item) and dig(item.value, *path) is True:
                 message = (
-                    f"{OPT_IN} has no effect: the operator creates no gang for a cluster that autoscales, and "
+                    f"{KUBERAY_LABEL} has no effect: the operator creates no gang for a cluster that autoscales, and "
                     "reports it in its log only"
                 )
                 hint = (
@@ -160,7 +160,7 @@ def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[F
 
 
 def _has_label(item: Item) -> bool:
-    return item.labels.get(OPT_IN, "").lower() == "true"
+    return item.labels.get(KUBERAY_LABEL, "").lower() == "true"
 
 
 def _is_managed(item: Item) -> bool:

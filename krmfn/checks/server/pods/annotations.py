@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Object: TypeAlias = "Mapping[str, Any]"
 
 _RULE = "pod-annotations"
-_MIRROR = "kubernetes.io/config.mirror"
+MIRROR = "kubernetes.io/config.mirror"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
@@ -35,7 +35,7 @@ def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Se
     for key, value in annotations.items():
         if "kubernetes.io/" not in key:
             continue
-        if key == _MIRROR and not spec.get("nodeName"):
+        if key == MIRROR and not spec.get("nodeName"):
             detail = "must set spec.nodeName if mirror pod annotation is set"
             out.append(invalid((*path, Key(key)), _RULE, value, detail))
         elif key == _COST:

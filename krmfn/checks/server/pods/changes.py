@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.checks.server.pods.annotations import is_cost
+from krmfn.checks.server.pods.annotations import MIRROR, is_cost
 from krmfn.checks.server.pods.containers import check_image_of_pod
 from krmfn.checks.server.pods.placement import check_tolerations
 from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
@@ -31,7 +31,6 @@ _UPDATABLE = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_MIRROR = "kubernetes.io/config.mirror"
 
 #: What a stored spec may keep, by a part of the text that a new one would be refused with.
 _KEPT = {
@@ -98,9 +97,9 @@ def check_pod_change(kind: Kind, new: Object, old: Object | None, argument: Any)
 def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
     path = ("metadata", "annotations")
     for key in old.keys() | new.keys():
-        if new.get(key) == old.get(key) or not (key == _MIRROR or key.startswith(ARMOR)):
+        if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(ARMOR)):
             continue
-        what = "mirror pod annotation" if key == _MIRROR else "AppArmor annotations"
+        what = "mirror pod annotation" if key == MIRROR else "AppArmor annotations"
         verb = "remove or update" if key in old else "add"
         out.append(forbidden((*path, Key(key)), "pod-annotations", f"may not {verb} {what}"))
 
