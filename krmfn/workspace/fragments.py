@@ -26,9 +26,9 @@ def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> 
     kept, told = [], []
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
-        beside = _is_below(file.path, folders)
-        is_part = len(pods) == len(file.stream.items) and all(_is_fragment(item, beside) for item in pods)
-        if file.stream.items and (is_part or (beside and _is_called_patch(file.path))):
+        beside, called = _is_below(file.path, folders), _is_called_patch(file.path)
+        is_part = len(pods) == len(file.stream.items) and all(_is_fragment(item, beside, called) for item in pods)
+        if file.stream.items and (is_part or (beside and called)):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
@@ -53,14 +53,15 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
     return True
 
 
-def _is_fragment(item: Item, beside: bool) -> bool:
-    """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing."""
+def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
+    """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing. What
+    is `called` a patch may have no containers at all."""
     kind = find_kind(item.ref.group, item.kind)
     assert kind is not None
     containers = [each for template in kind.templates for each in _list_containers(item.value, template.path)]
     images = [isinstance(each, dict) and "image" in each for each in containers]
     if not beside:
-        return bool(images) and not any(images)
+        return (bool(images) or called) and not any(images)
     spec = item.value.get("spec")
     lacks_selector = item.ref.group == _APPS and not (isinstance(spec, dict) and "selector" in spec)
     return not images or not all(images) or lacks_selector

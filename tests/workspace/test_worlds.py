@@ -119,6 +119,14 @@ def test_what_is_called_a_patch_is_one_below_a_kustomization(
     assert run(capsys, "validate", ".")[0] == 1
 
 
+def test_a_patch_of_a_kustomization_that_is_elsewhere_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {nodeSelector: {a: b}}}}\n"
+    write(folder, {"patch-nodes.yaml": patch, "job.yaml": JOB})
+    assert run(capsys, "validate", ".")[0] == 0
+    write(folder, {"nodes.yaml": patch})
+    assert run(capsys, "validate", ".")[0] == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
