@@ -32,7 +32,7 @@ type question struct {
 }
 
 // trial is one run in a cluster of its own. Pods names the waiting pods that take part (namespace/name; all without it),
-// Empty leaves out pods that are bound already. Seed 0 keeps the order of the objects, another one shuffles it.
+// Empty leaves out pods that are bound already, but for those in Pods. Seed 0 keeps the order of the objects, another one shuffles it.
 type trial struct {
 	Name  string   `json:"name"`
 	Pods  []string `json:"pods"`

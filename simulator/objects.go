@@ -94,8 +94,8 @@ func read(values []map[string]any) (*store, error) {
 // the order in which it learns of them.
 func (found *store) fill(client *fake.Clientset, asked trial) error {
 	objects := slices.Clone(found.things)
-	if !asked.Empty {
-		for _, pod := range found.bound {
+	for _, pod := range found.bound {
+		if !asked.Empty || takesPart(pod.Namespace+"/"+pod.Name, asked) {
 			objects = append(objects, pod)
 		}
 	}

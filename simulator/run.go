@@ -110,6 +110,7 @@ func schedule(found *store, asked trial, late *atomic.Bool) (*answer, error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
+		time.Sleep(time.Millisecond) // pods of a gang are taken in the order of their times
 		synctest.Wait()
 	}
 	settled := wait(ctx, sched, client, noted)

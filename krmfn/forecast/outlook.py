@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
 TOGETHER = (0, 3, 4)
-ALONE = (1, 2, 3, 5)
+ALONE = (1, 2, 3, 5, 7, 9, 11, 13, 15, 17)
 
 
 class _Tree(NamedTuple):
@@ -193,6 +193,7 @@ def _simulate(
             mine = _pods_of(tree, roster.waiting)
             refused = _admit(mine, census)
             names = [pod.name for pod in mine if pod.name not in refused]
+            names += [pod.name for pod in _pods_of(tree, roster.bound)] if names else []
             alone += [
                 {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}
                 for seed in ALONE
@@ -267,12 +268,23 @@ def _judge(
         alone = [
             result for trial, result in results.items() if trial.startswith("alone ") and mine & set(result["pods"])
         ]
-        starts = [_starts(tree, result["pods"], roster._replace(bound=()), census, trees) for result in alone]
-        verdict = "waits" if starts and all(starts) else "depends" if any(starts) else "never"
+        starts = [_starts(tree, result["pods"], roster, census, trees) for result in alone]
+        lonely = len(mine) < len(roster.waiting) + len(roster.bound) and any(map(_needs_others, alone))
+        verdict = "waits" if starts and all(starts) else "depends" if any(starts) or lonely else "never"
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]
             places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
     return Standing(name, tree.root, groups, verdict, places, _summarize(places) if verdict != "runs" else "")
+
+
+def _needs_others(result: Mapping[str, Any]) -> bool:
+    """Whether a gang did not start alone for a reason that pods of others can take away."""
+    said = [placed.get("message") or "" for placed in result["pods"].values()]
+    return any(words in text for text in said for words in _NEED_OTHERS)
+
+
+#: What the scheduler says where a node lacks other pods.
+_NEED_OTHERS: Final = ("didn't match pod affinity rules", "didn't match pod topology spread constraints")
 
 
 def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:

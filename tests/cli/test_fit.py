@@ -121,6 +121,16 @@ def test_every_format_names_every_gang_and_every_reason(form: str, cluster: Path
     assert "gpu-1" in text
 
 
+def test_a_gang_that_may_wait_for_others_is_not_called_hopeless(cluster: Path, krmfn: Call) -> None:
+    """In the empty cluster it lacks the pods that it has to be near to: that proves nothing."""
+    lonely = SIMULATOR.replace("Insufficient <cpu>", "node(s) didn't match pod affinity rules")
+    (cluster / "simulator").write_text(lonely)
+    given = ("--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
+    assert read_verdicts(krmfn("fit", "jobs.yaml", *given).out)["hopeless"] == "depends"
+    (cluster / "hopeless.yaml").write_text(yaml.safe_dump(make_job("hopeless", 2, 2)))
+    assert read_verdicts(krmfn("fit", "hopeless.yaml", *given).out)["hopeless"] == "never"
+
+
 def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path, krmfn: Call) -> None:
     done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./slow", "-o", "json")
     assert set(read_verdicts(done.out).values()) == {"open", "never"}
