@@ -78,9 +78,11 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
                     )
             elif dig(item, "type") == "Pod":
                 limits = dict(_sum_limits(spec, defaults))
-                if is_ray_worker(kind):  # KubeRay may add an init container that has limits
+                uncertain = is_ray_worker(kind)  # KubeRay may add an init container that has limits
+                if uncertain:
                     limits = {"cpu": 0, "memory": 0, **limits}
-                for said in _compare(item, "Pod", kind.requests, limits):
+                bounds = {key: entry for key, entry in item.items() if key != "maxLimitRequestRatio" or not uncertain}
+                for said in _compare(bounds, "Pod", kind.requests, limits):
                     yield Refusal(said, "LimitRange", name)
 
 
@@ -101,6 +103,15 @@ def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> It
             yield f"{bound}, but limit is {format_quantity(limits[name])}"
         elif requests.get(name, 0) > most:
             yield f"{bound}, but request is {format_quantity(requests[name])}"
+    for name, most in read_resources(dig(item, "maxLimitRequestRatio")).items():
+        bound = f"{name} max limit to request ratio per {what} is {format_quantity(most)}"
+        request, limit = requests.get(name, 0), limits.get(name, 0)
+        if not request:
+            yield f"{bound}, but no request is specified or request is 0"
+        elif not limit:
+            yield f"{bound}, but no limit is specified or limit is 0"
+        elif limit * _ONE > most * request:
+            yield f"{bound}, but provided ratio is {limit / request:f}"
 
 
 def _sum_limits(spec: Mapping[str, Any], defaults: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:

@@ -69,7 +69,9 @@ class Fitting:
                 largest = max((_sum(self._inside(caps, domain)) for domain in room.split(term.key)), default=0)
                 bounds.append(Bound(largest, "together", term.key, term.place))
         for spread in self.pod.spreads:
-            if self.world.counts_only(spread, self.pod):
+            # Among too few domains no domain has more than maxSkew, whatever others there are.
+            short = self._count_domains(spread) < spread.least_domains and self.world.counts(spread, self.pod)
+            if short or self.world.counts_only(spread, self.pod):
                 bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
         return min(bounds, key=lambda bound: bound.pods)
 
@@ -81,15 +83,20 @@ class Fitting:
 
     def _spread(self, spread: Spread, caps: dict[NodeKind, tuple[int, int]], room: Room) -> int:
         """In the end no domain has more than the emptiest one plus maxSkew."""
-        keys = {other.key for other in self.pod.spreads}
-        counted = self.world.room.only(lambda node: keys <= set(node.labels) and self._is_counted(spread, node))
         inside = self._domain_caps(spread.key, caps, room)
         least = 0
-        number = counted.count_domains(spread.key)
-        if number >= spread.least_domains and number:
-            everywhere = self._domain_caps(spread.key, caps, counted, room)
+        if self._count_domains(spread) >= max(1, spread.least_domains):
+            everywhere = self._domain_caps(spread.key, caps, self._find_counted(spread), room)
             least = min((cap for cap, _ in everywhere), default=0)
         return sum(min(cap, least + spread.skew) * count for cap, count in inside)
+
+    def _find_counted(self, spread: Spread) -> Room:
+        """The nodes whose domains a constraint looks at."""
+        keys = {other.key for other in self.pod.spreads}
+        return self.world.room.only(lambda node: keys <= set(node.labels) and self._is_counted(spread, node))
+
+    def _count_domains(self, spread: Spread) -> int:
+        return self._find_counted(spread).count_domains(spread.key)
 
     def _domain_caps(
         self, key: str, caps: dict[NodeKind, tuple[int, int]], domains: Room, within: Room | None = None

@@ -122,9 +122,13 @@ class World:
             space = as_text(dig(pod, "metadata", "namespace"))
             yield selects(term, owner, space, as_mapping(dig(pod, "metadata", "labels")), None, self.facts)
 
+    def counts(self, spread: Spread, owner: PodKind) -> bool:
+        """Whether a spread constraint certainly counts pods of this kind."""
+        return match_labels(spread.selector, owner.labels, owner.may_get) is True
+
     def counts_only(self, spread: Spread, owner: PodKind) -> bool:
         """Whether a spread constraint certainly counts pods of this kind and certainly no others."""
-        if match_labels(spread.selector, owner.labels, owner.may_get) is not True or not self.facts.lists_all("Pod"):
+        if not self.counts(spread, owner) or not self.facts.lists_all("Pod"):
             return False
         others = (other for other in self.kinds if other is not owner and other.namespace == owner.namespace)
         if any(match_labels(spread.selector, other.labels, other.may_get) is not False for other in others):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from krmfn.config import read_settings
@@ -117,7 +119,34 @@ def test_found_and_not_found(text: str, rule: str, old: str, new: str) -> None:
     assert rule not in find_rules(mended.replace("WaitForWorkersReady", policy) if policy else mended)
 
 
-def find_rules(text: str) -> set[str]:
+def find_rules(text: str, **spec: Any) -> set[str]:
     items = list(Stream.parse(text.encode(), "a.yaml").items)
-    found = find_all(items, read_settings(None), None, ("server", "scheduler", "operator"), "apply")
+    settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
+    found = find_all(items, settings, None, ("server", "scheduler", "operator"), "apply")
     return {finding.rule for finding in found}
+
+
+@pytest.mark.parametrize(
+    ("autoscaled", "cpu", "found"), [("true", "7800m", True), ("true", "7500m", False), ("false", "7800m", False)]
+)
+def test_the_autoscalers_container_makes_the_head_too_large(autoscaled: str, cpu: str, found: bool) -> None:
+    """KubeRay adds a container with half a CPU to the head."""
+    linked = LINKED.replace("NAME", "ray")
+    head = linked.replace("cpu: '2'", f"cpu: '{cpu}'")
+    text = f"""
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: ray, namespace: ml}}
+spec:
+  enableInTreeAutoscaling: {autoscaled}
+  headGroupSpec: {{rayStartParams: {{}}, template: {{{head}}}}}
+  workerGroupSpecs:
+  - {{groupName: w, replicas: 2, minReplicas: 2, maxReplicas: 2, rayStartParams: {{}}, template: {{{linked}}}}}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: ray, namespace: ml}}
+spec: {{schedulingPolicy: {{gang: {{minCount: 3}}}}}}
+"""
+    nodes = [{"name": "n", "count": 2, "allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110"}}]
+    assert ("pod-too-large" in find_rules(text, cluster={"nodes": nodes})) is found
