@@ -44,11 +44,11 @@ def address(value: Value, name: str = "") -> str:
     return f"{root}{space}/{_PLURALS.get(kind, kind.lower() + 's')}" + (f"/{name}" if name else "")
 
 
-def create(plane: Plane, values: Sequence[Value]) -> dict[str, str]:
+def create(plane: Plane, values: Sequence[Value], **query: str) -> dict[str, str]:
     """Creates objects one after the other; what was refused, by kind namespace/name."""
     refused = {}
     for value in values:
-        answer = plane.client.post(address(value), value)
+        answer = plane.client.post(address(value), value, **query)
         if not answer.accepted:
             text = answer.body.get("message", "") if isinstance(answer.body, dict) else str(answer.body)
             refused[name_of(value)] = f"{answer.status}: {text}"
@@ -89,13 +89,14 @@ def list_pods(plane: Plane) -> list[Value]:
     pods = []
     for pod in plane.client.get("/api/v1/pods").body["items"]:
         if pod["metadata"].get("deletionTimestamp"):
-            _remove(plane, {"apiVersion": "v1", "kind": "Pod", **pod})
+            remove(plane, {"apiVersion": "v1", "kind": "Pod", **pod})
         else:
             pods.append(pod)
     return pods
 
 
-def _remove(plane: Plane, value: Value) -> None:
+def remove(plane: Plane, value: Value) -> None:
+    """Deletes an object at once, whatever would hold it."""
     path = address(value, value["metadata"]["name"])
     if value["metadata"].get("finalizers"):
         plane.client.patch(path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
@@ -107,7 +108,7 @@ def clean(plane: Plane, values: Sequence[Value], nodes: bool = True) -> None:
     end = time.monotonic() + 5
     for value in values:
         if value["kind"] not in ("Pod", "Node"):
-            _remove(plane, value)
+            remove(plane, value)
     hard_end = end + 30
     groups = [
         {"apiVersion": f"scheduling.k8s.io/{versions[0]}", "kind": kind, "metadata": {"namespace": space}}
@@ -120,12 +121,12 @@ def clean(plane: Plane, values: Sequence[Value], nodes: bool = True) -> None:
             plane.client.send("DELETE", f"/api/v1/namespaces/{space}/pods", {"gracePeriodSeconds": 0})
         pods = list_pods(plane)
         for pod in pods:
-            _remove(plane, {"apiVersion": "v1", "kind": "Pod", **pod})
+            remove(plane, {"apiVersion": "v1", "kind": "Pod", **pod})
         remaining.clear()
         for group in groups:
             answer = plane.client.send("DELETE", address(group), {"gracePeriodSeconds": 0})
             for item in plane.client.get(address(group)).body.get("items", []) if answer.accepted else []:
-                _remove(plane, {**group, **item})
+                remove(plane, {**group, **item})
                 remaining.append(item)
         if nodes:
             plane.client.send("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})

@@ -33,12 +33,14 @@ CONTROLLERS = {
 
 
 class Plane(Running):
-    """The processes of one control plane; `scheduler_port` serves the scheduler's metrics, `applied` is what
-    has to be removed before the next scenario."""
+    """The processes of one control plane; `scheduler_port` serves the scheduler's metrics, `gates` are those of the
+    server, `applied` is what has to be removed before the next scenario."""
 
-    def __init__(self, folder: Path, port: int, scheduler_port: int, release: Release) -> None:
+    def __init__(
+        self, folder: Path, port: int, scheduler_port: int, release: Release, gates: Mapping[str, bool]
+    ) -> None:
         super().__init__(folder, port)
-        self.release = release
+        self.release, self.gates = release, gates
         self.scheduler = Client(scheduler_port, TOKEN)
         self.applied: list[dict[str, Any]] = []
 
@@ -98,7 +100,7 @@ def attach(
     release = read_releases()[release_name]
     programs = {name: find_program(release, name) for name in PROGRAMS}
     api, scheduler_port, manager_port = free_ports(3)
-    plane = Plane(store.folder, api, scheduler_port, release)
+    plane = Plane(store.folder, api, scheduler_port, release, gates)
     try:
         (plane.folder / "kubeconfig").write_text(plane.kubeconfig())
         plane.spawn("apiserver", _server(programs["kube-apiserver"], release, gates, plane.folder, api, store.port))

@@ -13,7 +13,7 @@ Value = dict[str, Any]
 
 
 def expand(value: Value) -> Iterator[Value]:
-    """The pods of one object; none when it makes none."""
+    """The pods of one object; none when it makes none. Of what makes them again and again, those of one run."""
     spec, name = value.get("spec", {}), value["metadata"]["name"]
     match value["kind"]:
         case "Pod":
@@ -24,6 +24,16 @@ def expand(value: Value) -> Iterator[Value]:
             yield from _ray(value, name, spec)
         case "RayJob":
             yield from _ray(value, name, spec["rayClusterSpec"])
+        case "RayCronJob":
+            yield from _ray(value, name, spec["jobTemplate"]["rayClusterSpec"])
+        case "RayService":
+            yield from _ray(value, name, spec["rayClusterConfig"])
+        case "CronJob":
+            yield from _job(value, name, spec["jobTemplate"]["spec"])
+        case "MPIJob" | "PyTorchJob":
+            for role, each in spec["mpiReplicaSpecs" if value["kind"] == "MPIJob" else "pytorchReplicaSpecs"].items():
+                for number in range(each.get("replicas", 1)):
+                    yield _pod(value, f"{name}-{role.lower()}-{number}", each["template"])
         case "JobSet":
             for job in spec["replicatedJobs"]:
                 for replica in range(job.get("replicas", 1)):
