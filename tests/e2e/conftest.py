@@ -24,10 +24,12 @@ BASE = "localhost/krmfn-test-base"
 
 
 class Engine(NamedTuple):
-    """`docker` on `env`'s PATH runs containers, `env` is what it needs. `image` is our image's tag."""
+    """`docker` on `env`'s PATH runs containers, `env` is what it needs. `image` is our image's tag, `arguments` what it
+    was built with."""
 
     image: str
     env: Mapping[str, str]
+    arguments: tuple[str, ...] = ()
 
     def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """`docker run --rm -i …`, never raises for its exit code."""
@@ -57,7 +59,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
         make_base(folder / "base", env)
         arguments = ["--build-arg", f"BASE_IMAGE={BASE}"]
     build_image(env, *arguments)
-    return Engine("localhost/krmfn:dev", env)
+    return Engine("localhost/krmfn:dev", env, tuple(arguments))
 
 
 def call(*command: str, env: Mapping[str, str], stdin: str = "") -> subprocess.CompletedProcess[str]:

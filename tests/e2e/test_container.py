@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.conftest import Engine
+from krmfn.workspace.simulator import find_simulator
+from tests.e2e.conftest import Engine, build_image
 from tests.e2e.tools import FUNCTION, JOB, ROOT, build, function, read_objects, write_kustomization
 
 pytestmark = pytest.mark.xdist_group("container")
@@ -70,3 +71,16 @@ def test_the_bill_of_materials_names_what_is_inside(engine: Engine) -> None:
     packages = {component["name"].lower() for component in bill["components"]}
     assert {"python", "krmfn", "pyyaml", "click"} <= packages
     assert not packages & {"pip", "jsonschema", "ruamel.yaml"}
+
+
+def test_the_second_image_asks_the_scheduler(engine: Engine) -> None:
+    """`./dev image --simulator`: what `fit` says in it is not only what is proved."""
+    if not find_simulator("1.37"):
+        pytest.skip("no krmfn-simulator-1.37: ./dev simulator")
+    build_image(engine.env, "--simulator", *engine.arguments)
+    cluster = {"nodes": [{"name": "n", "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"}}]}
+    given = {**FUNCTION, "spec": {"kubernetes": {"version": "1.37"}, "cluster": cluster}}
+    text = yaml.safe_dump_all([given, JOB])
+    for image, verdict in ((engine.image, "open"), (f"{engine.image}-simulator", "runs")):
+        done = engine.run("--read-only", "--network", "none", image, "fit", "-o", "json", "-", stdin=text)
+        assert [gang["verdict"] for gang in json.loads(done.stdout)["gangs"]] == [verdict], done.stderr

@@ -59,3 +59,26 @@ def test_a_kustomize_on_the_path_that_is_new_enough_is_used(tmp_path: Path) -> N
     done = run_example(tmp_path, kustomize=NEW_KUSTOMIZE, go=OLD_GO)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "kustomize build --enable-alpha-plugins --enable-exec examples/job\n"
+
+
+def test_the_second_image_is_the_first_and_the_simulators(tmp_path: Path) -> None:
+    """Which commands `./dev image --simulator` gives the engine, and what lies beside the Dockerfile then."""
+    log, cache = tmp_path / "log", tmp_path / "cache" / "bin"
+    cache.mkdir(parents=True)
+    releases = sorted(path.name for path in (ROOT / "simulator").iterdir() if path.is_dir())
+    for release in releases:
+        (cache / f"krmfn-simulator-{release}").touch(0o755)
+    (tmp_path / "docker").write_text(
+        f'#!/bin/sh\necho "$@" >> {log}\nfor last; do :; done\n[ -d "$last" ] && ls "$last" >> {log} || :\n'
+    )
+    (tmp_path / "docker").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KRMFN_CACHE": str(tmp_path / "cache")}
+    environment.pop("KRMFN_BUILD", None)
+    command = [str(ROOT / "dev"), "image", "--simulator", "--build-arg", "A=b"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = log.read_text()
+    assert "-t krmfn:dev --build-arg A=b ." in said
+    second = said[said.index("build --build-arg BASE_IMAGE=krmfn:dev -f simulator/Dockerfile -t krmfn:dev-simulator") :]
+    assert second.splitlines()[1:] == [f"krmfn-simulator-{release}" for release in releases]
