@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
 _CONTROLLERS: Final = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
+_GCS: Final = {
+    "name": "wait-gcs-ready",
+    "image": "ray",
+    "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}},
+}
+_SUBMITTER: Final = {
+    "name": "ray-job-submitter",
+    "image": "ray",
+    "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}},
+}
 
 
 class Term(NamedTuple):
@@ -99,9 +109,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
     ]
     from krmfn.survey.facts import read_resources
 
-    requests = dict(count_requests(spec, read_resources(overhead), limits))
-    for name, amount in count_injected(template).items():
-        requests[name] = requests.get(name, 0) + amount
+    requests = count_requests(add_injected(template, surely=True), read_resources(overhead), limits)
     affinity = as_mapping(spec.get("affinity"))
     return PodKind(
         template,
@@ -135,20 +143,28 @@ def _find_runtime(name: str, facts: Facts) -> Mapping[str, Any] | None:
     return next(found, None) if name else None
 
 
-def count_injected(template: Template) -> Resources:
-    """What KubeRay adds to the head for its autoscaler (ray-operator/controllers/ray/common/pod.go)."""
-    from krmfn.survey.facts import read_resources
+def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
+    """The pod's spec with the containers that KubeRay adds: the autoscaler of a head, the submitter of a RayJob in
+    SidecarMode, and in a worker one that waits for the head, which an operator can switch off: not `surely`.
 
-    item, path = template.item, template.path
-    if item.ref.group != "ray.io" or path[-2:] != ("headGroupSpec", "template"):
-        return {}
+    Source: ray-operator/controllers/ray/common/pod.go and job.go, v1.7.0 (ENABLE_INIT_CONTAINER_INJECTION).
+    """
+    item, path, spec = template.item, template.path, template.spec
+    if item.ref.group != "ray.io" or path[-1] != "template":
+        return spec
+    if path[-2] != "headGroupSpec":
+        waits = "workerGroupSpecs" in path and not surely
+        return {**spec, "initContainers": [*as_list(spec.get("initContainers")), _GCS]} if waits else spec
+    boxes = list(as_list(spec.get("containers")))
     cluster = dig(item.value, *path[:-2])
-    if dig(cluster, "enableInTreeAutoscaling") is not True:
-        return {}
-    resources = as_mapping(dig(cluster, "autoscalerOptions", "resources"))
-    limits, requests = read_resources(resources.get("limits")), read_resources(resources.get("requests"))
-    usual = read_resources({"cpu": "500m", "memory": "512Mi"})
-    return {**usual, **limits, **requests}
+    if dig(cluster, "enableInTreeAutoscaling") is True:
+        resources = as_mapping(dig(cluster, "autoscalerOptions", "resources"))
+        usual = {"cpu": "500m", "memory": "512Mi"}
+        requests = {**usual, **as_mapping(resources.get("limits")), **as_mapping(resources.get("requests"))}
+        boxes.append({"name": "autoscaler", "image": "autoscaler", "resources": {"requests": requests}})
+    if dig(item.value, *path[:-3], "submissionMode") == "SidecarMode":
+        boxes.append(_SUBMITTER)
+    return {**spec, "containers": boxes}
 
 
 def _read_ports(spec: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:

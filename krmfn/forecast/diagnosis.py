@@ -5,11 +5,12 @@ The first cause that is certain is told; what the scheduler and the controllers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.wording import count
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
 
@@ -76,14 +77,22 @@ def diagnose(
     about = _list_related(top, census, standing)
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
-    mine = mine or [pod for pod in live.values() if find_top(pod, items) is top]
+    owned = [pod for pod in live.values() if find_top(pod, items) is top]
+    mine = mine or owned
+    every = {id(pod): pod for pod in (*mine, *owned)}
+    done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
+    linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in _LINKS)}
+    older = every.keys() - done - linked if linked else set()
+    mine = [pod for pod in mine if id(pod) not in older]
     said = tuple(dict.fromkeys(_listen(about, mine, items)))
     bound = [pod for pod in mine if dig(pod.value, "spec", "nodeName")]
     wanted = len(standing.places) if standing else len(mine)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
     if standing:
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
-    cause, way_out, rule = _find_cause(top, about, standing, mine, bound, wanted, findings)
+        if older:
+            state += f"; {len(older)} more {'pods are' if len(older) > 1 else 'pod is'} not in it"
+    cause, way_out, rule = _find_cause(top, about, standing, mine, older, done, wanted, findings)
     return Diagnosis(subject, state, cause, way_out, rule, said)
 
 
@@ -122,11 +131,13 @@ def _find_cause(
     about: Sequence[Item],
     standing: Standing | None,
     mine: Sequence[Item],
-    bound: Sequence[Item],
+    older: Set[int],
+    done: Set[int],
     wanted: int,
     findings: Sequence[Finding],
 ) -> tuple[str, str, str]:
-    """Cause, way out and rule."""
+    """Cause, way out and rule. By identity: `older` pods of the object are in no group, `done` ones finished."""
+    bound = [pod for pod in mine if dig(pod.value, "spec", "nodeName")]
     if wanted and len(bound) >= wanted:
         return "", "", ""
     if dig(top.value, "spec", "suspend") is True:
@@ -146,10 +157,19 @@ def _find_cause(
         return f"{kind} is being deleted: its new pods do not start as a gang", f"Wait until {kind} is gone.", ""
     if standing is not None and standing.root is not None:
         quorum = standing.root.quorum if standing.root.policy == "gang" and not standing.root.composite else None
+        members = sum(id(pod) not in done for pod in mine)
+        short = f"the group waits for {quorum} pods, and {members} exist"
+        if quorum and older and members < quorum:
+            other = "1 pod is" if len(older) == 1 else f"{len(older)} pods are"
+            cause = f"{short}: {other} not in it, having been created before the link"
+            again = f"Delete the {top.kind} and create it again, so that all pods are created together."
+            return cause, _REPLACED.get(top.kind, again), ""
+        if quorum and done and 0 < members < quorum <= members + len(done):
+            cause = f"{short} beside {count(len(done), 'finished pod')}, which the scheduler does not count"
+            return cause, f"Lower minCount of the group to {members}.", ""
         if quorum and len(mine) < quorum:
-            cause = f"the group waits for {quorum} pods, and {len(mine)} exist"
             return (
-                cause,
+                short,
                 "Check what prevents the controller from creating the others: quota, LimitRange, admission.",
                 "",
             )
@@ -223,6 +243,12 @@ _CONDITIONS: Final = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",
 )
+_LINKS: Final = ("schedulingGroup", "workloadRef")
+#: How pods that are older than the link are replaced together: a rolling update replaces them in steps.
+_REPLACED: Final[Mapping[str, str]] = {
+    "Deployment": "Set strategy type Recreate.",
+    "StatefulSet": "Set updateStrategy type OnDelete, and then delete its pods.",
+}
 #: Reasons of the types of scheduling.k8s.io (1.38) after which a scheduling cycle is not enough, and what helps.
 _REFUSALS: Final[Mapping[str, str]] = {
     "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.capacity.pods import count_injected
+from krmfn.capacity.pods import add_injected
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.model.quantity import format_quantity
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -152,14 +151,8 @@ _ROLES: Mapping[str, str] = {"headGroupSpec": "head", "leaderTemplate": "leader"
 
 def _make(template: Template, name: str) -> Mapping[str, Any]:
     labels = {**as_mapping(template.metadata.get("labels")), **_list_labels(template)}
-    spec = {**template.spec}
-    injected = count_injected(template)
-    if injected:
-        requests = {resource: format_quantity(amount) for resource, amount in injected.items()}
-        box = {"name": "autoscaler", "image": "autoscaler", "resources": {"requests": requests}}
-        spec["containers"] = [*as_list(spec.get("containers")), box]
     metadata = {"name": name, "namespace": template.item.space, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": add_injected(template)}
 
 
 def _list_labels(template: Template) -> dict[str, str]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final
 
 JOBSET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 #: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.
@@ -62,10 +62,6 @@ def find_exclusive(value: object, template: Path) -> Exclusive | None:
     return None
 
 
-def _read(value: Any, path: Path) -> Mapping[str, str]:
-    for part in path:
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            return {}
-    return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+def _read(value: object, path: Path) -> Mapping[str, str]:
+    found = dig(value, path)
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.scheduler.updating import describe, find_steps
+from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Place
 from krmfn.releases.finalizers import find_finalizer
@@ -65,7 +65,10 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
         message, hint = describe(step)
         yield f"{message[0].upper()}{message[1:]}. {hint}"
     unlinked = any(change.path[-1] in _LINKS and change.new is ABSENT for change in changes)
-    if unlinked and not any(template.link for template in census.templates_of(item)):
+    if item.ref.group == "ray.io" and is_recreated(item):
+        if any("template" in path for path in paths):
+            yield "KubeRay deletes all pods and creates them again (upgradeStrategy Recreate)."
+    elif unlinked and not any(template.link for template in census.templates_of(item)):
         yield "Running pods stay members of their group; pods created from now on are scheduled one by one."
     elif step is None and links and item.ref.group == "ray.io" and item.kind == "RayCluster":
         yield (

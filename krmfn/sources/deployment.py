@@ -6,6 +6,7 @@ Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.rollouts import ROLLOUTS
 from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
 
@@ -19,14 +20,28 @@ def read_deployment(manifest: Manifest) -> Group | None:
     if leaf is None:
         return None
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
-    if strategy != "Recreate":
+    if strategy != "Recreate" and manifest.options.naming == "Stable":
         message = "the old pods of a rolling update already meet the quorum of the gang: the new pods start one by one"
         hint = "Set strategy.type: Recreate and naming: Revisioned, so that every revision is a separate gang."
         manifest.note("rollout-shares-gang", _STRATEGY, message, hint)
     elif manifest.options.naming == "Stable":
         message = "old pods count while they terminate: the new pods may start incomplete"
         manifest.note("rollout-shares-gang", _STRATEGY, message, "Set naming: Revisioned.")
+    note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
     return leaf
+
+
+def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) -> None:
+    """Say where a rolling update creates fewer pods at once than the group of their revision waits for."""
+    if manifest.counting or manifest.options.naming != "Revisioned":
+        return
+    at_once = ROLLOUTS[manifest.ref.group, manifest.ref.kind](manifest.value)
+    if at_once is not None and at_once < (needed or 1):
+        message = (
+            f"every revision is a separate gang of {needed} pods, but a rolling update creates {at_once} of them at a "
+            "time: the update never ends"
+        )
+        manifest.note("revision-in-steps", path, message, hint)
 
 
 def read_replicaset(manifest: Manifest) -> Group | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.exclusive import LEADER_WORKER_SET
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
+from krmfn.sources.deployment import note_steps
 from krmfn.sources.manifest import Manifest
 
 _SPEC: Path = ("spec", "leaderWorkerTemplate")
@@ -42,6 +43,9 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
         return None
     if not apart:
         manifest.note_link_version(_WORKER)
+        pods = sum(leaf.min_count or 0 for leaf in leaves(group))
+        hint = "Set maxUnavailable: 100%, granularity: Replica, or naming: Stable."
+        note_steps(manifest, pods, ("spec", "rolloutStrategy"), hint)
         return group
     every = leaves(group)  # leader and workers of one replica start together
     return every[0]._replace(name=group.name, templates=tuple(each for leaf in every for each in leaf.templates))

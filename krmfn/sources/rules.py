@@ -93,6 +93,12 @@ RULES: Final[tuple[Rule, ...]] = (
         "A Job whose pods do not need each other gets no gang unless it opts in.",
     ),
     Rule("rollout-shares-gang", "operator", "warning", "Old and new pods share one gang during an upgrade."),
+    Rule(
+        "revision-in-steps",
+        "operator",
+        "warning",
+        "A rolling update creates only a part of a new revision's gang, which waits for all of it.",
+    ),
     Rule("runs-share-gang", "operator", "warning", "Several runs of a scheduled job share one gang."),
     Rule("ordered-start", "operator", "info", "Groups that start one after the other cannot form one gang."),
     Rule(

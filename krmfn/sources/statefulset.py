@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Group
-from krmfn.sources.deployment import read_replicas
+from krmfn.sources.deployment import note_steps, read_replicas
 from krmfn.sources.manifest import Manifest
 
 _POLICY: Path = ("spec", "podManagementPolicy")
@@ -24,4 +24,7 @@ def read_statefulset(manifest: Manifest) -> Group | None:
         hint = "Set podManagementPolicy: Parallel."
         if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
             return None
+    if leaf:
+        hint = "Set updateStrategy.type: OnDelete and delete all pods after a change, or naming: Stable."
+        note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
     return leaf

@@ -1,6 +1,7 @@
-"""The Jobs behind pod templates: where the JobSpec is, how many pods it has at once and in all, and how many such Jobs
-there are. Groups of a LeaderWorkerSet count as Jobs do. Source: the Job controller and `batch/v1` (KEP-3715), JobSet's
-`constructJobsFromTemplate`, the StatefulSets of LeaderWorkerSet.
+"""The Jobs behind pod templates: where their spec is, how many pods each has at once and in all, how many there are.
+Groups of a LeaderWorkerSet count as Jobs do.
+
+Source: the Job controller, JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWorkerSet.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from krmfn.krm.item import Item
     from krmfn.survey.census import Template
 
+#: Where a true value says that there are no pods.
+SUSPENDED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 #: The kinds that make Jobs, each with the place of the labels by which Kueue finds its queue.
 _KINDS: Final = {
     ("batch", "Job"): ("metadata", "labels"),
@@ -67,3 +71,8 @@ def count_first(template: Template) -> int | None:
         return None if template.pods is None else template.pods // size
     jobs = find_jobs(template)
     return jobs.number if jobs else None
+
+
+def is_suspended(item: Item) -> bool:
+    """Whether an object makes no pods until somebody resumes it."""
+    return any(dig(item.value, *path) is True for path in SUSPENDED)

@@ -14,7 +14,9 @@ from krmfn.model.tree import Gang, PodTemplate, leaves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
+
+    from krmfn.config.settings import Settings
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _FIELDS: Final[Mapping[str, Path]] = {
@@ -33,15 +35,30 @@ class Agreement(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def agree(gang: Gang, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
+def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
     """What the pods of the gang have in common; a note for each of the three in which two of them differ."""
     templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
-    priority, priority_notes = _common(gang, templates, "priority_class", "", "priority-not-shared")
+    default_class = _find_default_class(settings.cluster)
+    priority, priority_notes = _common(gang, templates, "priority_class", default_class, "priority-not-shared")
     scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
     # a pod that does not say its policy gets that of its class, and the classes are compared above
     spoken = [template for template in templates if template.preemption_policy]
     policy, policy_notes = _common(gang, spoken, "preemption_policy", "", "preemption-policy-not-shared")
     return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
+
+
+def _find_default_class(cluster: Mapping[str, Any]) -> str:
+    """The priority class that the facts about the cluster give to pods without one, empty where they name none."""
+    given = cluster.get("priorityClasses") or ()
+    entries: Any = given if isinstance(given, list) else ()
+    if isinstance(given, dict):
+        entries = [{"name": name, **entry} for name, entry in given.items() if isinstance(entry, dict)]
+    items = [item for item in cluster.get("items") or () if item.get("kind") == "PriorityClass"]
+    for entry in (*entries, *items):
+        if isinstance(entry, dict) and entry.get("globalDefault") is True:
+            name = (entry.get("metadata") or entry).get("name")
+            return name if isinstance(name, str) else ""
+    return ""
 
 
 def _common(

@@ -43,7 +43,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), ())
     root = lay_out_whole(gang.name, pruned)
     nodes = tuple(walk(root))
-    agreed = agree(gang, row.name)
+    agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
     topology = find_first(gang, "annotations", _TOPOLOGY)
     spec: dict[str, Any] = {**_describe_minimum(root), "queue": queue or _DEFAULT_QUEUE}

@@ -52,7 +52,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
 def _write(gang: Gang, settings: Settings, layouts: tuple[Node, ...], notes: tuple[Note, ...]) -> Emission:
     """The objects of the groups in `layouts`. Raises NotWritable."""
     release = settings.release
-    agreed = agree(gang)
+    agreed = agree(gang, settings)
     templates: dict[str, Any] = {}
     for layout in layouts:
         templates.setdefault(_list_of(layout, release), []).append(_describe_template(layout, agreed, settings))

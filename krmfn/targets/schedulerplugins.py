@@ -32,7 +32,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if len(gang.name) > LABEL_LIMIT:
         return Emission((), (), (_note_length(gang),))
     nodes = lay_out_flat(gang.name, root)
-    agreed = agree(gang, row.name)
+    agreed = agree(gang, settings, row.name)
     spec: dict[str, Any] = {"minMember": sum(least(node) for node in nodes)}
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources

@@ -43,7 +43,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if root is None:
         return Emission((), (), ())
     nodes = lay_out_flat(gang.name, root)
-    agreed = agree(gang, row.name)
+    agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
     spec: dict[str, Any] = {"minMember": sum(least(node) for node in nodes)}
     if resources := sum_least(gang, nodes):

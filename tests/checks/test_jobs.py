@@ -1,4 +1,4 @@
-"""Gangs of Jobs that start once and not again, and gangs of jobs whose pods follow their first."""
+"""Gangs that never start, or not again: Jobs that have done a part, pods that follow others, parts that are missing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.operator import ordering
-from krmfn.checks.scheduler import reuse
+from krmfn.checks.operator import kueue, ordering
+from krmfn.checks.scheduler import agreement, quorum, reuse
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.survey.census import take_census
@@ -152,3 +152,107 @@ def test_workers_that_follow_their_leader(objects: list[dict[str, Any]], waits: 
     found = find(ordering.find_exclusive_placement, objects)
     assert len(found) == len(waits)
     assert all(part in message for part, message in zip(waits, found, strict=True))
+
+
+def surging(surge: Any, *groups: int) -> list[dict[str, Any]]:
+    """A LeaderWorkerSet of 3 replicas with the group of each, and the numbers of further groups."""
+    value = leader_worker_set(None, "")
+    by = {"krmfn.dev/pod-group": "a", "krmfn.dev/pod-group-by": "leaderworkerset.sigs.k8s.io/group-index"}
+    value["metadata"] = {"name": "a"}
+    value["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"] = {"annotations": by}
+    value["spec"] |= {"replicas": 3, "rolloutStrategy": {"rollingUpdateConfiguration": {"maxSurge": surge}}}
+    return [value, *(pod_group(f"a-{number}", 4) for number in (0, 1, 2, *groups))]
+
+
+@pytest.mark.parametrize(
+    ("surge", "groups", "told"),
+    [
+        (None, (), ""),
+        (0, (), ""),
+        (1, (), "adds 1 replica above the 3"),
+        ("50%", (), "adds up to 2 replicas"),
+        (9, (), "adds up to 3 replicas"),
+        (1, (3,), ""),
+    ],
+)
+def test_replicas_that_a_rolling_update_adds(surge: Any, groups: tuple[int, ...], told: str) -> None:
+    found = find(reuse.find_surge_without_group, surging(surge, *groups))
+    assert len(found) == bool(told)
+    assert all(told in message for message in found)
+
+
+def suspended(value: dict[str, Any]) -> dict[str, Any]:
+    return value | {"spec": value["spec"] | {"suspend": True}}
+
+
+def another(group: str) -> dict[str, Any]:
+    """A Job of two pods beside the Job a."""
+    value = job(2, 2)
+    value["metadata"] = {"name": "b"}
+    value["spec"]["template"] = template(group)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("objects", "found"),
+    [
+        ([suspended(job(4, 4)), another("a"), pod_group("a", 6)], 1),
+        ([suspended(job(4, 4)), another("a"), pod_group("a", 2)], 0),  # the others suffice
+        ([suspended(job(4, 4)), suspended(another("a")), pod_group("a", 6)], 0),
+        ([suspended(job(4, 4)), pod_group("a", 4)], 0),  # as it was meant
+        ([suspended(job(4, 4, metadata=QUEUE)), another("a"), pod_group("a", 6)], 0),  # Kueue resumes it
+        ([suspended(job(4, 4)), another("b"), pod_group("a", 4, "r"), pod_group("b", 2, "r"), composite("r", 2)], 1),
+        ([suspended(job(4, 4)), another("b"), pod_group("a", 4, "r"), pod_group("b", 2, "r"), composite("r", 1)], 0),
+    ],
+)
+def test_a_gang_of_which_a_part_is_suspended(objects: list[dict[str, Any]], found: int) -> None:
+    assert len(find(quorum.find_suspended_member, objects)) == found
+
+
+def ray_cluster(head: str, workers: str, replicas: int) -> dict[str, Any]:
+    group = {"groupName": "w", "replicas": replicas, "minReplicas": 1, "maxReplicas": 9, "template": template(workers)}
+    spec = {"headGroupSpec": {"template": template(head)}, "workerGroupSpecs": [group]}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "a"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("objects", "found"),
+    [
+        ([ray_cluster("a", "a", 6), pod_group("a", 3)], 1),
+        ([ray_cluster("a", "a", 3), pod_group("a", 3)], 1),
+        ([ray_cluster("a", "a", 2), pod_group("a", 3)], 0),
+        ([ray_cluster("a", "a", 6), pod_group("a", 1)], 0),  # each pod starts alone
+        ([ray_cluster("b", "a", 6), pod_group("a", 3), pod_group("b", 1)], 0),
+    ],
+)
+def test_workers_that_can_do_without_the_head(objects: list[dict[str, Any]], found: int) -> None:
+    assert len(find(quorum.find_gang_without_head, objects)) == found
+
+
+def test_an_elastic_job_is_meant_to_run_with_fewer_pods() -> None:
+    roles = {"Worker": {"replicas": 4, "template": template("a")}}
+    spec = {"elasticPolicy": {"minReplicas": 2}, "pytorchReplicaSpecs": roles}
+    value = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": spec}
+    assert find(quorum.find_min_count_below_pods, [value, pod_group("a", 2)]) == []
+    del spec["elasticPolicy"]
+    assert len(find(quorum.find_min_count_below_pods, [value, pod_group("a", 2)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "uid", "found"),
+    [({"priority": 0}, "", 0), ({"priority": 7}, "", 1), ({"priority": 7}, "u", 0), ({}, "", 0)],
+)
+def test_a_priority_that_the_server_filled_in(spec: dict[str, Any], uid: str, found: int) -> None:
+    group = pod_group("a", 2)
+    group["spec"] |= spec
+    group["metadata"] |= {"uid": uid} if uid else {}
+    assert len(find(agreement.find_priority_by_hand, [another("a"), group])) == found
+
+
+def test_kueue_admits_the_pods_of_a_deployment_one_by_one() -> None:
+    head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", **QUEUE}}
+    value = head | {"spec": {"replicas": 4, "template": template("a")}}
+    (message,) = find(kueue.find_several_workloads, [value, pod_group("a", 4)])
+    assert "Deployment a pod by pod" in message
+    assert find(kueue.find_several_workloads, [value, pod_group("a", 1)]) == []
+    assert find(kueue.find_several_workloads, [job(4, 4, metadata=QUEUE), pod_group("a", 4)]) == []

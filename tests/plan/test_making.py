@@ -187,6 +187,19 @@ spec:
     assert "mixed" in entry(linked, linked.replace(link, "", 1), "RayCluster").consequences[0]
 
 
+def test_a_ray_cluster_that_is_recreated_keeps_no_pod() -> None:
+    old = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo}
+spec: {upgradeStrategy: {type: Recreate}, headGroupSpec: {template: {spec: {containers: []}}}}
+"""
+    new = old.replace("{containers", "{schedulingGroup: {podGroupName: demo}, containers")
+    for before, after in ((old, new), (new, old)):
+        (told,) = entry(before, after, "RayCluster").consequences
+        assert "deletes all pods" in told
+
+
 def test_configuration_and_local_objects_are_not_applied() -> None:
     local = """\
 apiVersion: krmfn.dev/v1alpha1

@@ -276,7 +276,7 @@ def test_serving_kinds_have_to_ask(kind: str) -> None:
     ("strategy", "naming", "rules"),
     [
         (None, "Stable", ["rollout-shares-gang"]),
-        ("RollingUpdate", "Revisioned", ["rollout-shares-gang"]),
+        ("RollingUpdate", "Revisioned", ["revision-in-steps"]),
         ("Recreate", "Stable", ["rollout-shares-gang"]),
         ("Recreate", "Revisioned", []),
     ],
@@ -315,3 +315,30 @@ def test_kinds_that_are_only_explained(api_version: str, kind: str) -> None:
     assert (reading.group, rules_of(reading)) == (None, ["kind-not-supported"])
     assert kind in reading.notes[0].message
     assert rules_of(read(manifest(api_version, kind, {}), requested=False)) == ["kind-passed-over"]
+
+
+def revisioned(kind: str, **spec: Any) -> dict[str, Any]:
+    return manifest("apps/v1", kind, {"replicas": 4, "template": TEMPLATE, "podManagementPolicy": "Parallel", **spec})
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (revisioned("Deployment"), "creates 2 of them at a time"),
+        (revisioned("Deployment", strategy={"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}), ""),
+        (revisioned("Deployment", strategy={"type": "Recreate"}), ""),
+        (revisioned("StatefulSet"), "creates 1 of them at a time"),
+        (revisioned("StatefulSet", updateStrategy={"type": "OnDelete"}), ""),
+        (leaderworkerset(2, 4), "gang of 8 pods, but a rolling update creates 4 of them"),
+        (leaderworkerset(1, 4), ""),
+        (
+            leaderworkerset(2, 4, rolloutStrategy={"rollingUpdateConfiguration": {"maxUnavailable": "100%"}}),
+            "",
+        ),
+    ],
+)
+def test_a_revision_of_its_own_that_is_created_in_steps(value: dict[str, Any], told: str) -> None:
+    found = [note.message for note in read(value, naming="Revisioned").notes if note.rule == "revision-in-steps"]
+    assert len(found) == bool(told)
+    assert all(told in message for message in found)
+    assert "revision-in-steps" not in rules_of(read(value))

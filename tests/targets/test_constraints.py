@@ -81,6 +81,24 @@ def test_priorities_that_differ(release: str) -> None:
     assert (emission.objects, emission.links) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("facts", "agree"),
+    [
+        ({}, False),
+        ({"priorityClasses": {"high": 1000}}, False),
+        ({"priorityClasses": [{"name": "high", "value": 1000, "globalDefault": True}]}, True),
+        ({"priorityClasses": {"high": {"value": 1000, "globalDefault": True}}}, True),
+        ({"priorityClasses": {"other": {"value": 1000, "globalDefault": True}}}, False),
+        ({"items": [{"kind": "PriorityClass", "metadata": {"name": "high"}, "globalDefault": True}]}, True),
+    ],
+)
+def test_the_class_of_pods_that_name_none(facts: dict[str, Any], agree: bool) -> None:
+    root = cluster(workers(0, "cpu", 2, priority_class="high"))
+    emission = emit(gang(root), settings("1.37")._replace(cluster=facts))
+    assert ("priority-not-shared" not in rules(emission)) is agree
+    assert bool(emission.objects) is agree
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_schedulers_that_differ(release: str) -> None:
     same = cluster(workers(0, "cpu", 2, scheduler="default-scheduler"))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 
+#: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
+_PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}
 _TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
 
 
@@ -44,10 +46,10 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
     """One gang over objects that Kueue admits one by one."""
     for gang in census.gangs:
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
-        groups = [owner for owner in queued if owner.kind == "LeaderWorkerSet"]
-        if gang.group.policy == "gang" and (len(queued) > 1 or groups):
+        parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
+        if gang.group.policy == "gang" and (gang.group.quorum or 0) > 1 and (len(queued) > 1 or parts):
             message = (
-                f"Kueue admits {name_all(queued)} {'group by group' if len(queued) == 1 else 'one by one'}, but "
+                f"Kueue admits {name_all(queued)} {parts[0] if len(queued) == 1 else 'one by one'}, but "
                 "the gang waits for all pods: the admitted pods use quota without running"
             )
             hint = "Use one Kueue workload per gang."

@@ -120,7 +120,8 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
                 path = (*base, "workerGroupSpecs", index, "maxReplicas")
                 message = (
                     f"workers between minReplicas {least} and maxReplicas {'(none)' if most is None else most} are "
-                    "scheduled one by one, outside the quorum of the gang"
+                    "outside the quorum of the gang: those that exist at the start are tried together with it, and "
+                    "later ones are scheduled one by one"
                 )
                 hint = (
                     "Nothing to do if single workers are useful; otherwise fix the size (minReplicas equal to "

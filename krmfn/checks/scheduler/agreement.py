@@ -9,7 +9,7 @@ from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
-from krmfn.survey.values import as_int, as_text
+from krmfn.survey.values import as_int, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,6 +162,9 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
     for item, path, spec, class_name in places:
         value = as_int(spec.get("priority"))
         if value is None or value == census.facts.priority(class_name):
+            continue
+        # The server fills the field in, with 0 where there is no class.
+        if (value == 0 and not class_name) or dig(item.value, "metadata", "uid"):
             continue
         if item.kind != "Workload" and census.facts.complete_classes:
             continue  # then the server stage gives the server's own answer

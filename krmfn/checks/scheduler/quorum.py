@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import sum_up
+from krmfn.checks.scheduler.trees import list_families
+from krmfn.checks.wording import name_all, sum_up
 from krmfn.config import options_for
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
+from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.wording import count
+from krmfn.survey.jobs import SUSPENDED, is_suspended
 from krmfn.survey.values import as_int, as_text, dig
 
 TYPE_CHECKING = False
@@ -74,6 +77,52 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
             yield Finding(group.item, group.quorum_path, message, 1, hint=hint)
 
 
+@rule("gang-without-head", "warning", "The workers of a Ray cluster can meet minCount without the head.")
+def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
+    """One group over head and workers that starts with any of them."""
+    for gang in census.gangs:
+        head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
+        quorum = gang.group.quorum or 0
+        if head is None or quorum < 2 or head.item.ref.group != "ray.io" or not gang.can_spare(head):
+            continue
+        message = (
+            f"minCount is {quorum}, which the other {count((gang.pods or 0) - 1, 'pod')} can meet: if the head does "
+            "not fit, they start without it and keep their nodes"
+        )
+        hint = "Put the head into a separate group (granularity: Group), or set minCount to the number of all pods."
+        yield Finding(gang.group.item, gang.group.quorum_path, message, quorum, hint=hint)
+
+
+@rule("suspended-member", "warning", "One resource of a gang is suspended, so the others wait until it is resumed.")
+def find_suspended_member(census: Census, _: Settings) -> Iterator[Finding]:
+    """A gang over several resources, of which some are suspended and the others are not."""
+    roots: dict[int, dict[int, Item]] = {}
+    for gang in census.gangs:
+        roots.setdefault(id(census.root(gang.group).item), {}).update((id(item), item) for item in gang.owners)
+    for gang in census.gangs:
+        owners = roots[id(census.root(gang.group).item)].values()
+        waiting = [item for item in owners if not is_suspended(item)]
+        there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
+        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0):
+            continue
+        for item in gang.owners:
+            if not is_suspended(item) or KUEUE_QUEUE in item.labels or not _needs(census, gang):
+                continue
+            path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
+            message = (
+                f"no pods are created for this {item.kind} while it is suspended, but the gang "
+                f"{census.root(gang.group).name} needs them: {name_all(waiting)} cannot start until it is resumed"
+            )
+            hint = f"Resume the {item.kind}, or remove it from the gang."
+            yield Finding(item, path, message, True, hint=hint)
+
+
+def _needs(census: Census, gang: Gang) -> bool:
+    """Whether every group above a gang waits for all of its children."""
+    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
+    return all(id(group.item) in whole for group in census.chain(gang.group)[0])
+
+
 @rule("min-count-above-scaler", "warning", "An autoscaler may leave fewer pods than minCount.")
 def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
     """An autoscaler may leave fewer pods than minCount."""
@@ -116,6 +165,7 @@ def _is_wanted(gang: Gang, settings: Settings) -> bool:
     for owner in gang.owners:
         options = options_for(settings, owner).options or settings.gang
         scaled = options.autoscaling == "MinReplicas" and owner.ref.group == "ray.io"
+        scaled = scaled or (owner.ref.group == "kubeflow.org" and dig(owner.value, "spec", "elasticPolicy") is not None)
         if options.min_count != "Replicas" or scaled or MIN_COUNT_ANNOTATION in owner.annotations:
             return True
     return False

@@ -8,6 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.rollouts import share
 from krmfn.survey.jobs import find_jobs
 from krmfn.survey.values import as_int, as_mapping, dig
 
@@ -147,6 +148,29 @@ def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Fi
             )
             hint = "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None."
             yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
+
+
+@rule("surge-without-group", "warning", "The replicas that a rolling update adds have no group.")
+def find_surge_without_group(census: Census, _: Settings) -> Iterator[Finding]:
+    """A LeaderWorkerSet with a group per replica, whose rolling update creates more replicas for a while."""
+    seen: set[int] = set()
+    for template in census.templates:
+        link, item = template.link, template.item
+        if link is None or not link.by or not template.replicas or id(item) in seen:
+            continue
+        path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge")
+        value = dig(item.value, *path)
+        surge = min(share(value, template.replicas, up=True), template.replicas)
+        first = f"{link.group}-{template.replicas}"
+        if item.kind != "LeaderWorkerSet" or surge < 1 or (item.space, first) in census.groups:
+            continue
+        seen.add(id(item))
+        pods = "1 replica" if surge == 1 else f"up to {surge} replicas"
+        message = (
+            f"a rolling update adds {pods} above the {template.replicas} that have a PodGroup: there is no {first}, "
+            "so the pods of these replicas are never scheduled"
+        )
+        yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
 
 
 def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template, Jobs]]:

@@ -7,7 +7,7 @@ reconcilers that only create what is missing (KubeRay, the training operator, Re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
@@ -16,12 +16,14 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
+from krmfn.model.rollouts import ROLLOUTS
 from krmfn.survey.census import take_census
-from krmfn.survey.values import as_int, as_text, dig
+from krmfn.survey.jobs import is_suspended
+from krmfn.survey.values import as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final
 
     from krmfn.config import Settings
     from krmfn.krm.item import Item
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 #: Groups whose kinds delete their pods when they are suspended.
 _SUSPENDED: Final = ("ray.io", "kubeflow.org")
-#: Where a true value says that there are no pods.
-_PAUSED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
 class Step(NamedTuple):
@@ -86,13 +86,13 @@ def _judge(census: Census, old: Item, step: Step) -> Step | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
     kind = find_kind(item.ref.group, item.kind)
-    count = _ROLLOUTS.get((item.ref.group, item.kind))
+    count = ROLLOUTS.get((item.ref.group, item.kind))
     if kind is None or not (kind.kept or count):
         return None
-    if any(dig(value, *path) is True for value in (old.value, item.value) for path in _PAUSED):
+    if is_suspended(old) or is_suspended(item):
         return None
     at_once = count(item.value) if count else None
-    if at_once is None and _is_recreated(item):
+    if at_once is None and is_recreated(item):
         return None
     pods = _count_pods(item, census)
     if at_once is not None and pods is not None and at_once >= pods:
@@ -175,59 +175,11 @@ def _name(entry: object, part: str | int) -> str | int:
     return as_text(dig(entry, "groupName")) or as_text(dig(entry, "name")) or part
 
 
-def _is_recreated(item: Item) -> bool:
+def is_recreated(item: Item) -> bool:
     """Whether KubeRay deletes all pods of a RayCluster and creates them again when their template changes."""
     return item.kind == "RayCluster" and dig(item.value, "spec", "upgradeStrategy", "type") == "Recreate"
 
 
-def _share(value: object, of: int, default: object, up: bool) -> int:
-    """A number, or a percentage of `of`."""
-    value = default if value is None else value
-    text = as_text(value)
-    if text.endswith("%") and text[:-1].isdecimal():
-        whole = int(text[:-1]) * of
-        return -(-whole // 100) if up else whole // 100
-    return as_int(value) or 0
-
-
-def _count_deployment(value: Any) -> int | None:
-    """Surge and gaps are filled with new pods."""
-    strategy = dig(value, "spec", "strategy")
-    if dig(strategy, "type") == "Recreate":
-        return _count_all(value)
-    replicas = _count_all(value)
-    update = dig(strategy, "rollingUpdate")
-    surge = _share(dig(update, "maxSurge"), replicas, "25%", up=True)
-    gap = _share(dig(update, "maxUnavailable"), replicas, "25%", up=False)
-    return max(surge + gap, 1)
-
-
-def _count_all(value: Any) -> int:
-    replicas = as_int(dig(value, "spec", "replicas"))
-    return 1 if replicas is None else replicas
-
-
-def _count_stateful_set(value: Any) -> int | None:
-    strategy = dig(value, "spec", "updateStrategy")
-    if dig(strategy, "type") == "OnDelete":
-        return None
-    return _share(dig(strategy, "rollingUpdate", "maxUnavailable"), _count_all(value), 1, up=True) or 1
-
-
-def _count_leader_worker_set(value: Any) -> int | None:
-    """A replica is a leader with its workers, and is replaced as a whole."""
-    update = dig(value, "spec", "rolloutStrategy", "rollingUpdateConfiguration")
-    replicas = _count_all(value)
-    gap = _share(dig(update, "maxUnavailable"), replicas, 1, up=False)
-    surge = _share(dig(update, "maxSurge"), replicas, 0, up=True)
-    return max(gap + surge, 1) * (as_int(dig(value, "spec", "leaderWorkerTemplate", "size")) or 1)
-
-
-_ROLLOUTS: Final[Mapping[tuple[str, str], Callable[[Any], int | None]]] = {
-    ("apps", "Deployment"): _count_deployment,
-    ("apps", "StatefulSet"): _count_stateful_set,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _count_leader_worker_set,
-}
 _HINTS: Final = {
     "Deployment": "Use strategy type Recreate, or maxSurge 100%.",
     "StatefulSet": "Use updateStrategy type OnDelete and delete all pods after the change.",
