@@ -16,7 +16,7 @@ import sys
 from tests.fuzz.frame import HERE, Failure, Oracle, Summary, list_oracles, run, run_case
 
 RECORD = HERE / "RECORD.md"
-HEAD = """# The last full run
+HEAD = """# The last run
 
 `./dev fuzz` runs the oracles of this folder. Seeds count from the first one named; a case is one seed.
 
