@@ -81,7 +81,7 @@ def _introduce(release: str) -> list[str]:
         "# Proved on a real control plane",
         "",
         "`./dev live` writes this page. It starts kube-apiserver, kube-scheduler and kube-controller-manager of",
-        f"{version} on loopback, applies what krmfn prints, and compares what krmfn says with what happens. Nodes are",
+        f"{version} on loopback, applies the output of krmfn, and compares its answers with what happens. Nodes are",
         f"objects without a kubelet: a pod runs when it has a node. `fit` was asked {asked} the simulator.",
     ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from krmfn.checks.server.correlation import stays
+from krmfn.checks.server.definition import is_schema
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
 from krmfn.checks.server.strategy import (
@@ -54,7 +55,7 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
         assert isinstance(spec, dict)
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
-            if version.get("served", True) and isinstance(schema, dict) and not spec.get("preserveUnknownFields"):
+            if version.get("served", True) and is_schema(schema) and not spec.get("preserveUnknownFields"):
                 found[(spec["group"], spec["names"]["kind"], version["name"])] = Structure(schema, {})
     except (AssertionError, KeyError, TypeError, AttributeError):
         return {}

@@ -1,0 +1,70 @@
+"""Definitions in the input may hold anything anywhere: they are read or passed over, and an object is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from krmfn.checks.server.custom import judge, read_definition
+from krmfn.checks.server.definition import is_schema
+from krmfn.checks.server.schema import compile_schemas
+
+TEXT = {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "a", "format": "date", "nullable": True}
+NUMBER = {"type": "integer", "minimum": 1, "maximum": 9, "exclusiveMinimum": False, "multipleOf": 1, "default": 3}
+FIELDS = {
+    "text": {**TEXT, "enum": ["a", "b"], "x-kubernetes-validations": [{"rule": "self == 'a'", "message": "m"}]},
+    "number": NUMBER,
+    "either": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+    "list": {
+        "type": "array",
+        "maxItems": 3,
+        "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+    },
+    "map": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 2},
+    "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "not": {"required": ["x"]}},
+    "inner": {"type": "object", "x-kubernetes-embedded-resource": True, "allOf": [{"minProperties": 1}]},
+}
+SCHEMA = {"type": "object", "properties": {"spec": {"type": "object", "required": ["text"], "properties": FIELDS}}}
+SPEC = {
+    "text": "a",
+    "number": 3,
+    "either": 1,
+    "list": [{"name": "a"}],
+    "map": {"a": 1},
+    "open": {"b": 1},
+    "inner": {"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}},
+}
+SCHEMAS = compile_schemas("1.37", {})
+
+
+def spoil(value: Any, wrong: Any) -> Iterator[Any]:
+    """The value with one thing in it, at any depth, exchanged."""
+    yield wrong
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: other} for other in spoil(inner, wrong))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in spoil(inner, wrong))
+
+
+def ask(schema: Any) -> None:
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "example.com", "names": {"kind": "Foo"}, "versions": [version]}
+    head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
+    for structure in read_definition({"spec": spec}).values():
+        judge(structure, SCHEMAS, {**head, "spec": SPEC}, {**head, "spec": {**SPEC, "number": 4}})
+
+
+def test_it_is_a_schema() -> None:
+    assert is_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("wrong", ["x", -1, 1.5, None, True, [], ["x"], [None], {}, {"x": "x"}, {"$ref": "x"}], ids=str)
+def test_a_schema_with_anything_in_it_breaks_nothing(wrong: Any) -> None:
+    for schema in spoil(SCHEMA, wrong):
+        ask(schema)
