@@ -57,6 +57,12 @@ def _guard(words: Sequence[str]) -> int:
             streams.tell(lines(traceback.format_exc()))
             streams.say("this is a bug in krmfn, not in your input; please report it with the lines above")
             return 3
+        from contextlib import suppress
+
+        with suppress(
+            streams.StreamLost
+        ):  # it is the reason then, and nothing is left for the interpreter to fail with
+            streams.flush()
         for text in reason:
             streams.say(text)
         return 2

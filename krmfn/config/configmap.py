@@ -73,7 +73,7 @@ def _convert(text: Any, schema: Schema) -> Any:
 
         try:
             return json.loads(text)
-        except ValueError as mistake:
+        except (ValueError, RecursionError) as mistake:
             raise ValueError(f"invalid JSON: {mistake}") from None
     for branch in map(resolve, schema.get("oneOf") or schema.get("anyOf") or (schema,)):
         value = _convert_to(text, branch)

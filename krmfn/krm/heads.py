@@ -34,18 +34,19 @@ def _write_usual(column: int, newline: bytes) -> bytes:
     odd = b"[\"'?!&*<\t]"
     other = keys + b"(?!(?:apiVersion|kind|metadata)[ :]|" + odd + b")[^\n]*"
     field = fields + b"(?!(?:name|namespace)[ :]|" + odd + b")[^\n]*"
+    # Atomic groups, not possessive quantifiers: before Python 3.11.5 those go on in the wrong place (gh-106052).
     # Lines that are indented more would belong to the word, also behind empty ones.
-    more = b"(?!(?: *" + newline + b")*+ {%d})"
+    more = b"(?!(?>(?: *" + newline + b")*) {%d})"
     ends, field_ends = more % (column + 1), more % (column + _STEP + 1)
     others, inner = (
-        b"(?:(?:" + other + b")?" + newline + b")*+",
-        b"(?:(?:" + field + b"|" + _IDLE + b")" + newline + b")*+",
+        b"(?>(?:(?:" + other + b")?" + newline + b")*)",
+        b"(?>(?:(?:" + field + b"|" + _IDLE + b")" + newline + b")*)",
     )
     return b"".join(
         [
             *(b"apiVersion: ", word, ends, others, keys, b"kind: ", word, ends, others),
             *(keys, b"metadata:", newline, b"()", inner, fields, b"name: ", word, field_ends, inner),
-            *(b"(?:", fields, b"namespace: ", word, field_ends, inner, b")?+()(?=", keys, b"[^ \r\n]|\\Z)", others),
+            *(b"(?>(?:", fields, b"namespace: ", word, field_ends, inner, b")?)()(?=", keys, b"[^ \r\n]|\\Z)", others),
         ]
     )
 
@@ -77,11 +78,11 @@ class HeadReader:
         self._data = data
         self._column = column
         #: Lines at the column of the keys, and whether the next line that is not empty is indented more.
-        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?: *\n)*+ {%d})?)" % (column, column + 1))
+        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % (column, column + 1))
         more = (column + _STEP, column + _STEP + 1)
-        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?: *\n)*+ {%d})?)" % more)
+        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % more)
         self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
-        self._continues = re.compile(b"\n(?: *\n)*+ {%d}" % (column + 1))
+        self._continues = re.compile(b"\n(?>(?: *\n)*) {%d}" % (column + 1))
         self._words: dict[bytes, str] = {}
         self._shared: dict[bytes, str] = {}
         #: Whether lines may end with CR LF: nothing but the usual order is known then.

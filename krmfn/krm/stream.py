@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _IDENTITY = ("apiVersion", "kind")
 #: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
-_MANIFEST = rb"""(?m)^[\s{,-]*["']?apiVersion["']?\s*:"""
-_KIND = rb"""(?m)^[\s{,-]*["']?kind["']?\s*:"""
-_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^\s*@[A-Za-z_]+@|^\s*#@"
+_MANIFEST = rb"""(?m)^[ \t{,-]*["']?apiVersion["']?\s*:"""
+_KIND = rb"""(?m)^[ \t{,-]*["']?kind["']?\s*:"""
+_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@"
 
 
 class Skipped:
@@ -264,7 +264,7 @@ def _has_json_comments(text: bytes) -> bool:
     True
     """
     # What is opened and never closed goes up to the end: no second look at the same bytes.
-    string = rb"""("(?:[^"\\]|\\.)*(?:"|\Z))"""
+    string = rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))"""
     comment = rb"|//[^\n]*|/\*.*?(?:\*/|\Z)"
     bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)
     if bare == text or not bare.lstrip().startswith((b"{", b"[")):

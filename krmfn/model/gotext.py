@@ -67,7 +67,7 @@ def read_duration(text: str) -> int:
     while rest:
         found = re.match(r"([0-9]*)(?:\.([0-9]*))?", rest)
         whole, fraction = found.groups("") if found else ("", "")
-        if not (whole or fraction) or len(whole.lstrip("0")) > 19 or int(whole or "0") > 2**63:
+        if not (whole or fraction) or len(whole.lstrip("0")) > 19 or int(whole[-20:] or "0") > 2**63:
             raise invalid
         rest = rest[found.end() :] if found else rest
         unit = re.split("[.0-9]", rest, maxsplit=1)[0]
@@ -76,7 +76,7 @@ def read_duration(text: str) -> int:
             raise BadNumber(f"time: missing unit in duration {quote_ascii(text)}")
         if unit not in _UNITS:
             raise BadNumber(f"time: unknown unit {quote_ascii(unit)} in duration {quote_ascii(text)}")
-        part = int(whole or "0")
+        part = int(whole[-20:] or "0")  # zeros may stand before it
         if part > 2**63 // _UNITS[unit]:
             raise invalid
         part *= _UNITS[unit]

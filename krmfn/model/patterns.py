@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from krmfn.krm.records import NamedTuple
 
+_STARS = 3
+
 
 class Pattern(NamedTuple):
     """A line of such a file. `base` is the folder that it counts from; the last pattern that matches decides."""
@@ -82,8 +84,13 @@ def _read_line(line: str, base: str) -> Pattern | None:
 
 
 def _translate(body: str) -> str:
-    """A pattern as a regular expression."""
-    spelled, place = "", 0
+    """A pattern as a regular expression. Of several stars in one name each but the last takes as little as it can, and
+    does not take more later: that changes no answer, and the time stays short for any name. Raises re.error for more
+    than a few stars beside brackets and backslashes, of which this would not hold.
+    """
+    spelled, place, opened = "", 0, False
+    if ("[" in body or "\\" in body) and max(map(str.count, body.split("/"), "*" * len(body))) > _STARS:
+        raise re.error("too many stars")
     while place < len(body):
         rest = body[place:]
         if rest.startswith("**/"):
@@ -91,7 +98,9 @@ def _translate(body: str) -> str:
         elif rest == "**" and spelled:
             spelled, place = spelled + ".+", place + 2
         elif rest[0] == "*":
-            spelled, place = spelled + "[^/]*", place + 1
+            spelled, place = spelled + (")" if opened else ""), place + 1
+            opened = "*" in rest[1:].partition("/")[0] and not ("[" in body or "\\" in body)
+            spelled += "(?>[^/]*?" if opened else "[^/]*"
         elif rest[0] == "?":
             spelled, place = spelled + "[^/]", place + 1
         elif rest[0] == "[" and "]" in rest[2:]:

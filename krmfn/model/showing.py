@@ -67,6 +67,11 @@ def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
     return value
 
 
+def hide(kind: str, path: Path, message: str, value: Any) -> str:
+    """A message about a value, without the value where it is secret."""
+    return message.replace(value, HIDDEN) if isinstance(value, str) and value and is_secret(kind, path) else message
+
+
 def is_secret(kind: str, path: Path) -> bool:
     """Whether a value that is neither a mapping nor a list is to be hidden."""
     if path[-1:] and path[-1] in _SECRET_TEXTS:

@@ -62,12 +62,14 @@ class Gathering:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
         deployments = list(self._expand(self._find_deployments(), overlays))
-        used = {place for overlay in overlays.values() for place in list_uses(tree, overlay)}
-        used |= {tree.resolve(each.folder) for each in deployments}
+        uses = {tree.resolve(folder): set(list_uses(tree, overlay)) for folder, overlay in overlays.items()}
+        used = set().union(*uses.values(), (tree.resolve(each.folder) for each in deployments))
         steps: list[tuple[str, str, Overlay | None, Deployment | None]] = []
         for folder, overlay in overlays.items():
             self._covered |= list_files(tree, overlay)
-            if not overlay.is_component and tree.resolve(folder) not in used:
+            place = tree.resolve(folder)
+            # Those that use each other in a circle cannot be rendered, and are said not to be.
+            if (not overlay.is_component and place not in used) or _leads_to(uses, place, place):
                 steps.append((folder, folder, overlay, None))
         folders = Counter(each.folder for each in deployments)
         for each in deployments:
@@ -243,6 +245,20 @@ class Gathering:
     def _tell(self, path: str, reason: NotRendered) -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
         self.problems.append(tell("not-rendered", f"not checked: it {reason}", FileRef(path), self._severity, **hint))
+
+
+def _leads_to(uses: Mapping[str, set[str]], start: str, end: str) -> bool:
+    """Whether one folder builds on another, also through others."""
+    seen: set[str] = set()
+    waiting = list(uses.get(start, ()))
+    while waiting:
+        place = waiting.pop()
+        if place == end:
+            return True
+        if place not in seen:
+            seen.add(place)
+            waiting += uses.get(place, ())
+    return False
 
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:

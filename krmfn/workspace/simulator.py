@@ -28,8 +28,10 @@ def find_simulator(release: str, given: str = "") -> str:
 def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The results of the question's trials. Raises Failed when the program ends with an error."""
     out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, stdin=json.dumps(question).encode())
-    answer = json.loads(out)
-    trials: list[dict[str, Any]] = answer["trials"]
+    try:
+        trials: list[dict[str, Any]] = json.loads(out)["trials"]
+    except (ValueError, TypeError, KeyError):
+        raise Failed(0, [f"{program} is not a krmfn-simulator: its answer cannot be read"]) from None
     return trials
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
+from tests.e2e.tools import require
 from tests.workspace.repositories import JOB
 
 POD = """\
@@ -171,6 +172,7 @@ def test_what_is_ignored_is_not_fixed(folder: Path, krmfn: Call) -> None:
 
 
 def test_an_annotation_of_a_base_counts_in_every_overlay(folder: Path, krmfn: Call) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
     (folder / "base/pod.yaml").write_text(
         POD.replace("{name: a}", "{name: a, annotations: {krmfn.dev/ignore: pod-containers (legacy)}}")
     )

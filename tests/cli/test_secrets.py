@@ -139,3 +139,40 @@ def test_a_label_called_env_is_no_secret() -> None:
     assert show("Job", ("spec", "env", 0, "name"), "A") == "A"
     assert show("Job", ("spec", "env", 0, "valueFrom", "secretKeyRef", "name"), "A") == "A"
     assert show("Secret", ("metadata", "name"), "A") == "A"
+
+
+def test_hints_and_foreign_definitions_print_no_secrets(folder: Path, krmfn: Call) -> None:
+    """Whoever writes a definition chooses which values are wrong."""
+    (folder / "a.yaml").write_text("""\
+apiVersion: v1
+kind: Secret
+metadata: {name: a}
+stringData: {pin: 777123456}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Foo, plural: foos}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          env: {type: array, items: {type: object, properties: {value: {type: string, pattern: ^a$}}}}
+---
+apiVersion: example.com/v1
+kind: Foo
+metadata: {name: a}
+env: [{value: HUNTER2}]
+""")
+    done = krmfn("validate", "a.yaml")
+    assert "should match" in done.out
+    assert "stringData.pin" in done.out
+    assert "HUNTER2" not in done.out + done.err
+    assert "777123456" not in done.out + done.err

@@ -106,6 +106,9 @@ def test_damaged_input_is_read_or_unreadable(data: bytes) -> None:
         b'{"' + b'\\"' * 100_000,
         b'{"' + b'\\"' * 100_000 + b"\\\n",
         b"{/*" * 100_000,
+        b'{"a": "' + b'\\"' * 60_000 + b"\\",
+        b"a: [" + b"\n" * 150_000 + b"}",
+        b"apiVersion: v1\nkind: A\na: [" + b"\n" * 150_000 + b"}",
         b"{//\n" + b"[" * 100_000,
     ],
 )

@@ -154,7 +154,7 @@ LIST = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiV
     ],
 )
 def test_streams_that_are_closed_or_full_end_with_a_line_and_a_status(redirection: str, status: int, told: str) -> None:
-    command = ["sh", "-c", f'"{sys.executable}" -m krmfn {redirection}']
+    command = ["sh", "-c", f'unset PYTHONUNBUFFERED; "{sys.executable}" -m krmfn {redirection}']
     done = subprocess.run(command, input=LIST, capture_output=True, check=False)
     assert done.returncode == status
     assert done.stderr.decode().startswith(told)

@@ -92,7 +92,7 @@ def _read_groups(text: str) -> tuple[dict[str, int], str]:
 
     try:
         entries: Any = json.loads(text)
-    except ValueError as mistake:
+    except (ValueError, RecursionError) as mistake:
         return {}, f"this is not JSON ({mistake})"
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return {}, "this is not a list of task groups"

@@ -61,7 +61,7 @@ def _applied(old: Any) -> Any:
         return old
     try:
         noted = json.loads(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return {}
     return noted if isinstance(noted, dict) else {}
 

@@ -191,10 +191,10 @@ def check_version(kind: Kind, where: Address, meta: Mapping[str, Any], held: str
     """Whether an update meets the version that is stored; None when it does or names none and need not."""
     given = meta.get("resourceVersion", "")
     digits = given.isascii() and given.isdigit()
-    if given and (not digits or int(given) >= 2**64):
+    if given and (not digits or len(given.lstrip("0")) > 20 or int(given[-20:]) >= 2**64):
         text = f"strconv.ParseUint: parsing {quote(given)}: {'value out of range' if digits else 'invalid syntax'}"
         return Verdict(500, text, (Cause("Conflict", _VERSION, text, "resource-version"),))
-    version = int(given or 0)
+    version = int(given[-20:] or "0")  # zeros may stand before it
     if not version:
         if kind.unconditional_update:
             return None

@@ -74,7 +74,8 @@ def judge(
 
     What is wrong in both and stays as it was is allowed. Unknown fields at the places `passed` are left out.
     """
-    structure = Structure(structure.root, structure.shared, schemas.gates.get("integer-formats", False))
+    integers = schemas.gates.get("integer-formats", False)
+    structure = Structure(structure.root, structure.shared, integers, structure.trusted)
     meta = schemas.definition("meta.json", "ObjectMeta")
     unknown: list[Path] = []
     completed = structure.complete(dict(value), unknown)
@@ -95,8 +96,8 @@ def judge(
         return Judgement(tuple(causes))
     from krmfn.checks.server.customrules import apply_rules
 
-    # Rules speak of values that have the types of their schema.
-    typed = not (let or (before is not None and structure.check(before)))
+    # Rules speak of values that have the types of their schema. Those that anybody may have written are not evaluated.
+    typed = structure.trusted and not (let or (before is not None and structure.check(before)))
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
     return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))

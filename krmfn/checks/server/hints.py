@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
+from krmfn.model.showing import is_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def find_hint(root: Type, value: Any, cause: Cause) -> str:
     if cause.rule == "duplicate-field":
         return "Keep one of the two: only one takes effect."
     if cause.rule == "wrong-type" and isinstance(value, dict):
-        return _other_spelling(value, cause)
+        return _other_spelling(value, cause, is_secret(str(value.get("kind")), cause.path))
     if cause.rule == "union":
         return "Write exactly one of the fields that the message names."
     return _HINTS.get(cause.rule, "")
@@ -85,12 +86,14 @@ def _nearest_name(root: Type, path: Path) -> str:
     return "This object has no fields: leave it empty (`{}`)."
 
 
-def _other_spelling(value: Any, cause: Cause) -> str:
+def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
     for part in cause.path:
         try:
             value = value[part]
         except (TypeError, KeyError, IndexError):
             return ""
+    if secret:
+        return ""
     if isinstance(value, bool | int) and cause.message.endswith(" of type string"):
         return f'Write it in quotes: "{str(value).lower()}".'
     if isinstance(value, float) and value == int(value):

@@ -217,9 +217,10 @@ def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
         digits = limit.removeprefix("+")
         if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 19:
             return 0, 0, f"cannot convert string to integer for index: {quote(limit)}"
-        if int(digits) >= completions:
+        number = int(digits[-20:])  # zeros may stand before it
+        if number >= completions:
             return 0, 0, f"too large index: {quote(limit)}"
-        found.append(int(digits))
+        found.append(number)
     if len(found) > 1 and found[0] >= found[1]:
         return 0, 0, f"non-increasing order, previous: {found[0]}, current: {found[1]}"
     return found[0], found[-1], ""

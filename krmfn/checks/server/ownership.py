@@ -93,7 +93,7 @@ def _find(items: list[Any], key: str) -> Any:
     """The item of a list that a part of a path names; None when there is none."""
     try:
         wanted = json.loads(key[2:])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if key[:2] == "k:" and isinstance(wanted, dict):
         for item in items:

@@ -15,6 +15,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
+from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
 from krmfn.releases.stored import find_writer
@@ -182,7 +183,10 @@ class Judge:
         for cause in (*answer.causes, *doubted):
             if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
-            found = Note(cause.rule, cause.path, cause.message, dig(item.value, cause.path, ABSENT), type=cause.type)
+            current = dig(item.value, cause.path, ABSENT)
+            # Others wrote the definition, and choose which values are wrong.
+            message = hide(item.kind, cause.path, cause.message, current)
+            found = Note(cause.rule, cause.path, message, current, type=cause.type)
             if cause in doubted:
                 yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
             else:
@@ -322,7 +326,7 @@ def _miss(item: Item, release: str) -> Iterator[Finding]:
     """A kind of Kubernetes' own that the release does not have. Files of programs (a kubeconfig) have no name."""
     from krmfn.checks.server.others import find_similar
 
-    if not item.name and not isinstance(item.value.get("metadata", {}).get("generateName"), str):
+    if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
         return
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     similar, versions = find_similar(item.kind, release)

@@ -59,7 +59,8 @@ def is_cost(value: str) -> bool:
     digits = value.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or (value[0] == "0" and value != "0"):
         return False
-    return len(digits.lstrip("0")) < 12 and -(2**31) <= int(value) < 2**31
+    size = digits.lstrip("0")
+    return len(size) < 12 and -(2**31) <= int(value[: -len(digits)] + (size or "0")) < 2**31
 
 
 def _check_tolerations(value: str, path: Path, pod: Setting) -> None:
@@ -69,7 +70,7 @@ def _check_tolerations(value: str, path: Path, pod: Setting) -> None:
 
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         # The server goes on with Go's words for what is no JSON.
         pod.out.append(Cause("Invalid", path, f"Invalid value: {quote(_TOLERATIONS)}", _RULE))
         return
