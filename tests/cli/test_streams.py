@@ -17,7 +17,7 @@ from tests.cli.conftest import ROOT
 from tests.workspace.repositories import JOB
 
 BAD = JOB.replace("parallelism: 8", "parallelism: -1")
-KRMFN = f"{shlex.quote(sys.executable)} -m krmfn"
+KRMFN = f"env -u PYTHONUNBUFFERED {shlex.quote(sys.executable)} -m krmfn"
 COMMANDS = {
     "validate": (f"{KRMFN} validate bad.yaml", 1),
     "json": (f"{KRMFN} validate -o json bad.yaml", 1),
