@@ -74,7 +74,7 @@ def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
 
         return _fail(2, f"error: {line(str(error))}\n", errors)
     except BrokenPipeError:
-        _silence(1)
+        silence(1)
         return 0
     except MemoryError:
         pass  # told below, when what the error holds on to is free
@@ -90,7 +90,7 @@ def _fail(status: int, message: str, errors: IO[str] | None) -> int:
         stream.write(message)
         stream.flush()
     except OSError:
-        _silence(2)  # stderr is full: the status has to do
+        silence(2)  # stderr is full: the status has to do
     except (ValueError, AttributeError):
         pass  # stderr is closed
     return status
@@ -103,11 +103,13 @@ def _open_nothing() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # as long-lived as a standard stream
 
 
-def _silence(number: int) -> None:
-    """What is still buffered for a stream would fail again when the interpreter flushes at its end."""
+def silence(number: int) -> None:
+    """Lets a stream go nowhere: what is still buffered would fail again, at the latest when the interpreter ends."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def _answer(
@@ -169,7 +171,7 @@ def _write(target: IO[bytes], parts: list[memoryview | bytes]) -> None:
             target.write(part)
         target.flush()
     except OSError as error:
-        _silence(1)
+        silence(1)
         raise Unreadable(f"stdout cannot be written: {error.strerror}") from None
 
 
