@@ -116,7 +116,7 @@ class Structure:
     def _check(self, schema: Schema, value: Any, path: Path, out: list[Cause]) -> None:
         schema = self.resolve(schema)
         if not self.integers and schema.get("format") in _LIMITS:
-            schema = {name: keyword for name, keyword in schema.items() if name != "format"}
+            schema = _without(schema, "format")
         kind = _kind_of(value)
         self._check_type(schema, value, kind, path, out)
         for keyword, one in (("allOf", "all the schemas (allOf)"), ("anyOf", "at least one schema (anyOf)"),
@@ -130,7 +130,7 @@ class Structure:
             shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
             out.append(not_supported(path, "enum", shown, texts))
         if "pattern" in schema and not (self.trusted or is_quick(schema["pattern"], value)):
-            schema = {name: keyword for name, keyword in schema.items() if name != "pattern"}
+            schema = _without(schema, "pattern")
         check = _CHECKS.get(kind)
         if check:
             out.extend(check(schema, value, path))
@@ -214,6 +214,10 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, float):
         return "number"
     return "array" if isinstance(value, list) else "object"
+
+
+def _without(schema: Schema, keyword: str) -> Schema:
+    return {name: value for name, value in schema.items() if name != keyword}
 
 
 def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
