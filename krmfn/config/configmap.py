@@ -69,11 +69,11 @@ def _convert(text: Any, schema: Schema) -> Any:
     if not isinstance(text, str):
         return text
     if text[:1] in ("{", "["):
-        import json
+        from krmfn.krm.json_reading import load_json
 
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as mistake:
+            return load_json(text)
+        except ValueError as mistake:
             raise ValueError(f"invalid JSON: {mistake}") from None
     for branch in map(resolve, schema.get("oneOf") or schema.get("anyOf") or (schema,)):
         value = _convert_to(text, branch)

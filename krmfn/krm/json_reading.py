@@ -25,6 +25,16 @@ def looks_like_json(text: str) -> bool:
     return rest.startswith("{") and rest[1:].lstrip(_BLANK)[:1] in ('"', "}")
 
 
+def load_json(text: str | bytes) -> Any:
+    """The value of a JSON text that anybody may have written. Raises ValueError, also where it nests too deeply."""
+    import json
+
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
 def compose_json(text: str, start: int = 0) -> tuple[Node, int]:
     """Read one JSON value from `start`; gives the node and the offset behind it. Raises Unreadable."""
     return _Reader(text).read(start)

@@ -12,7 +12,7 @@ from krmfn.krm.composing import compose
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
-from krmfn.krm.json_reading import compose_json, looks_like_json
+from krmfn.krm.json_reading import compose_json, load_json, looks_like_json
 from krmfn.krm.lines import read_lines
 from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splice
 from krmfn.krm.lookup import read_key
@@ -269,11 +269,9 @@ def _has_json_comments(text: bytes) -> bool:
     bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)
     if bare == text or not bare.lstrip().startswith((b"{", b"[")):
         return False
-    import json
-
     try:
-        json.loads(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
-    except (ValueError, RecursionError):
+        load_json(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
+    except ValueError:
         return False
     return True
 

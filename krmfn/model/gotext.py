@@ -30,12 +30,23 @@ def parse_int(text: object) -> int | None:
     """
     if not isinstance(text, str):
         return None
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isdigit() or not digits.isascii() or len(digits.lstrip("0")) > 19:
+    number = read_digits(text[1:] if text[:1] in ("+", "-") else text)
+    if number is None:
         return None
-    number = int(digits.lstrip("0") or "0")
     number = -number if text[0] == "-" else number
     return number if -(2**63) <= number < 2**63 else None
+
+
+def read_digits(text: str, most: int = 19) -> int | None:
+    """A number of at most so many digits, zeros in front of it not counted; None for anything else.
+
+    Python refuses to read some thousand digits, zeros too, and Go does not.
+
+    >>> read_digits("0" * 5000 + "12"), read_digits("12", most=1), read_digits("-1"), read_digits("٣"), read_digits("")
+    (12, None, None, None, None)
+    """
+    size = text.lstrip("0")
+    return int(size or "0") if text.isascii() and text.isdigit() and len(size) <= most else None
 
 
 def read_int(text: str) -> int:
@@ -67,7 +78,8 @@ def read_duration(text: str) -> int:
     while rest:
         found = re.match(r"([0-9]*)(?:\.([0-9]*))?", rest)
         whole, fraction = found.groups("") if found else ("", "")
-        if not (whole or fraction) or len(whole.lstrip("0")) > 19 or int(whole[-20:] or "0") > 2**63:
+        part = read_digits(whole or "0")
+        if not (whole or fraction) or part is None or part > 2**63:
             raise invalid
         rest = rest[found.end() :] if found else rest
         unit = re.split("[.0-9]", rest, maxsplit=1)[0]
@@ -76,7 +88,6 @@ def read_duration(text: str) -> int:
             raise BadNumber(f"time: missing unit in duration {quote_ascii(text)}")
         if unit not in _UNITS:
             raise BadNumber(f"time: unknown unit {quote_ascii(unit)} in duration {quote_ascii(text)}")
-        part = int(whole[-20:] or "0")  # zeros may stand before it
         if part > 2**63 // _UNITS[unit]:
             raise invalid
         part *= _UNITS[unit]

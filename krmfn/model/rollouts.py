@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from krmfn.krm.paths import Path, dig
+from krmfn.model.gotext import read_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ def share(value: object, of: int, up: bool) -> int:
     >>> share("25%", 5, up=True), share("25%", 5, up=False), share(3, 5, up=True), share(None, 5, up=True)
     (2, 1, 3, 0)
     """
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
-        whole = int(value[:-1]) * of
-        return -(-whole // 100) if up else whole // 100
+    if isinstance(value, str) and value.endswith("%") and (percent := read_digits(value[:-1])) is not None:
+        return -(-percent * of // 100) if up else percent * of // 100
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.krm import Stream, Unreadable
+from krmfn.krm.json_reading import load_json
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
@@ -74,8 +74,8 @@ def _read_objects(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
         return
     if data[:1] == b"{":
         try:
-            value = json.loads(data)
-        except (ValueError, RecursionError):
+            value = load_json(data)
+        except ValueError:
             value = None  # several documents, or spoilt: said by the ordinary way
         if isinstance(value, dict):
             yield value

@@ -88,11 +88,11 @@ def _annotation(template: Template, key: str) -> str:
 
 def _read_groups(text: str) -> tuple[dict[str, int], str]:
     """The minimum of each task group by name, or what is wrong with the text."""
-    import json
+    from krmfn.krm.json_reading import load_json
 
     try:
-        entries: Any = json.loads(text)
-    except (ValueError, RecursionError) as mistake:
+        entries: Any = load_json(text)
+    except ValueError as mistake:
         return {}, f"this is not JSON ({mistake})"
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return {}, "this is not a list of task groups"

@@ -9,7 +9,6 @@ sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.server.admission import Facts
@@ -19,6 +18,7 @@ from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, Verdict
+from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import BadTime, read_time
@@ -60,8 +60,8 @@ def _applied(old: Any) -> Any:
     if not is_live(old):
         return old
     try:
-        noted = json.loads(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
-    except (KeyError, TypeError, ValueError, RecursionError):
+        noted = load_json(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
+    except (KeyError, TypeError, ValueError):
         return {}
     return noted if isinstance(noted, dict) else {}
 

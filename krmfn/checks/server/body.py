@@ -13,7 +13,7 @@ from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, invalid, refuse
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.model.gotext import quote
+from krmfn.model.gotext import quote, read_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ def check_version(kind: Kind, where: Address, meta: Mapping[str, Any], held: str
     """Whether an update meets the version that is stored; None when it does or names none and need not."""
     given = meta.get("resourceVersion", "")
     digits = given.isascii() and given.isdigit()
-    if given and (not digits or len(given.lstrip("0")) > 20 or int(given[-20:]) >= 2**64):
+    version = read_digits(given or "0", 20)
+    if version is None or version >= 2**64:
         text = f"strconv.ParseUint: parsing {quote(given)}: {'value out of range' if digits else 'invalid syntax'}"
         return Verdict(500, text, (Cause("Conflict", _VERSION, text, "resource-version"),))
-    version = int(given[-20:] or "0")  # zeros may stand before it
     if not version:
         if kind.unconditional_update:
             return None

@@ -21,7 +21,7 @@ from krmfn.checks.server.verdict import (
     too_many,
 )
 from krmfn.krm.paths import Path, dig
-from krmfn.model.gotext import quote
+from krmfn.model.gotext import quote, read_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,9 +215,9 @@ def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
     found = []
     for limit in limits:
         digits = limit.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 19:
+        number = read_digits(digits)
+        if number is None:
             return 0, 0, f"cannot convert string to integer for index: {quote(limit)}"
-        number = int(digits[-20:])  # zeros may stand before it
         if number >= completions:
             return 0, 0, f"too large index: {quote(limit)}"
         found.append(number)

@@ -8,10 +8,10 @@ item by its value, `i:` an item by its place, `.` the place itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from krmfn.checks.server.schema import Field, Type
+from krmfn.krm.json_reading import load_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
         item = _find(value, key)
         part = None if item is None else _take(of.item if of else None, None, item, below)
         if isinstance(part, dict) and key[:2] == "k:":
-            part = {**json.loads(key[2:]), **part}
+            part = {**load_json(key[2:]), **part}
         if part is not None:
             items.append(part)
     return items or None
@@ -92,8 +92,8 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
 def _find(items: list[Any], key: str) -> Any:
     """The item of a list that a part of a path names; None when there is none."""
     try:
-        wanted = json.loads(key[2:])
-    except (ValueError, RecursionError):
+        wanted = load_json(key[2:])
+    except ValueError:
         return None
     if key[:2] == "k:" and isinstance(wanted, dict):
         for item in items:

@@ -13,7 +13,7 @@ from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
 from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
-from krmfn.model.gotext import quote
+from krmfn.model.gotext import parse_int, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,18 +59,17 @@ def is_cost(value: str) -> bool:
     digits = value.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or (value[0] == "0" and value != "0"):
         return False
-    size = digits.lstrip("0")
-    return len(size) < 12 and -(2**31) <= int(value[: -len(digits)] + (size or "0")) < 2**31
+    number = parse_int(value)
+    return number is not None and -(2**31) <= number < 2**31
 
 
 def _check_tolerations(value: str, path: Path, pod: Setting) -> None:
-    import json
-
     from krmfn.checks.server.pods.placement import check_tolerations
+    from krmfn.krm.json_reading import load_json
 
     try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
+        found = load_json(value)
+    except ValueError:
         # The server goes on with Go's words for what is no JSON.
         pod.out.append(Cause("Invalid", path, f"Invalid value: {quote(_TOLERATIONS)}", _RULE))
         return

@@ -13,7 +13,7 @@ from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
-from krmfn.model.gotext import quote
+from krmfn.model.gotext import parse_int, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,11 +237,11 @@ def _check_number(value: str, path: Path, pod: Setting) -> None:
 
     for message in check_decimal(value):
         pod.out.append(invalid(path, _TOLERATION, value, message))
-    digits = value.removeprefix("-").removeprefix("+")
+    digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
         detail = f"strconv.ParseInt: parsing {quote(value)}: invalid syntax"
         pod.out.append(invalid(path, _TOLERATION, value, detail))
-    elif not -(2**63) <= int(value) < 2**63:
+    elif parse_int(value) is None:
         detail = f"strconv.ParseInt: parsing {quote(value)}: value out of range"
         pod.out.append(invalid(path, _TOLERATION, value, detail))
 
