@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import list_projects, read_definitions
 from krmfn.checks.server.cel import Failed, Unsupported, compile_rule
+from tests.checks.definitions import visit_shipped
 
 
 @pytest.mark.parametrize(
@@ -71,21 +71,12 @@ def test_values_that_are_not_judged(rule: str) -> None:
 
 
 def test_rules_of_shipped_definitions_are_evaluated() -> None:
-    rules: set[str] = set()
-
-    def visit(value: object) -> None:
-        if isinstance(value, dict):
-            found = value.get("x-kubernetes-validations")
-            rules.update(rule["rule"] for rule in found or () if isinstance(found, list))
-            for item in value.values():
-                visit(item)
-        elif isinstance(value, list):
-            for item in value:
-                visit(item)
-
-    for project, row in list_projects().items():
-        for version in row["versions"]:
-            visit(list(read_definitions(project, version)))
+    rules = {
+        rule["rule"]
+        for value in visit_shipped()
+        if isinstance(found := value.get("x-kubernetes-validations"), list)
+        for rule in found
+    }
     assert len(rules) > 50
     for rule in rules:
         compile_rule(rule)

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from conformance import patterns
-from conformance.definitions import list_projects, read_definitions
 from conformance.storage import read_records
 from krmfn.checks.server.patterns import compile_pattern
+from tests.checks.definitions import visit_shipped
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,6 @@ def test_patterns_that_are_not_judged(pattern: str) -> None:
 
 
 def test_all_shipped_patterns_are_judged() -> None:
-    found: set[str] = set()
-
-    def visit(value: object) -> None:
-        if isinstance(value, dict):
-            if isinstance(value.get("pattern"), str):
-                found.add(value["pattern"])
-            for item in value.values():
-                visit(item)
-        elif isinstance(value, list):
-            for item in value:
-                visit(item)
-
-    for project, row in list_projects().items():
-        for version in row["versions"]:
-            visit(list(read_definitions(project, version)))
+    found = {pattern for value in visit_shipped() if isinstance(pattern := value.get("pattern"), str)}
     assert len(found) > 5
     assert [pattern for pattern in sorted(found) if compile_pattern(pattern) is None] == []

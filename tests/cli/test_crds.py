@@ -4,26 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.checks.definitions import define
 from tests.cli.conftest import Call
 
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Foo, plural: foos}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, required: [a], properties: {a: {type: integer, minimum: 3}}}
-"""
+DEFINITION = define("{spec: {type: object, required: [a], properties: {a: {type: integer, minimum: 3}}}}")
 FOO = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: f}\nspec: {a: 1, b: 2}\n"
 SERVICE = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
 

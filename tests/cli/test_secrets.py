@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.model.showing import HIDDEN, MOST_CHARACTERS, MOST_VALUES, show
+from tests.checks.definitions import define
 from tests.cli.conftest import Call
 
 MANIFESTS = """\
@@ -143,34 +144,11 @@ def test_a_label_called_env_is_no_secret() -> None:
 
 def test_hints_and_foreign_definitions_print_no_secrets(folder: Path, krmfn: Call) -> None:
     """Whoever writes a definition chooses which values are wrong."""
-    (folder / "a.yaml").write_text("""\
-apiVersion: v1
-kind: Secret
-metadata: {name: a}
-stringData: {pin: 777123456}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Foo, plural: foos}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          env: {type: array, items: {type: object, properties: {value: {type: string, pattern: ^a$}}}}
----
-apiVersion: example.com/v1
-kind: Foo
-metadata: {name: a}
-env: [{value: HUNTER2}]
-""")
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {pin: 777123456}\n"
+    token = "{type: object, properties: {value: {type: string, pattern: ^a$}}}"
+    foo = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\nenv: [{value: HUNTER2}]\n"
+    definition = define(f"{{env: {{type: array, items: {token}}}}}")
+    (folder / "a.yaml").write_text("---\n".join([secret, definition, foo]))
     done = krmfn("validate", "a.yaml")
     assert "should match" in done.out
     assert "stringData.pin" in done.out

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
+from tests.checks.definitions import define
 
 OLD = """\
 apiVersion: example.com/v1
@@ -24,23 +25,7 @@ kind: JobSet
 metadata: {name: c}
 spec: {suspend: true}
 """
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  names: {kind: Foo, plural: foos}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties: {spec: {type: object, properties: {count: {type: integer, minimum: 1}}}}
-"""
+DEFINITION = define("{spec: {type: object, properties: {count: {type: integer, minimum: 1}}}}")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def read_swarm(manifest: Manifest) -> Group | None:
 @pytest.fixture(autouse=True)
 def new_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("krmfn.sources.swarm")
-    module.read_swarm = read_swarm  # type: ignore[attr-defined]
+    module.read_swarm = read_swarm  # type: ignore[attr-defined]  # a module made here
     monkeypatch.setitem(sys.modules, "krmfn.sources.swarm", module)
     monkeypatch.setitem(KINDS, (ROW.group, ROW.name), ROW)
 
