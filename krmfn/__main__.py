@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
 
 
+def script() -> int:
+    """Like main, but the process ends here, without a look for cycles and without freeing every object on its own:
+    that would be a tenth of the time of any run."""
+    gc.disable()
+    code = main()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        return code  # the interpreter tells of streams that fail
+    os._exit(code)
+
+
 def main() -> int:
     """Runs what the caller asked for and returns the exit code (0 clean, 1 findings, 2 usage or input, 3 a defect)."""
-    # Python looks for cycles once more when it ends, which nobody gains from and takes a tenth of a short run.
-    atexit.register(gc.freeze)
     try:
         return _run(sys.argv[1:])
     except KeyboardInterrupt:
@@ -34,4 +45,4 @@ def _run(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script())

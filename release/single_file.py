@@ -70,9 +70,9 @@ HERE = "Python {{0}}.{{1}} on {{2}}".format(sys.version_info[0], sys.version_inf
 if sys.version_info < (3, 11) or sysconfig.get_config_var("EXT_SUFFIX") not in BINDINGS:
     end("this file runs with " + MADE_FOR + ", and here is " + HERE)
 sys.path[0] = os.path.join(find_folder(), "lib")
-from krmfn.__main__ import main
+from krmfn.__main__ import script
 
-sys.exit(main())
+sys.exit(script())
 '''
 
 

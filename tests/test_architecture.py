@@ -160,7 +160,16 @@ GATES = {
         "model/schedules.py",  # the time zones of the system
     },
     "processes": {"workspace/processes.py"},
-    "streams": {"cli/streams.py", "cli/findings.py", "cli/progress.py", "workspace/files.py", "krm/running.py"},
+    "streams": {
+        *(
+            "__main__.py",
+            "cli/streams.py",
+            "cli/findings.py",
+            "cli/progress.py",
+            "workspace/files.py",
+            "krm/running.py",
+        ),
+    },
 }
 _FILES = {
     "open",

@@ -25,6 +25,7 @@ def main(words: Sequence[str]) -> int:
     import gc
 
     # What a command reads stays until its end and has no cycles worth a search: that would take a third of the time.
+    collecting = gc.isenabled()
     gc.disable()
     streams.prepare()
     try:
@@ -32,7 +33,8 @@ def main(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     finally:
-        gc.enable()
+        if collecting:
+            gc.enable()
 
 
 def _guard(words: Sequence[str]) -> int:
