@@ -184,6 +184,11 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "all stages over Jobs": Shape(("validate", "FILE"), documents(JOB_DOCUMENT), 300),
     "a chain of composites, all stages": Shape(("validate", "FILE"), chain, 60),
+    "words of one name": Shape(
+        ("validate", "FILE"),
+        lambda n: GROUP.format(n="a-" * n + "a", count=4, more="") + "---\n" + JOB_DOCUMENT.format(n=0, more=""),
+        4_000,
+    ),
     "tree of Jobs": Shape(("tree", "FILE"), documents(JOB_DOCUMENT), 400),
     "tree of Workloads and groups": Shape(("tree", "FILE"), documents(WORKLOAD), 300),
     "tree of a chain of composites": Shape(("tree", "FILE"), chain, 80),

@@ -8,17 +8,21 @@ from collections.abc import Iterable, Iterator
 from krmfn.checks.rule import rule
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
+from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
 from krmfn.survey.values import as_list, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Any, Final, TypeAlias
 
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census
+
+    #: Namespace, kind and name.
+    _Named: TypeAlias = tuple[str, str, str]
 
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
@@ -31,12 +35,12 @@ _SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 )
 def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     """A reference to the name that an object had before a prefix or suffix was put on."""
-    renamed: dict[tuple[str, str, str], set[str]] = {}
-    for kind in _SCHEDULING_KINDS:
-        for other in census.kind(GROUP, kind):
-            for part in _inner_names(other.name):
-                renamed.setdefault((other.namespace, kind, part), set()).add(other.name)
-    for item, path, kind, name in _dangling_references(census):
+    dangling = list(_dangling_references(census))
+    renamed = _find_renamed(
+        ((item.space, kind, name) for item, _, kind, name in dangling),
+        ((other.space, kind, other.name) for kind in _SCHEDULING_KINDS for other in census.kind(GROUP, kind)),
+    )
+    for item, path, kind, name in dangling:
         found = renamed.get((item.space, kind, name), set())
         if len(found) == 1:
             now = next(iter(found))
@@ -84,7 +88,7 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
     for kind in _SCHEDULING_KINDS:
         for item in census.kind(GROUP, kind):
-            for path, text in _strings(item.value, ()):
+            for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
                 if "${" in text:
                     message = (
                         f"{text} is replaced by Flux (postBuild.substitute) before it is applied, and taken "
@@ -98,27 +102,33 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
-    sources = set()
-    for item in census.objects:
-        kind = name_source(item.ref).partition("/")[0]
-        sources |= {(item.space, f"{kind}/{name}") for name in (item.name, *_inner_names(item.name))}
-    for item in census.objects:
-        named = list_sources(item)
-        gone = [source for source in named if (item.space, source) not in sources]
-        if named and len(gone) == len(named):
-            message = f"was generated from {', '.join(gone)}, which is not in the files checked"
+    generated = [(item, named) for item in census.objects if (named := list_sources(item))]
+    wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}
+    objects = [(item.space, *name_source(item.ref).partition("/")[::2]) for item in census.objects] if wanted else []
+    wanted.difference_update(objects)
+    wanted.difference_update(_find_renamed(wanted, objects))
+    for item, named in generated:
+        if all((item.space, *source.partition("/")[::2]) in wanted for source in named):
+            message = f"was generated from {', '.join(named)}, which is not in the files checked"
             hint = "If the source is gone, delete this object; krmfn removes only objects whose source it sees."
             path: Path = ("metadata", "annotations", GENERATED_FROM)
             yield Finding(item, path, message, ",".join(named), hint=hint)
 
 
-def _inner_names(name: str) -> Iterator[str]:
-    """What a name could have been before a prefix or suffix with a dash was put on."""
-    words = name.split("-")
-    for start in range(len(words)):
-        for end in range(start + 1, len(words) + 1):
-            if end - start < len(words):
-                yield "-".join(words[start:end])
+def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_Named, set[str]]:
+    """Which objects could have had a wanted name before a prefix or suffix with a dash was put on: their names now."""
+    lengths: dict[tuple[str, str], dict[int, set[str]]] = {}
+    for space, kind, name in wanted:
+        lengths.setdefault((space, kind), {}).setdefault(name.count("-") + 1, set()).add(name)
+    found: dict[_Named, set[str]] = {}
+    for space, kind, name in objects:
+        words = name.split("-") if len(name) <= NAME_LIMIT else []
+        for length, names in lengths.get((space, kind), {}).items():
+            for start in range(len(words) - length + 1) if length < len(words) else ():
+                part = "-".join(words[start : start + length])
+                if part in names:
+                    found.setdefault((space, kind, part), set()).add(name)
+    return found
 
 
 def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]]:
