@@ -24,16 +24,23 @@ def find_problems(census: Census) -> Iterator[Finding]:
     concerned: dict[int, Item] = {id(template.item): template.item for template in census.templates if template.link}
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
         concerned |= {id(item): item for item in census.kind(GROUP, kind)}
+    suspicious = re.compile(_SUSPICIOUS).search
+    harmless: set[str] = set()
     for item in concerned.values():
-        # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one.
-        for problem in item.problems if re.search(_SUSPICIOUS, item.text) else ():
-            if problem.code in _CODES:
-                yield Finding(item, problem.path, problem.message, hint=_CODES[problem.code], rule=problem.code)
+        # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one, and
+        # most lines have been there before.
+        lines = item.text.splitlines()
+        if any(line not in harmless and suspicious(line) for line in lines):
+            for problem in item.problems:
+                if problem.code in _CODES:
+                    yield Finding(item, problem.path, problem.message, hint=_CODES[problem.code], rule=problem.code)
+        else:
+            harmless.update(lines)
 
 
-#: Beginnings of plain scalars that readers could disagree on, merges, and escaped slashes. Finds too much, never too
-#: little.
-_SUSPICIOUS: Final = r"""(?xim)
+#: Beginnings of plain scalars in a line that readers could disagree on, merges, and escaped slashes. Finds too much,
+#: never too little.
+_SUSPICIOUS: Final = r"""(?xi)
     (?:^|[\s\[{,]|":)(?:
         [-+]?\.?\d[^\s,\]}]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?:inf|nan) | ~ |
         (?:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)

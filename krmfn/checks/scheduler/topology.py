@@ -5,7 +5,7 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.fit import find_obstacles
@@ -198,20 +198,22 @@ def _has_several(gang: Gang) -> bool:
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
-def _list_needed(census: Census, known: bool = False) -> Iterator[tuple[Gang, PodKind, int]]:
+def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[Gang, PodKind, int]]:
     """Every kind of pod of a gang and how many of them its quorum cannot do without. Where nodes are known, only for
     questions that the facts leave open (`known`): the others are answered by what is proved about the nodes."""
-    if census.facts.nodes is not None and not known:
-        return
-    if not census.templates:
-        return
-    from krmfn.capacity.pods import read_kinds
+    if (census.facts.nodes is not None and not known) or not census.templates:
+        return ()
+    needed: list[tuple[Gang, PodKind, int]] | None = census.shared.get("needed")
+    if needed is None:
+        from krmfn.capacity.pods import read_kinds
 
-    for gang in census.gangs:
-        kinds = read_kinds(gang.templates, census.facts)
-        if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods:
-            for kind in kinds:
-                yield gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum)
+        needed = census.shared["needed"] = [
+            (gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum))
+            for gang in census.gangs
+            if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods
+            for kind in read_kinds(gang.templates, census.facts)
+        ]
+    return needed
 
 
 def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
