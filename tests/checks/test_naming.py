@@ -1,0 +1,49 @@
+"""References to names before a prefix or suffix: which words of a name count, and in which namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.checks.gitops.naming import find_generated_orphan, find_renamed_reference
+from krmfn.config import Settings
+from krmfn.survey.census import take_census
+from tests.checks.cases import read_items
+
+POD = """apiVersion: v1
+kind: Pod
+metadata: {{name: worker{space}}}
+spec:
+  schedulingGroup: {{podGroupName: train-a}}
+  containers: [{{name: main, image: train}}]
+---
+"""
+GROUP = """apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: {name}, annotations: {{krmfn.dev/generated-from: Pod/{source}}}}}
+spec: {{schedulingPolicy: {{gang: {{minCount: 1}}}}}}
+---
+"""
+
+
+@pytest.mark.parametrize("space", ["", ", namespace: default"])
+def test_no_namespace_is_the_namespace_default(space: str) -> None:
+    census = take_census(read_items(POD.format(space=space) + GROUP.format(name="dev-train-a-1", source="worker")), ())
+    assert [finding.proposed for finding in find_renamed_reference(census, Settings())] == ["dev-train-a-1"]
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "gone"),
+    [
+        ("dev-worker", "worker", False),
+        ("worker-v2", "worker", False),
+        ("dev-big-worker-v2", "big-worker", False),
+        ("worker", "worker", False),
+        ("coworker", "worker", True),
+        ("big-blue-worker", "big-worker", True),
+        ("worker", "dev-worker", True),
+    ],
+)
+def test_a_source_is_there_under_a_name_with_more_words(now: str, before: str, gone: bool) -> None:
+    pod = POD.format(space="").replace("name: worker", f"name: {now}")
+    census = take_census(read_items(pod + GROUP.format(name="train-a", source=before)), ())
+    assert bool(list(find_generated_orphan(census, Settings()))) is gone
