@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.checks.gitops.naming import find_generated_orphan, find_renamed_reference
-from krmfn.config import Settings
+from krmfn.config import read_settings
 from krmfn.survey.census import take_census
 from tests.checks.cases import read_items
 
@@ -28,7 +28,8 @@ spec: {{schedulingPolicy: {{gang: {{minCount: 1}}}}}}
 @pytest.mark.parametrize("space", ["", ", namespace: default"])
 def test_no_namespace_is_the_namespace_default(space: str) -> None:
     census = take_census(read_items(POD.format(space=space) + GROUP.format(name="dev-train-a-1", source="worker")), ())
-    assert [finding.proposed for finding in find_renamed_reference(census, Settings())] == ["dev-train-a-1"]
+    findings = find_renamed_reference.find(census, read_settings(None))
+    assert [finding.proposed for finding in findings] == ["dev-train-a-1"]
 
 
 @pytest.mark.parametrize(
@@ -46,4 +47,4 @@ def test_no_namespace_is_the_namespace_default(space: str) -> None:
 def test_a_source_is_there_under_a_name_with_more_words(now: str, before: str, gone: bool) -> None:
     pod = POD.format(space="").replace("name: worker", f"name: {now}")
     census = take_census(read_items(pod + GROUP.format(name="train-a", source=before)), ())
-    assert bool(list(find_generated_orphan(census, Settings()))) is gone
+    assert bool(list(find_generated_orphan.find(census, read_settings(None)))) is gone
