@@ -158,7 +158,8 @@ def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simu
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
 
-    errors = [finding for finding in found if _rate(finding) == "error"]
+    # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
+    errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees)
 

@@ -93,6 +93,8 @@ def diagnose(
         if older:
             state += f"; {len(older)} more {'pods are' if len(older) > 1 else 'pod is'} not in it"
     cause, way_out, rule = _find_cause(top, about, standing, mine, older, done, wanted, findings)
+    # Rules speak about files; here the objects come from a cluster.
+    cause, way_out = (text.replace("the files checked", "the data of the cluster") for text in (cause, way_out))
     return Diagnosis(subject, state, cause, way_out, rule, said)
 
 
@@ -179,13 +181,10 @@ def _find_cause(
         cause = f"pod {gated.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
         return cause, "Find out which controller or user added it.", ""
     if standing is not None and standing.verdict in ("never", "waits", "depends"):
-        words = {
-            "never": "it does not fit into this cluster even if it were empty",
-            "waits": "it fits, but other pods use the capacity that it needs",
-            "depends": "whether it starts depends on which gangs start first",
-        }
-        cause = words[standing.verdict] + (f": {standing.why}" if standing.why else "")
-        return cause, standing.way_out or "Wait for free capacity, raise its priority, or add nodes.", standing.rule
+        if standing.root is None or standing.rule:  # not for want of capacity
+            return standing.why, standing.way_out, standing.rule
+        words, way_out = _CAPACITY[standing.verdict]
+        return words + (f": {standing.why}" if standing.why else ""), way_out, ""
     for finding in findings:
         if id(finding.item) in here and finding.severity == "warning":
             return finding.message, finding.hint, finding.rule
@@ -244,6 +243,16 @@ _CONDITIONS: Final = (
     "CompositePodGroupInitiallyScheduled",
 )
 _LINKS: Final = ("schedulingGroup", "workloadRef")
+_WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
+#: What verdicts say of capacity, and what helps.
+_CAPACITY: Final[Mapping[str, tuple[str, str]]] = {
+    "never": (
+        "it does not fit into this cluster even if it were empty",
+        "Add nodes on which it fits, or lower what its pods request.",
+    ),
+    "waits": ("it fits, but other pods use the capacity that it needs", _WAIT),
+    "depends": ("whether it starts depends on which gangs start first", _WAIT),
+}
 #: How pods that are older than the link are replaced together: a rolling update replaces them in steps.
 _REPLACED: Final[Mapping[str, str]] = {
     "Deployment": "Set strategy type Recreate.",

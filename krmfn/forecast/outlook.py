@@ -39,15 +39,15 @@ def forecast(
     """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
     they say that it never starts is not tried. `gangs`, `trees`: whether the cluster's scheduler knows groups, and
     composite groups."""
-    roster, errors = call_roll(census), list(errors)
+    roster, about = call_roll(census), _index(errors)
     refused = _admit((*roster.bound, *roster.waiting), census)
     found = list(_grow(census, trees))
-    blamed = _blame(found, errors, census)
+    blamed = _blame(found, about, census)
     results: dict[str, dict[str, Any]] = {}
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, blamed, simulator, trees)
     standings = [_judge(tree, census, roster, refused, blamed.get(_key(tree.root)), results, trees) for tree in found]
-    standings += _list_lost(census, roster, errors) if gangs else ()
+    standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
     linked = {id(template) for gang in census.gangs for template in gang.templates}
     linked |= {id(template) for template in census.dangling if gangs}
@@ -79,11 +79,18 @@ def _key(group: Group) -> tuple[int, Path]:
     return id(group.item), group.path
 
 
-def _blame(found: Sequence[_Tree], errors: Iterable[Finding], census: Census) -> dict[tuple[int, Path], Finding]:
-    """For each root the first error about it, about a group below it, or about a template that links to one."""
+def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
+    """The errors by the identity of the object that each is about."""
     about: dict[int, list[Finding]] = {}
     for error in errors:
         about.setdefault(id(error.item), []).append(error)
+    return about
+
+
+def _blame(
+    found: Sequence[_Tree], about: Mapping[int, Sequence[Finding]], census: Census
+) -> dict[tuple[int, Path], Finding]:
+    """For each root the first error about it, about a group below it, or about a template that links to one."""
     blamed: dict[tuple[int, Path], Finding] = {}
     for tree in found:
         groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
@@ -91,12 +98,7 @@ def _blame(found: Sequence[_Tree], errors: Iterable[Finding], census: Census) ->
             error for group in groups.values() for error in about.get(id(group.item), ()) if _is_about(error, group)
         ]
         for template in (template for gang in tree.gangs for template in gang.templates):
-            others = [other.path for other in census.templates_of(template.item) if other is not template]
-            mine += [
-                error
-                for error in about.get(id(template.item), ())
-                if not any(path and error.path[: len(path)] == path for path in others)
-            ]
+            mine += _choose(about, template, census)
         if mine:
             blamed[_key(tree.root)] = mine[0]
     return blamed
@@ -107,8 +109,17 @@ def _is_about(error: Finding, group: Group) -> bool:
     return len(group.path) < 2 or error.path[: len(group.path)] == group.path
 
 
-def _list_lost(census: Census, roster: Roster, errors: Sequence[Finding]) -> Iterator[Standing]:
-    """Pods that link to a group that does not exist: they are never looked at."""
+def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: Census) -> Iterator[Finding]:
+    """The errors of a template's object that are about this template, or about the whole object."""
+    others = [other.path for other in census.templates_of(template.item) if other is not template]
+    for error in about.get(id(template.item), ()):
+        if not any(path and error.path[: len(path)] == path for path in others):
+            yield error
+
+
+def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Finding]]) -> Iterator[Standing]:
+    """Pods that link to a group that is not in the input: if it is not in the cluster either, they are never looked at;
+    of one that is, the facts know only the name."""
     by_name: dict[str, list[Template]] = {}
     for template in census.dangling:
         if template.link is not None:
@@ -116,16 +127,20 @@ def _list_lost(census: Census, roster: Roster, errors: Sequence[Finding]) -> Ite
     for name, templates in by_name.items():
         wanted = {id(template) for template in templates}
         places = tuple(Place(pod, pod.node) for pod in (*roster.bound, *roster.waiting) if id(pod.template) in wanted)
-        blamed = next((error for error in errors if id(error.item) in {id(t.item) for t in templates}), None)
-        why, way_out, rule = (blamed.message, blamed.hint, blamed.rule) if blamed else (_NO_GROUP, "", "")
         if all(place.node for place in places):
             yield Standing(name, None, (), "runs", places)
+        elif (templates[0].item.space, name.partition("/")[2]) in census.facts.groups:
+            yield Standing(name, None, (), "open", places, _GROUP_UNKNOWN, _SHOW_GROUP)
         else:
+            blamed = next((error for template in templates for error in _choose(about, template, census)), None)
+            why, way_out, rule = (blamed.message, blamed.hint, blamed.rule) if blamed else (_NO_GROUP, "", "")
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
 _LATE: Final = "the simulator did not come to an end in time"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
+_GROUP_UNKNOWN: Final = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"
+_SHOW_GROUP: Final = "add the manifest of the group to the files"
 
 
 def _priority(standing: Standing, facts: Facts) -> int:

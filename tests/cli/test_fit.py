@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -294,3 +295,55 @@ def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -
     same = krmfn("diff", "one.yaml", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
     assert "the same gangs run as before" in same.out
     assert "cluster" not in json.loads(krmfn("diff", "one.yaml", "new.yaml", "-o", "json").out)
+
+
+def make_linked(group: str) -> dict[str, Any]:
+    job = make_job("train", 2, 1)
+    job["metadata"]["annotations"] = {}
+    job["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": group}
+    return job
+
+
+def make_group(name: str, space: str = "ml", spec: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": space},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **(spec or {})},
+    }
+
+
+CHILD = {"parentCompositePodGroupName": "tree", "workloadRef": {"workloadName": "w", "templateName": "t"}}
+
+
+@pytest.mark.parametrize(
+    ("groups", "rule", "change"),
+    [
+        ([], "group-missing", 'Correct the name, or add the PodGroup "train"'),
+        ([make_group("train", "other")], "group-other-namespace", "Put both into one namespace"),
+        ([make_group("train", spec=CHILD)], "parent-missing", 'Add the CompositePodGroup "tree"'),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "why"])
+def test_what_is_missing_is_not_capacity(
+    command: str, groups: list[dict[str, Any]], rule: str, change: str, tmp_path: Path, krmfn: Call
+) -> None:
+    node = make_node("gpu-1", "a")
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump_all([make_linked("train"), *groups]))
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump(node))
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all([make_linked("train"), *groups, node]))
+    words = ["job.yaml", "--cluster", "nodes.yaml"] if command == "fit" else ["job/train", "--cluster", "dump.yaml"]
+    done = krmfn(command, *words, "-o", "json", "--prove")
+    assert done.code == 1
+    [told] = json.loads(done.out)["gangs"] if command == "fit" else [json.loads(done.out)]
+    assert told["rule"] == rule
+    assert change in told["change"]
+    assert "apacity" not in str(told)
+
+
+def test_a_group_of_the_cluster_is_not_missing(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_linked("train")))
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([make_node("gpu-1", "a"), make_group("train")]))
+    done = krmfn("fit", "job.yaml", "--cluster", "cluster.yaml", "--prove")
+    assert (done.code, "ml/train          2  open" in done.out) == (0, True), done.out
+    assert "add the manifest of the group" in done.out

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, suggest
 from krmfn.model.findings import Finding, Note
+from krmfn.model.kinds import find_kind
+from krmfn.model.marks import PREFIX
 from krmfn.model.wording import join
 from krmfn.survey.groups import topology_key
 from krmfn.survey.values import as_int, as_mapping, dig
@@ -14,6 +16,7 @@ from krmfn.survey.values import as_int, as_mapping, dig
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
+    from krmfn.krm.item import Item
     from krmfn.survey.census import Census, Template
 
 
@@ -35,10 +38,23 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
         message = (
             f'no {kind} "{link.group}" in the files checked{suggest(link.group, known)}: these pods are never scheduled'
         )
-        hint = f'Add the group "{link.group}"; if it is in the cluster already, list it under cluster.podGroups.'
+        hint = f'Correct the name, or add the {kind} "{link.group}".{_offer(template.item)}'
+        if not any(map(census.facts.lists_all, ("PodGroup", "Workload"))):
+            hint += (
+                " If the group is in the cluster, list it under cluster.podGroups, or add the output of "
+                "`kubectl get podgroups -A -o yaml` with --cluster."
+            )
         yield Finding(
             template.item, link.path, message, link.group, hint=hint, severity=None if known_all else "warning"
         )
+
+
+def _offer(item: Item) -> str:
+    """When krmfn writes the group of an object."""
+    row = find_kind(item.ref.group, item.kind)
+    if row is None or not row.source or item.kind == "Pod":  # a gang of its own is no use to one pod
+        return ""
+    return f' krmfn generate writes a group for a {item.kind} with {PREFIX}gang: "true" and without a link.'
 
 
 @rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")

@@ -26,12 +26,19 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
     names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
+            elsewhere = [space for space, others in names.items() if group.parent in others]
             known = names.get(group.namespace, [])
-            message = (
-                f'the parent "{group.parent}" is not in the files checked{suggest(group.parent, known)}: '
-                "no pod below it is ever scheduled"
+            where = (
+                f"is in another namespace ({join(elsewhere)}) than its group ({group.namespace})"
+                if elsewhere
+                else f"is not in the files checked{suggest(group.parent, known)}"
             )
-            hint = f'Add the CompositePodGroup "{group.parent}", or correct the name.'
+            message = f'the parent "{group.parent}" {where}: no pod below it is ever scheduled'
+            hint = (
+                "Put both into one namespace: a parent and its groups are always in the same namespace."
+                if elsewhere
+                else f'Add the CompositePodGroup "{group.parent}", or correct the name.'
+            )
             path = (*group.path, _PARENT)
             yield Finding(group.item, path, message, group.parent, hint=hint)
 
