@@ -32,8 +32,8 @@ def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         message = "no PodGroup was generated for it: krmfn probably did not run"
         hint = (
-            "kustomize build skips exec functions silently without --enable-exec: "
-            "use kustomize build --enable-alpha-plugins --enable-exec, or krmfn generate."
+            "List krmfn under transformers: (krmfn init does it) and build with "
+            "kustomize build --enable-alpha-plugins --enable-exec, or run krmfn generate."
         )
         rendered = item.file.path in ("", "-")
         yield Finding(item, ("metadata",), message, hint=hint, severity=None if rendered else "warning")
