@@ -16,15 +16,19 @@ from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
 from krmfn.krm import Item
 from krmfn.model.marks import GENERATED_FROM
+from krmfn.model.wording import join
 from krmfn.pipeline import generate
 from krmfn.reconcile.placement import beside
-from krmfn.workspace.manifests import Manifests, hides, join
+from krmfn.workspace.manifests import Manifests, hides
+from krmfn.workspace.manifests import join as join_streams
 from krmfn.workspace.worlds import find_written
 
 if TYPE_CHECKING:
     from krmfn.krm.results import Severity
+    from krmfn.pipeline import Outcome
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import Change
+    from krmfn.workspace.worlds import World, Worlds
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
 ARGUMENTS = PATHS
@@ -67,6 +71,8 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         settings = configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
         outcome = generate(world.items, settings)
+        if not in_files:
+            _refuse_borrowed(found, world, outcome, words)
         added += outcome.added
         removed += outcome.removed
         results += judged.judge_results(world, settings, outcome.results)
@@ -76,7 +82,8 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         _say_if_nothing_opts_in(found.items)
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
-    manifests = Manifests(tuple(found.files), found.problems)
+    files = [file for file in found.files if in_files or file.path not in found.borrowed]
+    manifests = Manifests(tuple(files), found.problems)
     status = exit_status(results, fail_on, any(map(hides, problems)))
     if status:
         return status
@@ -87,6 +94,24 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     else:
         print_stream(manifests, added, removed)
     return 0
+
+
+def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Sequence[str]) -> None:
+    """Raises UsageError where a gang is in a folder that a kustomization only builds on: its file as it is written is
+    not what the kustomization applies."""
+    made = [*(owner for _, owner in outcome.added), *outcome.removed]
+    made += [item for item in world.items if GENERATED_FROM in item.annotations]
+    folders = sorted({os.path.dirname(item.file.path) for item in made if item.file.path in found.borrowed})
+    if not folders:
+        return
+    named = list(filter(os.path.isdir, words))
+    build = named[0] if len(named) == 1 else "FOLDER"
+    message = f"the gangs of {join(named)} are in files of {join(folders)}: run "
+    if world.configurations:
+        message += f"kustomize build --enable-alpha-plugins --enable-exec {build}, which runs krmfn"
+    else:
+        message += f"kustomize build {build} | krmfn generate -, or krmfn generate {' '.join(folders)}"
+    raise UsageError(message)
 
 
 def _finish(changes: Sequence[Change], options: Mapping[str, Any]) -> int:
@@ -109,4 +134,4 @@ def _print_generated(manifests: Manifests, added: Sequence[Addition], removed: S
     gone = {id(item) for item in removed}
     kept = [item.value for item in manifests.items if GENERATED_FROM in item.annotations and id(item) not in gone]
     values = [*kept, *(addition.value for addition in added)]
-    streams.write_bytes(join([Item.new(value).text.encode() for value in values]))
+    streams.write_bytes(join_streams([Item.new(value).text.encode() for value in values]))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.workspace.gathering import Gathered
     from krmfn.workspace.origins import Origins, Sources
+    from krmfn.workspace.overlays import Overlay
 
 
 class World(NamedTuple):
@@ -63,12 +64,16 @@ class World(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """The worlds of a command line, and what there is to say about files that are in none of them."""
+    """The worlds of a command line, and what there is to say about files that are in none of them.
+
+    `borrowed` are the files among those that no argument names: kustomizations that one names build on them.
+    """
 
     worlds: tuple[World, ...]
     problems: tuple[Result, ...]
     read: tuple[Manifest, ...] = ()  # in the order of the arguments
     sources: tuple[Sources, ...] = ()
+    borrowed: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[Manifest]:
@@ -184,6 +189,7 @@ def find_written(
 ) -> Worlds:
     """The worlds of files as they are written, nothing rendered: the files of a kustomization's folder are one.
 
+    A folder that kustomizations of the arguments build on counts with the files that its own kustomization lists.
     `configurations` are the functionConfigs of ours that the kustomization, or one that builds on it, lists: where
     there are any, the function does the work. Raises InputMissing.
     """
@@ -192,18 +198,18 @@ def find_written(
 
     find_here()
     inputs = read_paths(arguments, excluded)
-    read = load(watch(inputs.files), inputs.left_out, {each for each in arguments if not _is_folder(each)})
     owners: dict[str, list[Manifest]] = {}
     rest: list[Manifest] = []
     trees = [open_tree(each)[0] for each in filter(is_path, arguments) if _is_folder(each)]
-    overlays = _list_overlays(trees[0], read.files) if trees else {}
+    found = _find_overlays(trees[0], inputs.files, excluded) if trees else {}
+    borrowed = _borrow(trees[0], inputs.files, found) if trees else []
+    named = {each for each in arguments if not _is_folder(each)}
+    read = load(watch([*inputs.files, *borrowed]), inputs.left_out, named)
+    overlays = _list_configurations(trees[0], found) if trees else {}
     files = list(read.files)
     told: list[Result] = []
     if trees:
-        names = {
-            posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in KUSTOMIZATIONS
-        }
-        files, told = leave_out_fragments(files, names)
+        files, told = leave_out_fragments(files, _list_folders(inputs.files))
     for file in files:
         folder = _find_owner(file.path, overlays)
         if folder is None:
@@ -217,7 +223,8 @@ def find_written(
     worlds += [
         _make_world(files, trees[0] if trees else None, ".") for _, files in (split(rest) if trees else [("", rest)])
     ]
-    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files))
+    outside = frozenset(file.path for file in borrowed)
+    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside)
 
 
 def _is_folder(argument: str) -> bool:
@@ -227,25 +234,66 @@ def _is_folder(argument: str) -> bool:
     return tree.kind(path) == "folder"
 
 
-def _list_overlays(tree: Tree, files: Sequence[Manifest]) -> dict[str, tuple[Mapping[str, Any], ...]]:
-    """The folders with kustomizations among files, each with the functionConfigs that reach what is in it."""
-    from krmfn.workspace.overlays import NAMES, NotRendered, find_overlay, list_configurations, list_uses
+def _list_folders(files: Iterable[ManifestFile]) -> list[str]:
+    """The folders of the kustomizations among files."""
+    return [posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in KUSTOMIZATIONS]
 
-    own: dict[str, tuple[Mapping[str, Any], ...]] = {}
-    uses: dict[str, list[str]] = {}
-    for folder in {posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in NAMES}:
+
+def _find_overlays(tree: Tree, files: Iterable[ManifestFile], excluded: Sequence[str]) -> dict[str, Overlay]:
+    """The kustomizations among files by their folders, and those that they build on, wherever these are."""
+    from krmfn.model.patterns import is_inside, read_patterns
+    from krmfn.workspace.overlays import USES, NotRendered, find_overlay, is_path, list_entries
+
+    found: dict[str, Overlay] = {}
+    waiting = _list_folders(files)
+    seen = {tree.resolve(folder) for folder in waiting}
+    patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
+    for folder in waiting:  # it grows
         try:
             overlay = find_overlay(tree, folder)
         except NotRendered:
             overlay = None
-        if overlay is not None:
-            own[folder] = tuple(list_configurations(tree, overlay))
-            uses[folder] = list(list_uses(tree, overlay))
+        if overlay is None:
+            continue
+        found[folder] = overlay
+        for entry in (entry for field in USES for entry in list_entries(overlay.value, field)):
+            path = posixpath.normpath(posixpath.join(folder, entry)) if is_path(entry) else ""
+            if path and tree.kind(path) == "folder" and tree.resolve(path) not in seen:
+                seen.add(tree.resolve(path))
+                if is_inside(patterns, posixpath.join(path, KUSTOMIZATIONS[0])):
+                    continue
+                waiting.append(path)
+    return found
+
+
+def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Mapping[str, Overlay]) -> list[ManifestFile]:
+    """The files of kustomizations that are not among `files`: each kustomization, and what it lists."""
+    from krmfn.workspace.overlays import PLUGINS, USES, is_path, list_entries
+
+    named = set(_list_folders(files))
+    known = {tree.resolve(file.path) for file in files if tree.kind(file.path)}
+    found = []
+    for overlay in (overlay for folder, overlay in overlays.items() if folder not in named):
+        listed = (entry for field in (*USES, *PLUGINS) for entry in list_entries(overlay.value, field))
+        entries = (posixpath.normpath(posixpath.join(overlay.folder, entry)) for entry in listed if is_path(entry))
+        for path in (overlay.path, *entries):
+            data = tree.find(path) if tree.kind(path) == "file" and tree.resolve(path) not in known else None
+            if data is not None:
+                known.add(tree.resolve(path))
+                found.append(ManifestFile(path, data))
+    return sorted(found)
+
+
+def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """The folders of kustomizations, each with the functionConfigs that reach what is in it."""
+    from krmfn.workspace.overlays import list_configurations, list_uses
+
+    own = {folder: tuple(list_configurations(tree, overlay)) for folder, overlay in overlays.items()}
     places = {tree.resolve(folder): folder for folder in own}
     waiting = [folder for folder, configurations in own.items() if configurations]
     while waiting:
         folder = waiting.pop()
-        for used in (places[place] for place in uses[folder] if place in places):
+        for used in (places[place] for place in list_uses(tree, overlays[folder]) if place in places):
             if not own[used]:
                 own[used] = own[folder]
                 waiting.append(used)

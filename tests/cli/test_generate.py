@@ -138,6 +138,47 @@ def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
     assert krmfn("generate", "base/foreign.yaml").code == 2
 
 
+@pytest.fixture
+def overlay(folder: Path) -> Path:
+    """An overlay, with nothing of its own, of the kustomization."""
+    (folder / "overlays/dev").mkdir(parents=True)
+    text = "resources: [../../base]\nnamespace: dev\n"
+    (folder / "overlays/dev/kustomization.yaml").write_text(text)
+    return folder
+
+
+def test_an_overlay_counts_with_what_it_builds_on(overlay: Path, krmfn: Call) -> None:
+    own = krmfn("generate", "--check", "base")
+    assert (own.code, "+++ b/base/raycluster-gang.yaml" in own.out) == (1, True)
+    assert krmfn("generate", "--check", "overlays/dev") == own
+    assert krmfn("generate", "--check", "overlays/dev", "--exclude", "base").code == 0
+    assert "updated base/raycluster.yaml\n" in krmfn("generate", "--write", "overlays/dev").err
+    assert krmfn("generate", "--check", ".").code == 0
+    assert (overlay / "overlays/dev/kustomization.yaml").read_text().startswith("resources: [../../base]\n")
+
+
+def test_an_overlay_is_not_printed_as_its_base(overlay: Path, krmfn: Call) -> None:
+    done = krmfn("generate", "-q", "overlays/dev")
+    assert (done.out, done.code) == ("", 2)
+    way = "run kustomize build overlays/dev | krmfn generate -, or krmfn generate base"
+    assert done.err == f"krmfn: the gangs of overlays/dev are in files of base: {way}\n"
+    named = krmfn("generate", "-q", "overlays/dev", "base")
+    assert named.code == 0
+    assert named.out == krmfn("generate", "-q", "base").out
+    (overlay / "base/raycluster.yaml").unlink()
+    (overlay / "base/kustomization.yaml").write_text("resources: [job.yaml]\n")
+    (overlay / "base/job.yaml").write_text((overlay / "base/job.yaml").read_text().replace('"true"', '"false"'))
+    assert (krmfn("generate", "overlays/dev").out, krmfn("generate", "overlays/dev").code) == ("", 0)
+
+
+def test_an_overlay_that_runs_krmfn_is_left_to_it(overlay: Path, krmfn: Call) -> None:
+    assert krmfn("init", "-q", "overlays/dev").code == 0
+    assert "which runs krmfn" in krmfn("generate", "overlays/dev").err
+    checked = krmfn("generate", "--check", "overlays/dev")
+    assert (checked.out, checked.code) == ("", 0)
+    assert "their kustomization runs krmfn itself" in checked.err
+
+
 def test_write_needs_files(krmfn: Call) -> None:
     done = krmfn("generate", "--write", "-", stdin=JOB)
     assert (done.code, done.err) == (2, "krmfn: --write needs files, not -\n")
