@@ -19,6 +19,9 @@ from krmfn.model.schedulers import SCHEDULERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook
     from krmfn.forecast.diagnosis import Diagnosis
@@ -209,20 +212,19 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
         return [], findings
     from krmfn.checks.generated import check_generated
     from krmfn.reconcile import Wanted
-    from krmfn.releases.gates import list_needed
     from krmfn.targets import emit
     from krmfn.targets.gates import note_gates
 
     wanted: list[Wanted] = []
-    gates: list[str] = []
+    objects: list[Mapping[str, Any]] = []
     for gang, items, shaping in found.asked:
         findings += shaping
         emission = emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))
         findings += [note.on(items[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings)
-        gates += list_needed(settings.release, emission.objects)
-    note = note_gates(settings.release, gates, settings.feature_gates, settings.api_versions)
+        objects += emission.objects
+    note = note_gates(settings.release, objects, settings.feature_gates)
     if note:
         findings.append(note.on(found.asked[0].items[0]))
     return wanted, findings

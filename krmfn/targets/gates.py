@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.model.findings import Note
-from krmfn.releases.release import Release
+from krmfn.model.wording import join
+from krmfn.releases.gates import list_needed
+from krmfn.releases.release import GROUP, Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
-_NONE: Final[Mapping[str, str]] = {}
+    from krmfn.krm.paths import Path
+
 _WAYS_OUT: Final[Mapping[str, str]] = {
     "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",
     "CompositePodGroup": (
@@ -31,22 +34,31 @@ def check_gates(needed: Iterable[str], given: Mapping[str, bool]) -> Iterator[No
 
 
 def note_gates(
-    release: Release, needed: Iterable[str], given: Mapping[str, bool], pinned: Mapping[str, str] = _NONE
+    release: Release,
+    objects: Iterable[Mapping[str, Any]],
+    given: Mapping[str, bool],
+    rule: str = "gates-needed",
+    path: Path = (),
 ) -> Note | None:
-    """What to turn on in the cluster, for one line per run: the needed gates that the configuration does not name.
+    """What to turn on in the cluster for all `objects`, in one note: gates that are off by default and not `given`.
 
-    None when it names all of them. Call it once with the gates of all emissions; `pinned` are versions of kinds.
+    None when there is no such gate.
     """
-    missing = [gate for gate in dict.fromkeys(needed) if gate not in given and not release.gates[gate].default]
+    values = list(objects)
+    missing = [gate for gate in list_needed(release, values) if gate not in given and not release.gates[gate].default]
     if not missing:
         return None
-    gates = ",".join(f"{gate}=true" for gate in missing)
-    where = "on kube-apiserver and kube-scheduler"
-    message = f"on Kubernetes {release} the generated groups need --feature-gates={gates} {where}"
-    kept = {kind: version for kind, version in pinned.items() if version in release.kinds.get(kind, ())}
-    versions = dict.fromkeys(release.api_version(kind, pinned=kept.get(kind, "")) for kind in release.kinds)
-    served = ",".join(f"{version}=true" for version in versions if re.search("alpha|beta", version))
-    hint = "list the gates in the configuration to confirm them."
-    if served:
-        hint = f"They also need --runtime-config={served} on kube-apiserver; {hint}"
-    return Note("gates-needed", (), message, hint=hint[0].upper() + hint[1:])
+    found = sorted({value["apiVersion"] for value in values if value["apiVersion"].startswith(GROUP)})
+    versions = [version for version in found if re.search("alpha|beta", version)]
+    needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]
+    flags = [f"--feature-gates={','.join(f'{gate}=true' for gate in missing)}"]
+    if versions:
+        needs.append(f"the API {'version' if len(versions) == 1 else 'versions'} {join(versions)}")
+        flags.append(f"--runtime-config={','.join(f'{version}=true' for version in versions)}")
+    off = "is off" if len(missing) + len(versions) == 1 else "are off"
+    message = f"the groups need {join(needs)}, which {off} by default in Kubernetes {release}"
+    components = dict.fromkeys(name for gate in missing for name in release.gates[gate].components)
+    hint = f"Start {join(list(components))} with {flags[0]}"
+    hint += "".join(f", and kube-apiserver also with {flag}" for flag in flags[1:])
+    hint += ". To confirm that they are on, list the gates under kubernetes.featureGates or in --feature-gates."
+    return Note(rule, path, message, hint=hint)

@@ -319,7 +319,11 @@ CHILD = {"parentCompositePodGroupName": "tree", "workloadRef": {"workloadName": 
 @pytest.mark.parametrize(
     ("groups", "rule", "change"),
     [
-        ([], "group-missing", 'Correct the name, or add the PodGroup "train"'),
+        (
+            [],
+            "group-missing",
+            'krmfn generate writes one for a Job that has krmfn.dev/gang: "true"',
+        ),
         ([make_group("train", "other")], "group-other-namespace", "Put both into one namespace"),
         ([make_group("train", spec=CHILD)], "parent-missing", 'Add the CompositePodGroup "tree"'),
     ],

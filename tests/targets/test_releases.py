@@ -162,11 +162,14 @@ def test_priority_does_without_its_gate_in_1_36() -> None:
 
 
 def test_gates_are_named_once() -> None:
-    needed = list_needed(find_release("1.37"), made(cluster(CPU), "1.37").objects)
-    note = note_gates(find_release("1.37"), [*needed, *needed], {"GenericWorkload": True})
+    objects = made(cluster(CPU), "1.37").objects
+    note = note_gates(find_release("1.37"), [*objects, *objects], {"GenericWorkload": True})
     assert note is not None
-    assert "--feature-gates=TopologyAwareWorkloadScheduling=true,CompositePodGroup=true on" in note.message
-    assert note_gates(find_release("1.37"), needed, dict.fromkeys(needed, True)) is None
+    assert "need the feature gates TopologyAwareWorkloadScheduling and CompositePodGroup and the API" in note.message
+    flags = "--feature-gates=TopologyAwareWorkloadScheduling=true,CompositePodGroup=true, and kube-apiserver also with "
+    assert f"{flags}--runtime-config=scheduling.k8s.io/v1alpha3=true,scheduling.k8s.io/v1beta1=true. " in note.hint
+    needed = list_needed(find_release("1.37"), objects)
+    assert note_gates(find_release("1.37"), objects, dict.fromkeys(needed, True)) is None
 
 
 # --- revisions ------------------------------------------------------------------------------------------------------
@@ -223,6 +226,6 @@ def test_a_pinned_version_is_written_and_told() -> None:
     pinned = {"Workload": "v1alpha3", "PodGroup": "v1alpha3"}
     emission = emit(gang(job(2), batch()), settings("1.37")._replace(api_versions=pinned))
     assert {version for version, _, _ in kinds(emission)} == {"v1alpha3"}
-    note = note_gates(find_release("1.37"), ["GenericWorkload"], {}, pinned)
+    note = note_gates(find_release("1.37"), emission.objects, {})
     assert note is not None
-    assert "--runtime-config=scheduling.k8s.io/v1alpha3=true on" in note.hint
+    assert "--runtime-config=scheduling.k8s.io/v1alpha3=true. " in note.hint

@@ -9,6 +9,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
+from krmfn.targets.gates import note_gates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,21 +21,13 @@ if TYPE_CHECKING:
     from krmfn.survey.groups import Group
 
 
-@rule("cluster-gates", "info", "The feature gates and API versions that the manifests need.")
+@rule("cluster-gates", "info", "Groups that were written by hand need feature gates that are off by default.")
 def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Once: the gates that hand-written groups need, and where. Generated ones have a note of their own."""
+    """Once: what hand-written groups need. Generated ones have a note of their own."""
     groups = [group for group in _list_groups(census) if not is_generated(group.item)]
-    needed = _list_needed(groups, settings)
-    if not needed or not groups:
-        return
-    spelled = [f"{gate} ({', '.join(settings.release.gates[gate].components)})" for gate in needed]
-    versions = sorted({group.item.api_version for group in groups})
-    message = (
-        f"the cluster needs the feature {'gate' if len(spelled) == 1 else 'gates'} {join(spelled)}, and must serve "
-        f"{join(versions)}"
-    )
-    hint = "Alpha and new beta versions must be enabled with --runtime-config."
-    yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
+    note = note_gates(settings.release, _values(groups), settings.feature_gates, "cluster-gates", ("apiVersion",))
+    if note:
+        yield note.on(groups[0].item)
 
 
 @rule("cluster-gate-off", "warning", "A feature gate that the objects need is off.")

@@ -38,12 +38,9 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
         message = (
             f'no {kind} "{link.group}" in the files checked{suggest(link.group, known)}: these pods are never scheduled'
         )
-        hint = f'Correct the name, or add the {kind} "{link.group}".{_offer(template.item)}'
+        hint = f"Correct the name, or add the {kind}{_offer(template.item)}."
         if not any(map(census.facts.lists_all, ("PodGroup", "Workload"))):
-            hint += (
-                " If the group is in the cluster, list it under cluster.podGroups, or add the output of "
-                "`kubectl get podgroups -A -o yaml` with --cluster."
-            )
+            hint += " If it is in the cluster, name it with --cluster or under cluster.podGroups."
         yield Finding(
             template.item, link.path, message, link.group, hint=hint, severity=None if known_all else "warning"
         )
@@ -54,7 +51,7 @@ def _offer(item: Item) -> str:
     row = find_kind(item.ref.group, item.kind)
     if row is None or not row.source or item.kind == "Pod":  # a gang of its own is no use to one pod
         return ""
-    return f' krmfn generate writes a group for a {item.kind} with {PREFIX}gang: "true" and without a link.'
+    return f': krmfn generate writes one for a {item.kind} that has {PREFIX}gang: "true" and no link'
 
 
 @rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")
