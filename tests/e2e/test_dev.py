@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.tools import ROOT
 
 OLD_GO = "echo go1.19.8"
+OFFLINE_GO = """case "$1" in env) echo go1.26.1 ;; *) echo "dial tcp: lookup proxy: no such host" >&2; exit 1 ;; esac"""
 OLD_KUSTOMIZE = "echo '{Version:kustomize/v4.5.7 GitCommit:56d8}'"
 NEW_KUSTOMIZE = 'test "$1" = version && echo v5.0.3 || echo "kustomize $*"'
 
@@ -22,23 +23,42 @@ def run_example(folder: Path, **programs: str) -> subprocess.CompletedProcess[st
     shutil.copy(ROOT / "dev", folder)
     shutil.copy(ROOT / "pyproject.toml", folder)
     shutil.copytree(ROOT / "examples" / "job", folder / "examples" / "job")
-    packages = folder / ".venv" / "bin"
+    for name in ("krmfn", "schemas"):
+        (folder / name).symlink_to(ROOT / name)
     place = folder / "bin"
-    for each in (packages, place):
-        each.mkdir(parents=True)
-    for name in ("python", "krmfn"):
-        program = sys.executable if name == "python" else str(Path(sys.executable).with_name(name))
-        (packages / name).symlink_to(program)
-    for name in ("bash", "cat", "cksum", "dirname", "env", "grep", "sh", "sort"):
+    place.mkdir()
+    for name in ("bash", "cat", "chmod", "cksum", "dirname", "env", "grep", "mkdir", "mktemp", "rm", "sh", "sort"):
         (place / name).symlink_to(shutil.which(name) or name)
     for name, script in programs.items():
         (place / name).write_text(f"#!/bin/sh\n{script}\n")
         (place / name).chmod(0o755)
-    stamp = subprocess.run(["cksum", "pyproject.toml"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    (folder / ".venv" / "krmfn-stamp").write_text(stamp.strip() + " ")
+    if "python3" not in programs:
+        install(folder)
     environment = {**os.environ, "PATH": str(place), "KRMFN_CACHE": str(folder / "cache")}
+    environment.pop("PYTHON", None)
     command = [str(folder / "dev"), "example", "examples/job"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def install(folder: Path) -> None:
+    """What `./dev` makes of a checkout: the packages, and the stamp that says for which pyproject.toml they are."""
+    packages = folder / ".venv" / "bin"
+    packages.mkdir(parents=True)
+    for name in ("python", "krmfn"):
+        program = sys.executable if name == "python" else str(Path(sys.executable).with_name(name))
+        (packages / name).symlink_to(program)
+    stamp = subprocess.run(["cksum", "pyproject.toml"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    (folder / ".venv" / "krmfn-stamp").write_text(stamp.strip() + " ")
+
+
+#: A Python that makes environments whose pip has no network, and does everything else as `python` does.
+OFFLINE = """case "$*" in
+"-m venv .venv") mkdir -p .venv/bin
+  echo '#!/bin/sh' > .venv/bin/python
+  echo 'echo "NewConnectionError: Temporary failure in name resolution" >&2; exit 1' >> .venv/bin/python
+  chmod +x .venv/bin/python ;;
+*) exec {python} "$@" ;;
+esac"""
 
 
 @pytest.mark.parametrize(
@@ -50,9 +70,31 @@ def test_without_kustomize_5_and_go_the_groups_are_generated_all_the_same(
     done = run_example(tmp_path, **programs)
     assert done.returncode == 0, done.stderr
     assert "kind: PodGroup" in done.stdout
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("dev: ")]
-    assert "left out: kustomize build" in line
-    assert "install kustomize 5 or newer, or Go 1.24 or newer" in line
+    assert [line for line in done.stderr.splitlines() if line.startswith("dev: ")] == [
+        "dev: cannot build kustomize: it needs Go 1.24 or newer; install Go from https://go.dev/dl",
+        "dev: left out: kustomize build; this is krmfn generate examples/job. With kustomize 5 or newer on the PATH, "
+        "its functions run",
+    ]
+
+
+def test_without_a_network_the_packages_of_the_machine_do(tmp_path: Path) -> None:
+    done = run_example(tmp_path, python3=OFFLINE.format(python=sys.executable), go=OFFLINE_GO)
+    assert done.returncode == 0, done.stderr
+    assert "kind: PodGroup" in done.stdout
+    lines = [line for line in done.stderr.splitlines() if line.startswith("dev: ")]
+    assert "dev: no network: .venv/bin/python -m pip install --quiet --editable . failed" in lines
+    assert "dev: left out: .venv; krmfn runs with the Python packages of this machine" in lines
+    assert "dev: cannot build kustomize: go install failed" in lines
+    assert not any("trying again" in line or "install Go" in line for line in lines)
+
+
+def test_without_a_network_and_packages_it_says_which(tmp_path: Path) -> None:
+    done = run_example(tmp_path, python3=OFFLINE.format(python=f"{sys.executable} -I -S"))
+    assert (done.returncode, done.stdout) == (2, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(
+        "dev: needs the Python packages click and pyyaml: connect to the network, or apt-get install"
+    )
 
 
 def test_a_kustomize_on_the_path_that_is_new_enough_is_used(tmp_path: Path) -> None:
