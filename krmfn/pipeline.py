@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import Result
+from krmfn.krm.results import ABSENT, Result
 from krmfn.model.findings import Finding, to_result
+from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook
     from krmfn.forecast.diagnosis import Diagnosis
+    from krmfn.krm.paths import Path
     from krmfn.krm.results import Severity
     from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
@@ -97,14 +99,23 @@ def find_all(
     update: str,
 ) -> Iterator[Finding]:
     """The findings of validate(), stage by stage."""
+    items = [item for item in items if not is_local(item)]
     yield from _tell_preview(items, settings)
-    told = set()
+    told: set[tuple[int, Path]] = set()
+    above: set[tuple[int, Path]] = set()
+
+    def is_told(finding: Finding) -> bool:
+        """One mistake is one finding; where nothing is, what is missing in it is the same mistake."""
+        place = (id(finding.item), finding.path)
+        return place in told or (finding.current is ABSENT and place in above)
+
     if "server" in stages:
         from krmfn.checks import server
 
         for finding in server.check(items, old, settings, update):
             if _rate(finding) == "error":
                 told.add((id(finding.item), finding.path))
+                above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
             yield finding
     if not set(stages) - {"server"}:
         return
@@ -119,12 +130,11 @@ def find_all(
         members, notes = count_members(found.present, settings)
         asking = {id(item) for asked in found.asked for item in asked.items}
         for finding in notes:
-            known = id(finding.item) in asking or (id(finding.item), finding.path) in told
-            if not known and is_severe(finding):
+            if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):
                 yield finding
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
-        if (id(finding.item), finding.path) not in told or _rate(finding) != "error":  # one mistake is one finding
+        if _rate(finding) != "error" or not is_told(finding):
             yield finding
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in check_stages(stages, items, members, old, settings, all_asking):

@@ -30,10 +30,15 @@ if TYPE_CHECKING:
     from krmfn.krm.listing import Listing, Splice
 
 _IDENTITY = ("apiVersion", "kind")
+#: What an object has beside its identity. Files of other programs (an install-config, a scorecard) have other keys.
+_BODY = {
+    *(*_IDENTITY, "metadata", "spec", "status", "data", "stringData", "binaryData", "immutable", "type"),
+    *("rules", "subjects", "roleRef", "webhooks"),
+}
 #: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
 _MANIFEST = rb"""(?m)^[ \t{,-]*["']?apiVersion["']?\s*:"""
 _KIND = rb"""(?m)^[ \t{,-]*["']?kind["']?\s*:"""
-_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@"
+_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@|:[ \t]+\{[A-Za-z_][\w-]*\}[^\s,}\]]"
 
 
 class Skipped:
@@ -378,12 +383,14 @@ def _read_document(
 
 def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
     """What kubectl says of an object that lacks its kind or its API version; None for what need not be an object."""
-    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict) or not value.keys() <= _BODY:
         return None
     missing = [name for name in _IDENTITY if not isinstance(value.get(name), str) or not value[name]]
     if len(missing) != 1:
         return None
     (name,) = missing
+    if name == "apiVersion" and not value["kind"][0].isupper():  # a kind of some other program: `kind: run`
+        return None
     words = "not set" if value.get(name) in (None, "") else "isn't string type"
     kind = value["kind"] if name == "apiVersion" else "object"
     message = f"{name} {words}: kubectl refuses this {kind}"

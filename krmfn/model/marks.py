@@ -45,6 +45,11 @@ RECREATE: Final[Mapping[str, str]] = {
 }
 
 
+def is_local(item: Item) -> bool:
+    """Whether an object is for kustomize and kpt alone, and is sent to no cluster."""
+    return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG) == "true"
+
+
 def name_source(owner: ResourceRef) -> str:
     """The owner as the annotation spells it: `RayCluster.ray.io/demo`, `Pod/demo` in the core group."""
     kind = f"{owner.kind}.{owner.group}" if owner.group else owner.kind

@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 _MARK: Final = (
     r"(?s)\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
-    r"|\$\([A-Za-z_][\w.-]*\)"  # make, Kubernetes itself
+    r"|\$\([A-Za-z_][^()\n]*\)"  # make, Kubernetes itself, a shell
     r"|\$[A-Za-z_]\w*"  # envsubst
     r"|\{\{.*?\}\}|\[\[.*?\]\]"  # Helm, Jinja, Argo
     r"|%\{[^{}\n]*\}"  # Terraform
     r"|<[A-Za-z][^<>\n]{0,80}>"  # for people
     r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
     r"|__[A-Za-z][A-Za-z0-9_]*__"
+    r"|ENC\[[A-Z0-9_]+,[^\]]*\]"  # SOPS
+    r"|(?<![A-Za-z0-9])(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])"
 )
-#: A word such as YOUR_NAMESPACE, which is replaced as it stands. No object can have such a name.
-_WORD: Final = r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+"
+#: Words such as YOUR_NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object can have such a name.
+_WORD: Final = r"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+"
 #: Mappings of labels are small; what is larger is not one value.
 _MOST: Final = 100
 

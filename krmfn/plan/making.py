@@ -9,7 +9,7 @@ from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import Judge, gather_facts
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
-from krmfn.model.marks import LOCAL_CONFIG, POD_GROUP_BY, TOOL_GROUPS
+from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.immutable import find_immutable
@@ -170,6 +170,6 @@ def _index(items: Sequence[Item]) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
     found: dict[Identity, Item] = {}
     for item in items:
-        if item.ref.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "true" and item.name:
+        if item.ref.group not in TOOL_GROUPS and not is_local(item) and item.name:
             found.setdefault(identify(item.ref), item)
     return found

@@ -20,7 +20,7 @@ Sources know neither targets nor checks.
 from __future__ import annotations
 
 from krmfn.model.kinds import KINDS
-from krmfn.model.placeholders import is_placeholder
+from krmfn.model.placeholders import is_name_placeholder
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
         )
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
         return Reading(None, tuple(manifest.notes))
-    if is_placeholder(ref.name):
+    if is_name_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return Reading(None, tuple(manifest.notes))
     owns = tuple(KINDS[(ref.group, ref.kind)].owns.split("/"))

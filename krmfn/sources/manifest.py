@@ -13,7 +13,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, Kind
-from krmfn.model.placeholders import is_placeholder
+from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
 
@@ -93,7 +93,7 @@ class Manifest:
         """Leave a note at `path`, with the value that stands there when it is a scalar."""
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
-        if isinstance(found, str) and is_placeholder(found):
+        if isinstance(found, str) and is_name_placeholder(found):
             rule, message, hint, proposed = (
                 "value-unknown",
                 f"{found} is filled in later: no group until then",

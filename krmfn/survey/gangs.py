@@ -13,7 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Note
-from krmfn.model.marks import LOCAL_CONFIG, PREFIX
+from krmfn.model.marks import PREFIX, is_local
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
@@ -59,7 +59,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     """
     items = tuple(items)
     owned = list_owned(items)
-    present = tuple(item for item in _list_sources(items) if not _is_local(item) and id(item) not in owned)
+    present = tuple(item for item in _list_sources(items) if not is_local(item) and id(item) not in owned)
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []
@@ -103,10 +103,6 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
             known[kind] = is_read(ref.group, ref.kind)
         if known[kind]:
             yield item
-
-
-def _is_local(item: Item) -> bool:
-    return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG) == "true"
 
 
 def _choose(settings: Settings, item: Item) -> Selection:

@@ -95,6 +95,8 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
     group = item.ref.group
     if group == _FLUX and item.kind == "Kustomization":
         spec = _mapping(item.value.get("spec"))
+        if not _text(spec.get("path")) and not _name_source(item)[1]:  # a patch completes it
+            return
         variables = _read_variables(_mapping(spec.get("postBuild")), items)
         placing = Placing(_text(spec.get("targetNamespace")), True, variables)
         yield Deployment(str(item.ref), _locate(tree, _text(spec.get("path")) or "."), placing, True, True)

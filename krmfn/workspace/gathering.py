@@ -22,6 +22,7 @@ from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import copy_into, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
+from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
 
 if TYPE_CHECKING:
@@ -182,7 +183,9 @@ class Gathering:
                 except NotRendered:
                     continue
                 files.append(path)
-                self._covered.add(self._tree.resolve(path))
+        if deployment.builds and has_copies([self.sources.read(path) for path in files]):
+            return  # Flux refuses an object that is there twice: the path is one in another repository
+        self._covered |= set(map(self._tree.resolve, files))
         key = posixpath.relpath(deployment.folder, self._path) + name.removeprefix(deployment.folder)
         folder = Overlay(deployment.folder, deployment.folder, {})
         try:

@@ -60,12 +60,12 @@ def _split_folders(files: Sequence[Manifest], depth: int) -> list[list[Manifest]
         folders.setdefault(parts[depth] if depth < len(parts) - 1 else "", []).append(file)
     if "" not in folders and len(folders) == 1:
         return _split_folders(files, depth + 1)
-    if len(folders) <= 1 or not _has_copies(files):
+    if len(folders) <= 1 or not has_copies(files):
         return [list(files)] if files else []
     return [part for folder, own in folders.items() for part in (_split_folders(own, depth + 1) if folder else [own])]
 
 
-def _has_copies(files: Sequence[Manifest]) -> bool:
+def has_copies(files: Sequence[Manifest]) -> bool:
     """Whether an object is in two folders."""
     seen: dict[Identity, str] = {}
     for file in files:

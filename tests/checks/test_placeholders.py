@@ -42,3 +42,69 @@ def test_nothing_is_said_about_a_placeholder(text: str) -> None:
 def test_the_rest_is_judged() -> None:
     text = MANIFESTS.replace("PLACE", '"${NAME}"').replace("restartPolicy: Never", "restartPolicy: Sometimes")
     assert {result.path for result in validate(text.encode()).errors} == {"spec.template.spec.restartPolicy"}
+
+
+#: Kinds without rules here, and kinds of other projects: their shape is judged.
+OTHERS = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: ml, labels: {a: "job-PLACE"}}
+spec: {ports: [{port: "PLACE"}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: token, namespace: ml}
+data: {token: "PLACE"}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web, namespace: ml}
+automountServiceAccountToken: "PLACE"
+---
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo, namespace: ml, labels: {a: "PLACE"}}
+spec:
+  headGroupSpec:
+    template:
+      spec: {containers: [{name: ray, image: ray, resources: {requests: {cpu: "1", memory: 1Gi}}}]}
+  workerGroupSpecs:
+  - groupName: workers
+    replicas: "PLACE"
+    template:
+      spec: {containers: [{name: ray, image: ray, resources: {requests: {cpu: "1", memory: 1Gi}}}]}
+"""
+
+
+@pytest.mark.parametrize("text", ["${NAME}", "$NAME", "<path:secret/data/web#key | base64encode>", "YOUR_VALUE"])
+def test_kinds_without_rules_can_have_placeholders(text: str) -> None:
+    found = validate(OTHERS.replace("PLACE", text).encode())
+    assert [str(result) for result in found.errors] == []
+    kinds = {result.ref.kind for result in found.of("value-unknown") if result.ref}
+    assert kinds == {"Service", "Secret", "ServiceAccount", "RayCluster"}
+
+
+def test_the_rest_of_kinds_without_rules_is_judged() -> None:
+    text = OTHERS.replace("PLACE", "${NAME}").replace("{ports:", "{clusterIp: None, type: 5, ports:")
+    text = text.replace("  workerGroupSpecs:", "  rayVersion: 2\n  workerGroupSpecs:")
+    assert {result.path for result in validate(text.encode()).errors} == {"spec.type", "spec.rayVersion"}
+
+
+def test_what_sops_encrypts_is_unknown() -> None:
+    text = "ENC[AES256_GCM,data:AA==,iv:AA==,tag:AA==,type:str]"
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: ml}\n"
+    keys = "".join(f"  key{number}: {text}\n" for number in range(60))
+    found = validate(f'{head}data:\n{keys}sops: {{mac: "{text}", age: [], version: 3.9.0}}\n'.encode())
+    assert [result.severity for result in found] == ["info"]
+    assert {result.path for result in validate(f"{head}data:\n{keys}sops: true\n".encode()).errors} == {"sops"}
+
+
+def test_what_is_left_of_an_object_without_its_placeholders_is_not_missed() -> None:
+    text = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: PV_NAME}
+spec: {capacity: {storage: DISK_SIZE}, accessModes: [ReadWriteMany], nfs: {path: /, server: NFS_SERVER}}
+"""
+    assert not validate(text.encode()).errors
+    assert validate(text.replace("capacity: {storage: DISK_SIZE}, ", "").encode()).errors

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from krmfn import validate
 from krmfn.checks import reading
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.reports.pages import read_page
@@ -76,3 +77,14 @@ def is_overlooked(item: Item) -> bool:
 def test_ordinary_manifests_are_not_suspicious() -> None:
     text = read_page("group-missing").examples["good.yaml"]
     assert not re.search(reading._SUSPICIOUS, text)
+
+
+def test_an_object_that_is_sent_to_no_cluster_is_not_judged() -> None:
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: setters, annotations: {LOCAL: "true"}}\ndata: {a: 5}\n'
+    assert [result.path for result in validate(text.encode()).errors] == ["data.a"]
+    assert not validate(text.replace("LOCAL", "config.kubernetes.io/local-config").encode())
+
+
+def test_what_is_missing_in_what_is_missing_is_told_once() -> None:
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {a: b}}}\n"
+    assert {result.tags["stage"] for result in validate(text.encode()).errors} == {"server"}

@@ -48,3 +48,24 @@ def test_a_stream_that_cannot_be_read_is_told() -> None:
     out, code = validate("apiVersion: v1\nkind: ConfigMap\nmetadata: [\n", "-")
     assert "[unreadable]" in out
     assert code == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nmetadata: {name: a}\nbaseDomain: example.com\n",
+        "kind: run\nmetadata: {name: a}\nspec: {}\n",
+        "apiVersion: builder/v4beta12\nkind: Config\nmetadata: {name: a}\n",
+        "apiVersion: v1beta1\nkind: AgentConfig\nmetadata: {name: a}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}\nimage: {user}/train:1\n",
+    ],
+)
+def test_files_of_other_programs_are_passed_over(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    assert validate("", str(tmp_path)) == ("", 0)
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "app/v1", "extensions/v1beta1"])
+def test_a_kind_of_kubernetes_in_a_version_that_never_was_is_told(version: str) -> None:
+    out, code = validate(f"apiVersion: {version}\nkind: Deployment\nmetadata: {{name: a}}\n", "-")
+    assert ("[version-not-served]" in out, code) == (True, 1)

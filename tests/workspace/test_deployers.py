@@ -169,7 +169,8 @@ def test_what_names_no_folder_here_is_passed_over(folder: Path) -> None:
         "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\n"
         "spec: {generators: [3, {git: 4}]}\n",
     )
-    write(folder, {f"argocd/{number}.yaml": text for number, text in enumerate(odd)})
+    named = [text.replace("name: train", f"name: a{number}") for number, text in enumerate(odd)]
+    write(folder, {f"argocd/{number}.yaml": text for number, text in enumerate(named)})
     write(folder, {"apps/train/job.yaml": JOB, "../outside/job.yaml": JOB})
     (world,) = find().worlds
     assert len(world.items) == 7
@@ -274,12 +275,15 @@ def test_a_path_in_another_repository_of_flux_means_nothing_here(folder: Path) -
 
     source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: team}\nspec: {url: a}\n"
     write(folder, {"clusters/one/apps.yaml": sync("apps", "flux-system", "./apps"), "apps/job.yaml": JOB})
-    write(folder, {"clusters/two/apps.yaml": sync("apps", "flux-system", "./apps")})
     write(folder, {"tenants/team.yaml": sync("team", "team", "./")})
     assert "." in [world.name for world in find(".").worlds], "team can be this repository"
+    write(folder, {"clusters/two/apps.yaml": sync("apps", "flux-system", "./apps")})
+    assert "." not in [world.name for world in find(".").worlds], "Flux refuses a folder with an object that is twice"
+    (folder / "clusters/two/apps.yaml").unlink()
     write(folder, {"tenants/source.yaml": source})
     assert "." not in [world.name for world in find(".").worlds]
     assert "apps" in [world.name for world in find(".").worlds]
-    for path in ("clusters/one/apps.yaml", "clusters/two/apps.yaml"):
-        (folder / path).unlink()
+    (folder / "clusters/one/apps.yaml").unlink()
     assert "." in [world.name for world in find(".").worlds], "the only source is this repository"
+    write(folder, {"tenants/team.yaml": sync("team", "", '""')})
+    assert "." not in [world.name for world in find(".").worlds], "a patch says which folder is meant"

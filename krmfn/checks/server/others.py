@@ -60,6 +60,12 @@ def find_standing(api_version: str, kind: str, release: str) -> Standing:
     return "missing" if "." not in group or group in _list_groups(release) else "foreign"
 
 
+def is_of_kubernetes(api_version: str, release: str) -> bool:
+    """Whether Kubernetes has, or had, a group of this name; the core group has the version v1 alone."""
+    group = api_version.rpartition("/")[0]
+    return group in _list_groups(release) if group else api_version == "v1"
+
+
 def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:
     """The kind that a wrong one means, and the versions in which the release has it; empty when none is like it."""
     served: dict[str, list[str]] = {}

@@ -4,13 +4,13 @@ notes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
-from krmfn.checks.server.verdict import Cause, Verdict, guard
+from krmfn.checks.server.verdict import Cause, Verdict, guard, refused_by
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 #: What a text with placeholders has somewhere (model.placeholders).
-_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|[A-Z][-_][A-Z]"
+_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER"
+_MOST_SHOWN = 60
 _LINKS = ("schedulingGroup", "workloadRef")
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
@@ -92,15 +93,12 @@ class Judge:
         verdict = guard(self._answer, kind, item.value, item, before)
         if misreads_numbers(verdict, value):
             verdict = guard(self._answer, kind, as_sent(value), item, before)
-        if verdict.causes and re.search(_MAYBE_UNKNOWN, item.text):
-            from krmfn.checks.server.unknown import judge_known
 
-            def judge(known: Any) -> Verdict:
-                return guard(self._answer, kind, as_sent(known), item, before)
+        def judge(known: Any) -> Verdict:
+            return guard(self._answer, kind, as_sent(known), item, before)
 
-            verdict, unknown = judge_known(judge, value, verdict)
-            if unknown is not None:
-                yield _tell_unknown(item, value, unknown)
+        verdict, unknown = _leave_out(item, verdict, judge)
+        yield from unknown
         for cause in verdict.causes:
             yield _note(kind.root, value, cause).on(item)
         for path, gate in verdict.dropped:
@@ -131,10 +129,16 @@ class Judge:
             return
         value = item.value
         repeated = _find_repeated(item)
-        causes = find_misfits(root, value, item.api_version, repeated)
-        if causes and as_sent(value) is not value:
-            causes = find_misfits(root, as_sent(value), item.api_version, repeated)
-        for cause in causes:
+
+        def judge(known: Any) -> Verdict:
+            return refused_by(find_misfits(root, known, item.api_version, repeated))
+
+        verdict = judge(value)
+        if verdict.causes and as_sent(value) is not value:
+            verdict = judge(as_sent(value))
+        verdict, unknown = _leave_out(item, verdict, lambda known: judge(as_sent(known)))
+        yield from unknown
+        for cause in verdict.causes:
             yield _note(root, value, cause).on(item)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
@@ -179,8 +183,15 @@ class Judge:
             return
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
-        answer, doubted = judge_all(known, schemas, item.value, old, _find_repeated(item))
-        for cause in (*answer.causes, *doubted):
+        repeated = _find_repeated(item)
+
+        def judge(value: Any) -> Verdict:
+            return refused_by(judge_all(known, schemas, value, old, repeated)[0].causes)
+
+        answer, doubted = judge_all(known, schemas, item.value, old, repeated)
+        verdict, unknown = _leave_out(item, refused_by(answer.causes), judge)
+        yield from unknown
+        for cause in (*verdict.causes, *doubted):
             if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
             current = dig(item.value, cause.path, ABSENT)
@@ -289,9 +300,19 @@ def _weigh(finding: Finding, settings: Settings) -> Finding:
     return finding._replace(severity="warning", hint=hint)
 
 
+def _leave_out(item: Item, verdict: Verdict, judge: Callable[[Any], Verdict]) -> tuple[Verdict, tuple[Finding, ...]]:
+    """The verdict without what it says about placeholders, and the finding that tells of them."""
+    if not verdict.causes or not re.search(_MAYBE_UNKNOWN, item.text):
+        return verdict, ()
+    from krmfn.checks.server.unknown import judge_known
+
+    verdict, unknown = judge_known(judge, item.value, verdict)
+    return verdict, () if unknown is None else (_tell_unknown(item, item.value, unknown),)
+
+
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, path, ABSENT)
-    text = found if isinstance(found, str) else "a value in it"
+    text = found if isinstance(found, str) and len(found) <= _MOST_SHOWN else "a value in it"
     message = f"not checked: {text} is a placeholder"
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
@@ -323,13 +344,16 @@ def _not_known(item: Item, release: str) -> Finding:
 
 
 def _miss(item: Item, release: str) -> Iterator[Finding]:
-    """A kind of Kubernetes' own that the release does not have. Files of programs (a kubeconfig) have no name."""
-    from krmfn.checks.server.others import find_similar
+    """A kind of Kubernetes' own that the release does not have. Files of programs have no name (a kubeconfig), or a
+    group and a kind that Kubernetes never had (`skaffold/v4beta12` Config)."""
+    from krmfn.checks.server.others import find_similar, is_of_kubernetes
 
     if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
         return
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     similar, versions = find_similar(item.kind, release)
+    if similar.lower() != item.kind.lower() and not is_of_kubernetes(item.api_version, release):
+        return
     hint = f"Kubernetes {release} has no such kind."
     if similar:
         hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."

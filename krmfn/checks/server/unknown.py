@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
-from krmfn.model.placeholders import has_placeholder, is_placeholder
+from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,21 +24,29 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
     """
     gone: set[Path] = set()
     while len(gone) < _MOST:
-        found = [cause.path for cause in verdict.causes if cause.path and is_placeholder(dig(value, cause.path))]
+        found = [cause.path for cause in verdict.causes if cause.path and is_name_placeholder(dig(value, cause.path))]
         hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, path[:-1]), dict)]
         if not hiding:
             break
-        gone.add(hiding[0])
-        value = _drop(value, hiding[0])
+        (*parent, _) = hiding[0]
+        for key, each in dig(value, tuple(parent)).items():  # a Secret may consist of them
+            if is_name_placeholder(each):
+                gone.add((*parent, key))
+                value = _drop(value, (*parent, key))
         verdict = judge(value)
-    known = tuple(cause for cause in verdict.causes if cause.path not in gone and not _is_unknown(cause, value))
+    emptied = {path[:end] for path in gone for end in range(len(path) + 1)}
+    known = tuple(cause for cause in verdict.causes if cause.path not in emptied and not _is_unknown(cause, value))
     left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
 
 
 def _is_unknown(cause: Cause, value: Any) -> bool:
+    if cause.path == ("sops",) and isinstance(dig(value, ("sops", "mac")), str):  # gone when the object is decrypted
+        return True
     if cause.type == "Required" or cause.rule in _STRUCTURE:
         return False
+    if cause.path and is_name_placeholder(cause.path[-1]):  # the key of a mapping
+        return True
     found = dig(value, cause.path)
     if found is None and cause.type == "Invalid":  # what the server itself derives, as labels of pods from a name
         return is_placeholder(cause.message.partition(": ")[2].partition(": ")[0])

@@ -88,6 +88,13 @@ class Verdict(NamedTuple):
         return self.code < 300
 
 
+def refused_by(causes: tuple[Cause, ...]) -> Verdict:
+    """The refusal of a kind for which the whole text of the answer is not known here; accepted without causes."""
+    if not causes:
+        return Verdict(201)
+    return Verdict(400 if any(cause.type == "Decode" for cause in causes) else 422, causes=causes)
+
+
 def refuse(kind: str, group: str, name: str, causes: list[Cause], generated: str = "") -> Verdict:
     """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`.
 
