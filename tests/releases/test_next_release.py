@@ -73,7 +73,7 @@ def test_every_command_knows_it(krmfn: Run) -> None:
     assert f'"maxItems": {LONGER}' in krmfn("schema", "Workload", "--kubernetes", f"v{NEXT}.3").out
     made = krmfn("generate", "-", data=WIDE)
     assert (made.code, made.out.count("kind: PodGroup"), made.out.count("kind: CompositePodGroup")) == (0, 13, 1)
-    assert f"on Kubernetes {NEXT} the generated groups need" in made.err
+    assert f"off by default in Kubernetes {NEXT}" in made.err
     old = krmfn("generate", "--kubernetes", OLD, "-", data=WIDE)
     assert old.out.count("kind: CompositePodGroup") > 1, "the lists of the older release are shorter"
     checked = krmfn("validate", "-", data=made.out)
