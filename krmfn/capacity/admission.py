@@ -5,10 +5,11 @@ Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota}, pkg/quota
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.requests import container_limits, container_requests
+from krmfn.capacity.pods import add_injected, is_ray_worker
+from krmfn.capacity.requests import container_limits, container_requests, default_limits
 from krmfn.krm.records import NamedTuple
 from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import read_resources
@@ -52,7 +53,7 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     if refused is not None:
         return refused
     for quota in facts.quotas:
-        if counts(quota, kind):
+        if counts(quota, kind, facts):
             missing = _list_missing(quota, kind, facts)
             if missing:
                 said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
@@ -64,10 +65,10 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
     """What a LimitRange of the namespace says against a container, or against the pod as a whole."""
     spec = kind.template.spec
     ranges = [value for value in facts.objects("", "LimitRange") if _is_in(value, kind.namespace)]
-    items = [as_mapping(item) for value in ranges for item in as_list(dig(value, "spec", "limits"))]
-    defaults = [item for item in items if as_text(item.get("type")) == "Container"]
+    defaults = _list_defaults(kind, facts)
+    yield from _check_defaults(spec, ranges)
     for value in ranges:
-        name = as_text(dig(value, "metadata", "name"))
+        name = _name(value)
         for item in as_list(dig(value, "spec", "limits")):
             if dig(item, "type") == "Container":
                 boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
@@ -78,12 +79,43 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
                     )
             elif dig(item, "type") == "Pod":
                 limits = dict(_sum_limits(spec, defaults))
-                uncertain = is_ray_worker(kind)  # KubeRay may add an init container that has limits
+                uncertain = is_ray_worker(kind.template)  # KubeRay may add an init container that has limits
                 if uncertain:
                     limits = {"cpu": 0, "memory": 0, **limits}
                 bounds = {key: entry for key, entry in item.items() if key != "maxLimitRequestRatio" or not uncertain}
                 for said in _compare(bounds, "Pod", kind.requests, limits):
                     yield Refusal(said, "LimitRange", name)
+
+
+def _list_defaults(kind: PodKind, facts: Facts) -> list[Mapping[str, Any]]:
+    """The items of LimitRanges that fill in what containers of the kind leave out."""
+    ranges = (value for value in facts.objects("", "LimitRange") if _is_in(value, kind.namespace))
+    items = (as_mapping(item) for value in ranges for item in as_list(dig(value, "spec", "limits")))
+    return [item for item in items if item.get("type") == "Container"]
+
+
+def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]) -> Iterator[Refusal]:
+    """A limit that a LimitRange fills in, below what the container asks for itself. Of several the largest one: nobody
+    knows which comes first."""
+    given: dict[str, tuple[int, str]] = {}
+    for value in ranges:
+        for item in map(as_mapping, as_list(dig(value, "spec", "limits"))):
+            for name, limit in default_limits(item).items() if item.get("type") == "Container" else ():
+                given[name] = max((limit, _name(value)), given.get(name, (0, "")))
+    for field in ("containers", "initContainers"):
+        for index, box in enumerate(as_list(spec.get(field))):
+            limits = read_resources(dig(box, "resources", "limits"))
+            for name, request in read_resources(dig(box, "resources", "requests")).items():
+                limit, by = given.get(name, (request, ""))
+                if name not in limits and request > limit:
+                    spelled = format_quantity(request)
+                    said = f'spec.{field}[{index}].resources.requests: Invalid value: "{spelled}": '
+                    said += f"must be less than or equal to {name} limit of {format_quantity(limit)}"
+                    yield Refusal(said, "LimitRange", by)
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    return as_text(dig(value, "metadata", "name"))
 
 
 def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> Iterator[str]:
@@ -133,13 +165,7 @@ def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
     spec = kind.template.spec
     if read_resources(dig(spec, "resources", "requests")) or read_resources(dig(spec, "resources", "limits")):
         return []  # with resources of its own the pod is counted as a whole
-    defaults = [
-        as_mapping(item)
-        for value in facts.objects("", "LimitRange")
-        if _is_in(value, kind.namespace)
-        for item in as_list(dig(value, "spec", "limits"))
-        if dig(item, "type") == "Container"
-    ]
+    defaults = _list_defaults(kind, facts)
     missing = {}
     for box in (*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))):
         requests, limits = container_requests(box, defaults), container_limits(box, defaults)
@@ -150,7 +176,7 @@ def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
     return list(missing.values())
 
 
-def counts(quota: Quota, kind: PodKind) -> bool:
+def counts(quota: Quota, kind: PodKind, facts: Facts) -> bool:
     """Whether a quota certainly counts pods of the kind: its namespace, scopes and scope selector."""
     if (quota.namespace or kind.namespace) != kind.namespace:
         return False
@@ -158,10 +184,11 @@ def counts(quota: Quota, kind: PodKind) -> bool:
     terms += [(as_text(scope), "Exists", ()) for scope in as_list(quota.scope.get("scopes"))]
     for entry in as_list(dig(quota.scope, "scopeSelector", "matchExpressions")):
         terms.append((as_text(dig(entry, "scopeName")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))))
-    return all(_is_in_scope(*term, kind.template.spec) for term in terms)
+    return all(_is_in_scope(*term, kind, facts) for term in terms)
 
 
-def _is_in_scope(scope: str, operator: str, values: Any, spec: Mapping[str, Any]) -> bool:
+def _is_in_scope(scope: str, operator: str, values: Any, kind: PodKind, facts: Facts) -> bool:
+    spec = kind.template.spec
     ends = dig(spec, "activeDeadlineSeconds") is not None
     match scope:
         case "Terminating":
@@ -169,9 +196,10 @@ def _is_in_scope(scope: str, operator: str, values: Any, spec: Mapping[str, Any]
         case "NotTerminating":
             return not ends
         case "BestEffort":
-            return _is_best_effort(spec)
+            # KubeRay may add a container with requests.
+            return _is_best_effort(kind, facts) and not is_ray_worker(kind.template)
         case "NotBestEffort":
-            return not _is_best_effort(spec)
+            return not _is_best_effort(kind, facts)
         case "PriorityClass":
             name = as_text(spec.get("priorityClassName"))
             if operator == "In":
@@ -180,26 +208,18 @@ def _is_in_scope(scope: str, operator: str, values: Any, spec: Mapping[str, Any]
     return False
 
 
-def _is_best_effort(spec: Mapping[str, Any]) -> bool:
-    boxes = [spec, *as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
-    return not any(
-        amount
-        for box in boxes
-        for field in ("requests", "limits")
-        for name, amount in read_resources(dig(box, "resources", field)).items()
-        if name in ("cpu", "memory")
-    )
+def _is_best_effort(kind: PodKind, facts: Facts) -> bool:
+    """Whether nothing in the pod has a request or a limit, also not by a LimitRange's defaults."""
+    spec, defaults = add_injected(kind.template, surely=True), _list_defaults(kind, facts)
+    boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+    amounts = [container_requests(box, defaults) for box in boxes] + [container_limits(box, defaults) for box in boxes]
+    amounts += [read_resources(dig(spec, "resources", field)) for field in ("requests", "limits")]
+    return not any(each.get(name) for each in amounts for name in ("cpu", "memory"))
 
 
 def list_usage(kind: PodKind, facts: Facts) -> Resources:
     """What one pod of the kind takes from a quota, by the names that quotas use."""
-    defaults = [
-        as_mapping(item)
-        for value in facts.objects("", "LimitRange")
-        if _is_in(value, kind.namespace)
-        for item in as_list(dig(value, "spec", "limits"))
-        if dig(item, "type") == "Container"
-    ]
+    defaults = _list_defaults(kind, facts)
     usage = {"pods": _ONE, "count/pods": _ONE}
     for name, amount in kind.requests.items():
         usage[f"requests.{name}"] = amount
@@ -209,12 +229,6 @@ def list_usage(kind: PodKind, facts: Facts) -> Resources:
         if name in ("cpu", "memory", "ephemeral-storage"):
             usage[f"limits.{name}"] = amount
     return usage
-
-
-def is_ray_worker(kind: PodKind) -> bool:
-    """Whether KubeRay makes the pods from the template of a worker group."""
-    template = kind.template
-    return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
 
 
 def _is_in(value: Mapping[str, Any], namespace: str) -> bool:

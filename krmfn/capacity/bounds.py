@@ -37,8 +37,8 @@ class Fitting:
 
     def __init__(self, pod: PodKind, world: World) -> None:
         self.pod, self.world = pod, world
-        self.volumes = world.volumes_of(pod)
-        self.reasons = {node: list_reasons(pod, node, self.volumes) for node in world.room.kinds}
+        volumes = world.volumes.list_demands(pod)
+        self.reasons = {node: list_reasons(pod, node, volumes) for node in world.room.kinds}
         self.nodes = frozenset(node for node, reasons in self.reasons.items() if not reasons)
         #: Anti-affinity terms that certainly keep two pods of this kind apart.
         self.apart = tuple(term for term in pod.apart if selects_itself(term, pod, world.facts))
@@ -57,7 +57,7 @@ class Fitting:
         }
         cause = "host" if self.alone else "port" if self.pod.ports else "room"
         bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", self._term_of_host())]
-        if self.world.obeyed.remembers and self.world.single_claims(self.pod):
+        if self.world.obeyed.remembers and self.world.volumes.is_single(self.pod):
             bounds.append(Bound(1, "volume"))
         for term in self.apart:
             if term.key != HOSTNAME:

@@ -15,22 +15,22 @@ from krmfn.survey.facts import HOSTNAME
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import NodeKind
     from krmfn.capacity.pods import PodKind
+    from krmfn.capacity.volumes import Demand
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
 UNMATCHED: Final = "node(s) didn't match Pod's node affinity/selector"
 SPREAD: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
 APART: Final = "node(s) didn't match pod affinity rules"
-VOLUME: Final = "node(s) didn't match PersistentVolume's node affinity"
 SLOTS: Final = "Too many pods"
 SHORT: Final = "Insufficient "
 
 _CORDON: Final[Mapping[str, Any]] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
-def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[Any, ...] = ()) -> tuple[str, ...]:
-    """Why a pod does not fit on the node when that is empty; nothing when it does. `volumes` are the node selector
-    terms of the volumes that its claims are bound to."""
+def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[Demand, ...] = ()) -> tuple[str, ...]:
+    """Why a pod does not fit on the node when that is empty; nothing when it does. `volumes` is what its claims
+    demand."""
     if node.unschedulable and not tolerates(pod.tolerations, _CORDON):
         return (CORDONED,)
     if any(not tolerates(pod.tolerations, taint) for taint in node.taints):
@@ -44,8 +44,9 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[Any, ...] = ()) ->
         short.append(SLOTS)
     if short:
         return tuple(short)
-    if any(not match_node(terms, node.labels, node.name) for terms in volumes):
-        return (VOLUME,)
+    for demand in volumes:
+        if not match_node(demand.terms, node.labels, ""):  # by labels alone
+            return (demand.reason,)
     if any(spread.key not in node.labels for spread in pod.spreads):
         return (SPREAD,)
     if any(term.key not in node.labels for term in pod.together):

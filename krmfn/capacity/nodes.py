@@ -35,10 +35,13 @@ class NodeKind:
 
 
 class Room:
-    """Some of the nodes. `places` counts them by kind and by the values of `keys`, the topology keys that matter."""
+    """Some of the nodes. `places` counts them by kind and by the values of `keys`, the topology keys that matter.
+    `twins`: some nodes have the same host name, as clones of a machine do; nobody knows then what is one host."""
 
-    def __init__(self, keys: tuple[str, ...], places: Mapping[tuple[NodeKind, tuple[Any, ...]], int]) -> None:
-        self.keys, self.places = keys, places
+    def __init__(
+        self, keys: tuple[str, ...], places: Mapping[tuple[NodeKind, tuple[Any, ...]], int], twins: bool = False
+    ) -> None:
+        self.keys, self.places, self.twins = keys, places, twins
         #: How many nodes of each kind.
         self.kinds: dict[NodeKind, int] = {}
         for (kind, _), count in places.items():
@@ -59,10 +62,13 @@ class Room:
 
     def _split(self, key: str) -> Iterator[Room]:
         if key == HOSTNAME:
-            for kind in self.kinds:
-                if key in kind.labels:
-                    place = next(place for place in self.places if place[0] is kind)
-                    yield Room(self.keys, {place: 1})
+            named = self.only(lambda kind: key in kind.labels)
+            if self.twins:
+                yield named
+                return
+            for kind in named.kinds:
+                place = next(place for place in self.places if place[0] is kind)
+                yield Room(self.keys, {place: 1})
             return
         index = self.keys.index(key)
         domains: dict[object, dict[tuple[NodeKind, tuple[Any, ...]], int]] = {}
@@ -71,7 +77,7 @@ class Room:
             if value is not None:
                 domains.setdefault(value, {})[place] = count
         for places in domains.values():
-            yield Room(self.keys, places)
+            yield Room(self.keys, places, self.twins)
 
     def count_domains(self, key: str) -> int:
         """How many domains of a topology key there are."""
@@ -82,7 +88,8 @@ class Room:
     def only(self, accept: Callable[[NodeKind], bool]) -> Room:
         """The nodes of the kinds that are accepted."""
         accepted = {kind for kind in self.kinds if accept(kind)}
-        return Room(self.keys, {place: count for place, count in self.places.items() if place[0] in accepted})
+        places = {place: count for place, count in self.places.items() if place[0] in accepted}
+        return Room(self.keys, places, self.twins)
 
 
 def sort_nodes(nodes: Iterable[Node], pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any] = ()) -> Room:
@@ -95,6 +102,8 @@ def sort_nodes(nodes: Iterable[Node], pods: Sequence[PodKind], keys: Iterable[st
         topology |= {term.key: None for term in (*pod.apart, *pod.together)}
         topology |= {spread.key: None for spread in pod.spreads}
     topology.pop(HOSTNAME, None)
+    nodes = list(nodes)
+    hosts = [node.labels.get(HOSTNAME) for node in nodes if node.name and node.number == 1]
     kinds: dict[object, NodeKind] = {}
     places: dict[tuple[NodeKind, tuple[Any, ...]], int] = {}
     for node in nodes:
@@ -109,7 +118,7 @@ def sort_nodes(nodes: Iterable[Node], pods: Sequence[PodKind], keys: Iterable[st
             kinds[alike] = NodeKind(node, name, labels)
         place = (kinds[alike], tuple(node.labels.get(key) for key in topology))
         places[place] = places.get(place, 0) + node.number
-    return Room(tuple(topology), places)
+    return Room(tuple(topology), places, len(set(hosts)) < len(hosts))
 
 
 def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set[Any] | None]:

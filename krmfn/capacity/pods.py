@@ -87,7 +87,7 @@ def read_kinds(templates: Iterable[Template], facts: Facts) -> tuple[PodKind, ..
         if template.pods == 0:
             continue
         kind = _read(template, facts)
-        alike = repr(kind[2:])
+        alike = repr((kind[2:], is_ray_worker(template)))
         known = kinds.get(alike)
         if known is not None:
             both_known = known.pods is not None and kind.pods is not None
@@ -136,6 +136,11 @@ def _read(template: Template, facts: Facts) -> PodKind:
         ),
         as_text(spec.get("nodeName")),
     )
+
+
+def is_ray_worker(template: Template) -> bool:
+    """Whether KubeRay makes the pods from the template of a worker group."""
+    return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
 
 
 def _find_runtime(name: str, facts: Facts) -> Mapping[str, Any] | None:

@@ -286,7 +286,10 @@ def _exceed(root: Branch, world: World) -> Obstacle | None:
 def _least_usage(leaf: Branch, name: str, quota: Allowance, world: World) -> int:
     """The least that the pods of a leaf's quorum take from a quota."""
     left, total = leaf.need, 0
-    costs = [(world.usage(kind).get(name, 0) if counts(quota, kind) else 0, kind.pods or 0) for kind in leaf.kinds]
+    costs = [
+        (world.usage(kind).get(name, 0) if counts(quota, kind, world.facts) else 0, kind.pods or 0)
+        for kind in leaf.kinds
+    ]
     for cost, pods in sorted(costs):
         taken = min(left, pods)
         total += taken * cost

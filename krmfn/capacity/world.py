@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.pods import PodKind, Term, selects
 from krmfn.capacity.selectors import match_labels
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.capacity.volumes import Volumes
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.survey.values import as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.capacity.obeyed import Obeyed
@@ -24,10 +26,10 @@ class World:
         self, facts: Facts, nodes: Sequence[Node], kinds: Sequence[PodKind], keys: Sequence[str], obeyed: Obeyed
     ) -> None:
         self.facts, self.kinds, self.obeyed = facts, kinds, obeyed
-        self._claims = _index(facts.objects("", "PersistentVolumeClaim"))
-        self._devices = _index(facts.objects("resource.k8s.io", "ResourceClaim"))
-        self._volumes = {
-            as_text(dig(value, "metadata", "name")): value for value in facts.objects("", "PersistentVolume")
+        self.volumes = Volumes(facts)
+        self._devices = {
+            (as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name")))
+            for value in facts.objects("resource.k8s.io", "ResourceClaim")
         }
         #: What bounds.fit worked out, by the identity of the kind.
         self.fittings: dict[int, Any] = {}
@@ -35,7 +37,7 @@ class World:
         self._usages: dict[int, Resources] = {}
         #: Whether the facts say which nodes there are.
         self.known = facts.nodes is not None
-        terms = [term for kind in kinds for found in self.volumes_of(kind) for term in as_list(found)]
+        terms = [term for kind in kinds for demand in self.volumes.list_demands(kind) for term in demand.terms]
         self.room: Room = sort_nodes(nodes, kinds, keys, terms)
 
     def refusal(self, pod: PodKind) -> Refusal | None:
@@ -56,51 +58,7 @@ class World:
         for name in pod.devices:
             if self.facts.lists_all("ResourceClaim") and (pod.namespace, name) not in self._devices:
                 return f'resourceclaim.resource.k8s.io "{name}" not found'
-        for name in pod.claims:
-            claim = self._claims.get((pod.namespace, name))
-            if claim is None:
-                if self.facts.lists_all("PersistentVolumeClaim"):
-                    return f'persistentvolumeclaim "{name}" not found'
-                continue
-            volume = as_text(dig(claim, "spec", "volumeName"))
-            if volume and volume not in self._volumes and self.facts.lists_all("PersistentVolume"):
-                return f'persistentvolume "{volume}" not found'
-            if not volume and self._finds_no_volume(claim):
-                return "node(s) didn't find available persistent volumes to bind"
-        return ""
-
-    def _finds_no_volume(self, claim: Mapping[str, Any]) -> bool:
-        """Whether nothing makes a volume for the claim, and none is there."""
-        name = as_text(dig(claim, "spec", "storageClassName"))
-        if not name or not self.facts.lists_all("PersistentVolume") or not self.facts.lists_all("StorageClass"):
-            return False
-        classes = {
-            as_text(dig(value, "metadata", "name")): value
-            for value in self.facts.objects("storage.k8s.io", "StorageClass")
-        }
-        storage = classes.get(name)
-        static = storage is None or storage.get("provisioner") == "kubernetes.io/no-provisioner"
-        return static and not any(
-            as_text(dig(volume, "spec", "storageClassName")) == name and not dig(volume, "spec", "claimRef", "uid")
-            for volume in self._volumes.values()
-            if not _is_for_another(volume, claim)
-        )
-
-    def volumes_of(self, pod: PodKind) -> tuple[Any, ...]:
-        """The node selector terms of the volumes that the pod's claims are bound to."""
-        found = []
-        for name in pod.claims:
-            claim = self._claims.get((pod.namespace, name))
-            volume = self._volumes.get(as_text(dig(claim, "spec", "volumeName")))
-            terms = dig(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
-            if terms is not None:
-                found.append(terms)
-        return tuple(found)
-
-    def single_claims(self, pod: PodKind) -> bool:
-        """Whether only one pod can use one of the claims."""
-        claims = (self._claims.get((pod.namespace, name)) for name in pod.claims)
-        return any(as_list(dig(claim, "spec", "accessModes")) == ["ReadWriteOncePod"] for claim in claims)
+        return self.volumes.find_missing(pod)
 
     def others_match(self, term: Term, owner: PodKind) -> bool:
         """Whether a pod of another kind may be what the term looks for; also when the facts do not list all pods."""
@@ -138,17 +96,3 @@ class World:
             and match_labels(spread.selector, as_mapping(dig(pod, "metadata", "labels")), lambda _: False)
             for pod in self.facts.objects("", "Pod")
         )
-
-
-def _index(values: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    return {
-        (as_text(dig(value, "metadata", "namespace")) or "default", as_text(dig(value, "metadata", "name"))): value
-        for value in values
-    }
-
-
-def _is_for_another(volume: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
-    """Whether the volume is reserved for a claim of another name."""
-    reserved = dig(volume, "spec", "claimRef")
-    wanted = [as_text(dig(claim, "metadata", field)) for field in ("namespace", "name")]
-    return reserved is not None and [as_text(dig(reserved, field)) for field in ("namespace", "name")] != wanted

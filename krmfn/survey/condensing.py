@@ -69,7 +69,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
         ]
         found["podGroups"] = [f"{_namespace(group)}/{_name(group)}" for group in groups]
     shrunk = [
-        *(_shrink(item) for kind in _OTHERS for item in by_kind.get(kind, ())),
+        *(_shrink(item, pods) for kind in _OTHERS for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
         *(_shrink_pod(pod) for pod in kept),
     ]
@@ -149,12 +149,15 @@ def _stays(key: str, value: object, node: Value) -> bool:
     return value != _name(node) and not key.endswith(_PRIVATE)
 
 
-def _shrink(item: Value) -> Value:
-    metadata = {key: dig(item, "metadata", key) for key in ("name", "namespace") if dig(item, "metadata", key)}
-    if item.get("kind") == "Namespace" and dig(item, "metadata", "labels"):
+def _shrink(item: Value, pods: bool) -> Value:
+    names = ("name", "namespace", "deletionTimestamp")
+    metadata = {key: dig(item, "metadata", key) for key in names if dig(item, "metadata", key)}
+    if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
         metadata["labels"] = dig(item, "metadata", "labels")
     shrunk = {"apiVersion": item.get("apiVersion"), "kind": item.get("kind"), "metadata": metadata}
     shrunk |= {key: item[key] for key in _FIELDS if key in item}
+    if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):
+        shrunk["status"] = {"used": dig(item, "status", "used")}
     if item.get("kind") in _STATES and "status" in item:
         shrunk["status"] = item["status"]
     if item.get("kind") == "PersistentVolume":

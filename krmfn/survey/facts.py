@@ -86,12 +86,14 @@ class Node(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """A ResourceQuota's hard limits; `scope` holds its scopes and scopeSelector."""
+    """A ResourceQuota's hard limits; `scope` holds its scopes and scopeSelector, `used` is what pods that are there
+    take."""
 
     namespace: str
     name: str
     hard: Resources
     scope: Mapping[str, Any] = _NOTHING
+    used: Resources = _NOTHING
 
 
 class Facts(NamedTuple):
@@ -166,9 +168,10 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     crds = all_of("customResourceDefinitions")
     programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster.get("featureGates")))
     others = {kind: (*given.get(kind, ()), *own[kind]) for kind in _OTHERS}
+    listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed"))))
     return Facts(
         priority_classes=classes,
-        complete_classes=_TOPICS["priorityClasses"] in given,
+        complete_classes="PriorityClass" in listed,
         nodes=None if nodes is None else tuple(_node(value) for value in nodes),
         quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
         queues={_name(value): value for value in queues} if queues or _TOPICS["queues"] in given else None,
@@ -182,7 +185,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         gates=gates,
         programs=programs,
         found={kind: values for kind, values in others.items() if values},
-        listed=frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed")))),
+        listed=listed,
     )
 
 
@@ -246,7 +249,8 @@ def _node(value: Mapping[str, Any]) -> Node:
 def _quota(value: Mapping[str, Any]) -> Quota:
     spec = as_mapping(value.get("spec")) or value
     scope = {field: spec[field] for field in ("scopes", "scopeSelector") if field in spec}
-    return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope)
+    used = read_resources(dig(value, "status", "used"))
+    return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope, used)
 
 
 def read_resources(value: object) -> Resources:

@@ -5,7 +5,7 @@ An error here is a proof: not even in the empty cluster does the gang start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.model.findings import Finding
@@ -64,7 +64,35 @@ def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
 @rule("quota-too-small", "error", "A ResourceQuota allows less than the gang needs at once.")
 def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
     """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
-    return _view("quota-too-small", census, settings)
+    yield from _view("quota-too-small", census, settings)
+    yield from _count_objects(census)
+
+
+def _count_objects(census: Census) -> Iterator[Finding]:
+    """Quotas on the number of objects: those of the input beyond it are refused, whichever come last."""
+    for quota in census.facts.quotas:
+        for name, hard in quota.hard.items():
+            what, _, resource = name.partition("/")
+            plural, _, group = resource.partition(".")
+            if what != "count" or resource == "pods":
+                continue
+            mine = [
+                item
+                for item in census.objects
+                if item.ref.group == group
+                and f"{item.kind.lower()}s" == plural
+                and item.space == (quota.namespace or item.space)
+                and (group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item)))
+            ]
+            most = hard // 10**9
+            if len(mine) > most:
+                item = mine[most]
+                message = (
+                    f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and the "
+                    f"files checked have {len(mine)}: the API server refuses {len(mine) - most} of them"
+                )
+                hint = f"Raise {name} of the quota to at least {len(mine)}."
+                yield Finding(item, (), message, hint=hint, rule="quota-too-small")
 
 
 @rule("topology-key-unknown", "error", "No node has the label of the topology key.", needs="topology-keys")
@@ -126,7 +154,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
             asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
             hints.append(f"request at most {given} {name} for a pod (now {asked}), or add larger nodes")
         else:
-            hints.append(_WAYS_OUT[reason])
+            hints.append(WAYS_OUT[reason])
     hint = f"{'; '.join(hints) or 'add nodes'}."
     most = max(reasons, key=lambda reason: reasons[reason], default="")
     path = (*template.spec_path, *_place(most, template.spec))
@@ -134,7 +162,8 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     return Finding(template.item, path, message, hint=hint[0].upper() + hint[1:], rule=id)
 
 
-_WAYS_OUT: Final = {
+#: What to change, by the reason that a node gives.
+WAYS_OUT: Final = {
     "Too many pods": "raise the nodes' limit of pods",
     "node(s) were unschedulable": "uncordon nodes (kubectl uncordon)",
     "node(s) had untolerated taint(s)": "tolerate the taint in the pod template, or remove it from the nodes",
@@ -142,6 +171,10 @@ _WAYS_OUT: Final = {
         "change nodeSelector or node affinity to labels that nodes have"
     ),
     "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
+    "node(s) had no available volume zone": "use volumes of the zones that the other nodes are in",
+    "node(s) didn't find available persistent volumes to bind": (
+        "make volumes of the claim's storage class, size and access mode for the other nodes"
+    ),
     "node(s) didn't match pod topology spread constraints (missing required label)": (
         "spread over a label that the nodes have"
     ),
@@ -156,7 +189,7 @@ def _place(reason: str, spec: Mapping[str, Any]) -> Path:
     fields = {
         "taint": "tolerations",
         "selector": "nodeSelector",
-        "Volume": "volumes",
+        "olume": "volumes",
         "spread": "topologySpreadConstraints",
     }
     field = next((field for word, field in fields.items() if word in reason), "affinity")
@@ -213,7 +246,7 @@ def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
     assert bound is not None
     template = kind.template
     where = f"in one domain of {obstacle.key}" if obstacle.key else "in the cluster"
-    limit, path, id, hint = _LIMITS[bound.cause]
+    limit, path, id, hint = LIMITS[bound.cause]
     fits = f"at most {bound.pods} of the {kind.pods} pods fit {where}"
     message = f"{fits}: {limit.format(key=bound.key)}; {_consequence(obstacle)}"
     if bound.cause == "port" and obstacle.key == "kubernetes.io/hostname":
@@ -226,7 +259,7 @@ def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _APART: Final = ("affinity", "podAntiAffinity", _REQUIRED)
 #: What limits the pods of a kind: words, path in the spec, rule, way out.
-_LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
+LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
     "room": (
         "the others do not fit",
         ("containers",),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
@@ -49,11 +49,12 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]
     "topology-anti-affinity",
     "error",
     "Required anti-affinity separates pods of a gang that must share one topology domain.",
-    needs="topology-keys",
 )
 def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Members that must be in one domain and must not share it."""
+    """Members that must be in one domain and must not share it, or more of them than there are domains."""
     yield from find_obstacles(census, settings).get("topology-anti-affinity", ())
+    if not is_obeyed(census, settings, "topology-keys"):
+        return
     for gang, kind, needed in _list_needed(census):
         keys = _list_keys(census, gang)
         for term in kind.apart if needed > 1 else ():
@@ -93,13 +94,14 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
     "topology-spread",
     "warning",
     "A topology spread constraint conflicts with the topology key of the group.",
-    needs="topology-keys",
 )
 def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Topology spread over the key whose one domain the gang must stay in."""
+    """Topology spread over the key whose one domain the gang must stay in, or over too few domains."""
     proved = find_obstacles(census, settings).get("topology-spread", ())
     for finding in proved:
         yield finding._replace(severity="error")
+    if not is_obeyed(census, settings, "topology-keys"):
+        return
     told = {id(finding.item) for finding in proved}
     for gang, kind, needed in _list_needed(census, known=True):
         keys = _list_keys(census, gang)

@@ -1,0 +1,174 @@
+"""What a pod's volume claims demand of a node, and which claims no pod ever gets.
+
+Source: pkg/scheduler/framework/plugins/{volumebinding,volumezone}, k8s.io/component-helpers/storage/volume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.capacity.selectors import match_labels
+from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.survey.facts import read_resources
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.capacity.pods import PodKind
+    from krmfn.survey.facts import Facts
+
+UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
+UNZONED: Final = "node(s) had no available volume zone"
+UNBINDABLE: Final = "node(s) didn't find available persistent volumes to bind"
+
+_BETA: Final = "failure-domain.beta.kubernetes.io/"
+_GA: Final = "topology.kubernetes.io/"
+#: Labels of a volume that say where it is. A node that has none of them is in no zone, and takes every volume.
+ZONES: Final = tuple(f"{prefix}{name}" for prefix in (_BETA, _GA) for name in ("zone", "region"))
+_NOWHERE: Final = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
+
+
+class Demand(NamedTuple):
+    """A node has to match one of the node selector `terms`, or the scheduler gives the `reason`."""
+
+    reason: str
+    terms: Sequence[Any]
+
+
+class Volumes:
+    """The claims, volumes and storage classes of the facts."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._claims = {
+            (as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, _name(value)): value
+            for value in facts.objects("", "PersistentVolumeClaim")
+        }
+        self._volumes = {_name(value): value for value in facts.objects("", "PersistentVolume")}
+        self._classes = {_name(value): value for value in facts.objects("storage.k8s.io", "StorageClass")}
+
+    def find_missing(self, pod: PodKind) -> str:
+        """The scheduler's words for a claim that does not exist, or that no volume can be found for; empty when there
+        is none that the facts know to be so."""
+        for name in pod.claims:
+            claim = self._claims.get((pod.namespace, name))
+            if claim is None:
+                if self._facts.lists_all("PersistentVolumeClaim"):
+                    return f'persistentvolumeclaim "{name}" not found'
+                continue
+            if dig(claim, "metadata", "deletionTimestamp"):
+                return f'persistentvolumeclaim "{name}" is being deleted'
+            volume = as_text(dig(claim, "spec", "volumeName"))
+            if volume and volume not in self._volumes and self._facts.lists_all("PersistentVolume"):
+                return f'persistentvolume "{volume}" not found'
+            if not volume and self._is_static(claim) and not self._find_candidates(claim):
+                return UNBINDABLE
+        return ""
+
+    def list_demands(self, pod: PodKind) -> tuple[Demand, ...]:
+        """What the claims demand of a node: of bound ones the volume's affinity and zone, of those that wait for their
+        first consumer that a volume, or a place to make one, is there."""
+        return tuple(
+            demand
+            for name in pod.claims
+            if (claim := self._claims.get((pod.namespace, name))) is not None
+            for demand in self._list_demands(claim)
+        )
+
+    def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[Demand]:
+        name = as_text(dig(claim, "spec", "volumeName"))
+        volume = self._volumes.get(name)
+        if volume is not None:
+            terms = _read_terms(volume)
+            if terms is not None:
+                yield Demand(UNREACHABLE, terms)
+            labels = as_mapping(dig(volume, "metadata", "labels"))
+            for key in ZONES:
+                if labels.get(key):
+                    yield Demand(UNZONED, _spell_zone(key, labels[key]))
+        elif not name and self._waits(claim):
+            found = [_read_terms(volume) for volume in self._find_candidates(claim)]
+            if not self._is_static(claim):
+                found.append(_read_places(self._classes[as_text(dig(claim, "spec", "storageClassName"))]))
+            if None not in found:  # else it can be anywhere
+                yield Demand(UNBINDABLE, [term for terms in found for term in terms or ()])
+
+    def _knows_all(self, claim: Mapping[str, Any]) -> bool:
+        """Whether the facts tell all volumes that the claim can get, and what makes more of them."""
+        listed = all(map(self._facts.lists_all, ("PersistentVolume", "StorageClass")))
+        return listed and bool(as_text(dig(claim, "spec", "storageClassName")))
+
+    def _is_static(self, claim: Mapping[str, Any]) -> bool:
+        """Whether nothing makes a volume for the claim."""
+        storage = self._classes.get(as_text(dig(claim, "spec", "storageClassName")))
+        made = storage is not None and storage.get("provisioner") != "kubernetes.io/no-provisioner"
+        return self._knows_all(claim) and not made
+
+    def _waits(self, claim: Mapping[str, Any]) -> bool:
+        """Whether the scheduler chooses the volume."""
+        storage = self._classes.get(as_text(dig(claim, "spec", "storageClassName")))
+        return self._knows_all(claim) and dig(storage, "volumeBindingMode") == "WaitForFirstConsumer"
+
+    def _find_candidates(self, claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        return [volume for volume in self._volumes.values() if _may_serve(volume, claim)]
+
+    def is_single(self, pod: PodKind) -> bool:
+        """Whether only one pod can use one of the claims."""
+        claims = (self._claims.get((pod.namespace, name)) for name in pod.claims)
+        return any(as_list(dig(claim, "spec", "accessModes")) == ["ReadWriteOncePod"] for claim in claims)
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    return as_text(dig(value, "metadata", "name"))
+
+
+def _read_terms(volume: Mapping[str, Any]) -> Sequence[Any] | None:
+    """The node selector terms of a volume; None when it can be used everywhere."""
+    terms = dig(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
+    return None if terms is None else as_list(terms)
+
+
+def _spell_zone(key: str, value: object) -> list[Any]:
+    """The nodes of a volume with this label, whose value can be several zones, as node selector terms."""
+    wanted = {"operator": "In", "values": as_text(value).split("__")}
+    newer = key.replace(_BETA, _GA)
+    terms = [{"matchExpressions": [{**wanted, "key": key}]}, _NOWHERE]
+    if newer != key:
+        absent = {"key": key, "operator": "DoesNotExist"}
+        terms.append({"matchExpressions": [absent, {**wanted, "key": newer}]})
+    return terms
+
+
+def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
+    """Where a class makes volumes, as node selector terms; None for everywhere."""
+    places = as_list(storage.get("allowedTopologies"))
+    expressions = [as_list(dig(place, "matchLabelExpressions")) for place in places]
+    found = [
+        {"matchExpressions": [{**as_mapping(entry), "operator": "In"} for entry in entries]} for entries in expressions
+    ]
+    return found or None
+
+
+def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
+    """Whether an unbound claim can get the volume."""
+    wanted, given = as_mapping(claim.get("spec")), as_mapping(volume.get("spec"))
+    reserved = given.get("claimRef")
+    if reserved is not None:
+        names = [as_text(dig(reserved, field)) for field in ("namespace", "name")]
+        uid = dig(reserved, "uid")
+        if names != [as_text(dig(claim, "metadata", field)) for field in ("namespace", "name")]:
+            return False
+        if uid and uid != dig(claim, "metadata", "uid"):
+            return False
+    size, modes = read_resources(given.get("capacity")).get("storage"), given.get("accessModes")
+    least = read_resources(dig(wanted, "resources", "requests")).get("storage", 0)
+    labels = as_mapping(dig(volume, "metadata", "labels"))
+    return (
+        as_text(given.get("storageClassName")) == as_text(wanted.get("storageClassName"))
+        and (size is None or size >= least)
+        and (modes is None or all(mode in as_list(modes) for mode in as_list(wanted.get("accessModes"))))
+        and (given.get("volumeMode") or "Filesystem") == (wanted.get("volumeMode") or "Filesystem")
+        and not dig(volume, "metadata", "deletionTimestamp")
+        and (wanted.get("selector") is None or match_labels(wanted["selector"], labels, lambda _: False) is True)
+    )

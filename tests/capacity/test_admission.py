@@ -1,0 +1,78 @@
+"""Pods and groups that the API server refuses, and what only looks so. conformance/live shows the former to be real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.capacity.admission import counts, find_refusal
+from krmfn.capacity.pods import read_kinds
+from krmfn.config import read_settings
+from krmfn.krm import Item
+from krmfn.survey.counting import count_all
+
+_CPU, _NONE = {"requests": {"cpu": "2"}}, dict[str, Any]()
+
+
+def make(kind: str, spec: dict[str, Any], version: str = "v1", name: str = "g") -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "ml"}, "spec": spec}
+
+
+def limits(*items: dict[str, Any], name: str = "limits") -> dict[str, Any]:
+    return make("LimitRange", {"limits": [{"type": "Container", **item} for item in items]}, name=name)
+
+
+def read(facts: list[dict[str, Any]], resources: dict[str, Any], ray: bool = False, **spec: Any) -> Any:
+    """The kind of pods of a Job, or of a RayCluster's workers, and the facts."""
+    template = {"spec": {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec}}
+    workload = make("Job", {"template": template}, "batch/v1")
+    if ray:
+        group = {"groupName": "w", "replicas": 1, "template": template}
+        head = {"template": {"spec": {"containers": [{"name": "c", "resources": {}}]}}}
+        workload = make("RayCluster", {"headGroupSpec": head, "workerGroupSpecs": [group]}, "ray.io/v1")
+    settings = read_settings(make("GangScheduling", {"cluster": {"items": facts}}, "krmfn.dev/v1alpha1"))
+    census = count_all([Item.new(workload)], settings)
+    return read_kinds(census.templates, census.facts)[-1], census.facts
+
+
+@pytest.mark.parametrize(
+    ("resources", "ranges", "said"),
+    [
+        (_CPU, [limits({"default": {"cpu": "1"}})], "must be less than or equal to cpu limit of 1"),
+        (_CPU, [limits({"max": {"cpu": "1"}})], "must be less than or equal to cpu limit of 1"),
+        (_CPU, [limits({"default": {"cpu": "2"}})], ""),
+        (_CPU, [limits({"default": {"memory": "1Gi"}})], ""),
+        # Its own limit stands; of two ranges nobody knows which one fills in first.
+        ({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, [limits({"default": {"cpu": "1"}})], ""),
+        (_CPU, [limits({"default": {"cpu": "1"}}), limits({"default": {"cpu": "4"}}, name="more")], ""),
+    ],
+)
+def test_a_limit_that_is_filled_in_may_be_below_the_request(
+    resources: dict[str, Any], ranges: list[dict[str, Any]], said: str
+) -> None:
+    refusal = find_refusal(*read(ranges, resources))
+    assert said in (refusal.said if refusal else "")
+    assert bool(refusal) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("scope", "resources", "ranges", "ray", "counted"),
+    [
+        ("BestEffort", _NONE, [], False, True),
+        ("NotBestEffort", _NONE, [], False, False),
+        ("NotBestEffort", _CPU, [], False, True),
+        ("BestEffort", _NONE, [limits({"defaultRequest": {"cpu": "1"}})], False, False),
+        ("NotBestEffort", _NONE, [limits({"defaultRequest": {"cpu": "1"}})], False, True),
+        ("NotBestEffort", _NONE, [limits({"default": {"nvidia.com/gpu": "0"}})], False, False),
+        # KubeRay may add a container with requests, or may not.
+        ("BestEffort", _NONE, [], True, False),
+        ("NotBestEffort", _NONE, [], True, False),
+    ],
+)
+def test_a_quota_counts_pods_by_what_the_server_fills_in(
+    scope: str, resources: dict[str, Any], ranges: list[dict[str, Any]], ray: bool, counted: bool
+) -> None:
+    quota = make("ResourceQuota", {"hard": {"pods": "1"}, "scopes": [scope]})
+    kind, facts = read([quota, *ranges], resources, ray)
+    assert counts(facts.quotas[0], kind, facts) == counted
