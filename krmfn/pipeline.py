@@ -132,13 +132,18 @@ def find_all(
         for finding in notes:
             if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):
                 yield finding
+    noted = set()
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
-        if _rate(finding) != "error" or not is_told(finding):
+        if _rate(finding) != "error":
+            yield finding
+        elif not is_told(finding):
+            noted.add((id(finding.item), finding.path))
             yield finding
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in check_stages(stages, items, members, old, settings, all_asking):
-        if finding.rule in _OF_PLACEHOLDERS or not is_placeholder(finding.current):
+        again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
+        if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
             yield finding
 
 
@@ -150,8 +155,9 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
+    unmade = [finding for finding in run("operator", census, settings) if finding.rule in (*_DEADLOCKS, *_UNMADE)]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
-    return _forecast(census, settings, found, simulator)
+    return _forecast(census, settings, found, simulator, unmade)
 
 
 def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
@@ -167,14 +173,20 @@ def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: As
     return diagnose(item, items, census, _forecast(census, settings, found, simulator), rated)
 
 
-def _forecast(census: Census, settings: Settings, found: Iterable[Finding], simulator: Ask | None) -> Outlook:
+def _forecast(
+    census: Census,
+    settings: Settings,
+    found: Iterable[Finding],
+    simulator: Ask | None,
+    unmade: Sequence[Finding] = (),
+) -> Outlook:
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
 
     # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
     errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
-    return forecast(census, settings, errors, simulator, gangs, trees)
+    return forecast(census, settings, errors, simulator, gangs, trees, unmade)
 
 
 def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding]:
@@ -247,4 +259,11 @@ def _has_generated(items: Iterable[Item]) -> bool:
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.
 _OF_PLACEHOLDERS = ("substitution-in-group",)
+#: Rules about gangs of which a controller makes the later pods when the earlier ones run; sources know some of it, too.
+_DEADLOCKS = (
+    *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
+    *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
+)
+#: Rules about gangs for which no controller makes pods.
+_UNMADE = ("kueue-queue-too-small", "ray-head-ports", "job-name-too-long", "job-class-never")
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

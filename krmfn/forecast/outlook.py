@@ -9,7 +9,7 @@ from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
-from krmfn.forecast.roster import Pod, Roster, call_roll
+from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
 from krmfn.krm.records import NamedTuple
 
@@ -34,18 +34,29 @@ class _Tree(NamedTuple):
 
 
 def forecast(
-    census: Census, settings: Settings, errors: Iterable[Finding], simulator: Ask | None, gangs: bool, trees: bool
+    census: Census,
+    settings: Settings,
+    errors: Iterable[Finding],
+    simulator: Ask | None,
+    gangs: bool,
+    trees: bool,
+    unmade: Sequence[Finding] = (),
 ) -> Outlook:
     """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
-    they say that it never starts is not tried. `gangs`, `trees`: whether the cluster's scheduler knows groups, and
-    composite groups."""
+    they say that it never starts is not tried. `unmade` say that controllers do not make the pods of a gang, or not
+    enough of them: those take no room. `gangs`, `trees`: whether the cluster's scheduler knows groups, and composite
+    groups."""
     roster, about = call_roll(census), _index(errors)
-    refused = _admit((*roster.bound, *roster.waiting), census)
     found = list(_grow(census, trees))
-    blamed = _blame(found, about, census)
+    absent = _blame(found, _index(unmade), census)
+    blamed = _blame(found, about, census) | absent
+    refused = _admit((*roster.bound, *roster.waiting), census)
+    for tree in found:
+        if _key(tree.root) in absent:
+            refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster.waiting)), _UNMADE)
     results: dict[str, dict[str, Any]] = {}
     if simulator is not None and census.facts.nodes is not None:
-        results = _simulate(census, roster, settings, found, blamed, simulator, trees)
+        results = _simulate(census, roster, settings, found, blamed, refused, simulator, trees)
     standings = [_judge(tree, census, roster, refused, blamed.get(_key(tree.root)), results, trees) for tree in found]
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
@@ -138,6 +149,7 @@ def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Find
 
 
 _LATE: Final = "the simulator did not come to an end in time"
+_UNMADE: Final = "no controller creates this pod, or only when the gang runs"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
 _GROUP_UNKNOWN: Final = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"
 _SHOW_GROUP: Final = "add the manifest of the group to the files"
@@ -147,35 +159,40 @@ def _priority(standing: Standing, facts: Facts) -> int:
     return (facts.priority(standing.root.priority_class) or 0) if standing.root else 0
 
 
-def _admit(pods: Iterable[Pod], census: Census) -> dict[str, str]:
-    """The pods that the API server refuses, with its words. Quotas count in the order of `pods`."""
+def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str, str]:
+    """The pods that the API server refuses, with its words. Quotas count in the order of `pods`, from what is used of
+    them already; in an `empty` cluster nothing is."""
     facts = census.facts
     if not facts.quotas and not facts.objects("", "LimitRange") and not facts.lists_all("RuntimeClass"):
         return {}
     refused: dict[str, str] = {}
     used: dict[tuple[str, str, str], int] = {}
+    if not empty:
+        used |= {(quota.namespace, quota.name, name): n for quota in facts.quotas for name, n in quota.used.items()}
+    there = set() if empty else {full_name(value) for value in facts.objects("", "Pod")}
     kinds = {id(t): kind for t in census.templates for kind in read_kinds([t], facts)}
     for pod in pods:
         kind = kinds.get(id(pod.template))
         if kind is not None:
-            refusal = None if pod.node else find_refusal(kind, facts)
-            said = refusal.said if refusal else _exceed(kind, facts, used, pod)
-            if said and not pod.node:
+            created = pod.name in there
+            refusal = None if pod.node or created else find_refusal(kind, facts)
+            said = refusal.said if refusal else _exceed(kind, facts, used, bool(pod.node), created)
+            if said:
                 refused[pod.name] = said
     return refused
 
 
-def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], pod: Pod) -> str:
-    """The words of a quota that has no room for one more pod; otherwise the pod is counted."""
+def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], bound: bool, created: bool) -> str:
+    """The words of a quota that has no room for one more pod; otherwise the pod is counted, where it was not yet."""
     usage = list_usage(kind, facts)
     taken = []
     for quota in facts.quotas:
-        if not counts(quota, kind):
+        if not counts(quota, kind, facts) or (created and quota.used):
             continue
         for name, hard in quota.hard.items():
             key = (quota.namespace, quota.name, name)
             amount = usage.get(name, 0)
-            if amount and used.get(key, 0) + amount > hard and not pod.node:
+            if amount and used.get(key, 0) + amount > hard and not (bound or created):
                 return f"exceeded quota: {quota.name} ({name})"
             taken.append((key, amount))
     for key, amount in taken:
@@ -189,6 +206,7 @@ def _simulate(
     settings: Settings,
     found: Sequence[_Tree],
     blamed: Mapping[tuple[int, Path], Finding],
+    refused: Mapping[str, str],
     simulator: Ask,
     trees: bool,
 ) -> dict[str, dict[str, Any]]:
@@ -196,7 +214,6 @@ def _simulate(
     # What is proved never to start is tried once, because single pods of it may take room.
     open_trees = [tree for tree in found if _key(tree.root) not in blamed]
     lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster.waiting)}
-    refused = _admit((*roster.bound, *roster.waiting), census)
     admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
     others = [name for name in admitted if name not in lost]
     together: list[dict[str, Any]] = [{"name": "together 0", "seed": 0, "pods": admitted}]
@@ -206,8 +223,8 @@ def _simulate(
     for number, tree in enumerate(open_trees):
         if not any(_starts(tree, result["pods"], roster, census, trees) for result in results.values()):
             mine = _pods_of(tree, roster.waiting)
-            refused = _admit(mine, census)
-            names = [pod.name for pod in mine if pod.name not in refused]
+            alone_refused = _admit(mine, census, empty=True)
+            names = [pod.name for pod in mine if pod.name not in alone_refused]
             names += [pod.name for pod in _pods_of(tree, roster.bound)] if names else []
             alone += [
                 {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}

@@ -43,7 +43,7 @@ def call_roll(census: Census) -> Roster:
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
         template = _find_template(value, census, owned)
-        pod = Pod(_full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
+        pod = Pod(full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
         if template is None:
             strangers.append(pod)
         else:
@@ -163,14 +163,15 @@ def _list_labels(template: Template) -> dict[str, str]:
     return labels
 
 
-def _full_name(value: Mapping[str, Any]) -> str:
+def full_name(value: Mapping[str, Any]) -> str:
+    """The namespace/name of a pod of the cluster."""
     space = as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE
     return f"{space}/{as_text(dig(value, 'metadata', 'name'))}"
 
 
 def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A pod of the cluster without what the scheduler does not read and the server filled in."""
-    space, name = _full_name(value).split("/")
+    space, name = full_name(value).split("/")
     metadata = {"name": name, "namespace": space, "labels": as_mapping(dig(value, "metadata", "labels"))}
     spec = {key: entry for key, entry in as_mapping(value.get("spec")).items() if key not in ("priority", "overhead")}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

@@ -351,3 +351,40 @@ def test_a_group_of_the_cluster_is_not_missing(tmp_path: Path, krmfn: Call) -> N
     done = krmfn("fit", "job.yaml", "--cluster", "cluster.yaml", "--prove")
     assert (done.code, "ml/train          2  open" in done.out) == (0, True), done.out
     assert "add the manifest of the group" in done.out
+
+
+def test_a_quota_that_others_use_up_is_waited_for(cluster: Path, krmfn: Call) -> None:
+    """What the quota's status counts is there; the pods of the gang that exist are in it already."""
+    metadata = {"name": "team", "namespace": "ml"}
+    for used, made, verdict in (("1", 0, "runs"), ("2", 0, "waits"), ("2", 1, "runs")):
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": "3"}}}
+        (cluster / "quota.yaml").write_text(yaml.safe_dump({**quota, "status": {"used": {"pods": used}}}))
+        job = {"namespace": "ml", "labels": {"job-name": "fits"}}
+        pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"fits-{n}", **job}} for n in range(made)]
+        (cluster / "pods.yaml").write_text(yaml.safe_dump_all([{**pod, "spec": {"containers": []}} for pod in pods]))
+        facts = [word for name in ("cluster", "quota", "pods") for word in ("--cluster", f"{name}.yaml")]
+        done = krmfn("fit", "one.yaml", *facts, "--simulator", "./simulator", "-o", "json")
+        assert read_verdicts(done.out) == {"fits": verdict}, (used, made)
+
+
+def test_pods_that_no_controller_makes_take_no_room(cluster: Path, krmfn: Call) -> None:
+    """A StatefulSet makes the second pod when the first one is ready: a gang of both never starts."""
+    pod = make_job("fits", 2, 1)["spec"]["template"]["spec"]
+    del pod["restartPolicy"]
+    pod["schedulingGroup"] = {"podGroupName": "g"}
+    template = {"metadata": {"labels": {"app": "fits"}}, "spec": pod}
+    spec = {"replicas": 2, "serviceName": "fits", "selector": {"matchLabels": {"app": "fits"}}, "template": template}
+    metadata = {"name": "fits", "namespace": "ml"}
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "ml"},
+    }
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    for policy, verdict, placed in (("OrderedReady", "never", 0), ("Parallel", "runs", 2)):
+        owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata}
+        values = [{**owner, "spec": {**spec, "podManagementPolicy": policy}}, group]
+        (cluster / "set.yaml").write_text(yaml.safe_dump_all(values))
+        done = krmfn("fit", "set.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
+        (gang,) = json.loads(done.out)["gangs"]
+        assert (gang["verdict"], gang["placed"], gang["pods"]) == (verdict, placed, 2)

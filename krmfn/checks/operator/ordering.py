@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families
-from krmfn.checks.selected import is_selected
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
 
 
 @rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
-def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
+def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
     """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
-        if is_selected(item, settings):
-            continue
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             message = (
                 f"the second pod is created when the first is ready, but the first waits for {gang.group.quorum} "
@@ -38,11 +35,9 @@ def find_statefulset_ordered(census: Census, settings: Settings) -> Iterator[Fin
 
 
 @rule("jobset-ordered", "error", "Replicated jobs that start one after another are in one gang.")
-def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]:
-    """One group over replicated jobs that start one after another."""
+def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+    """One group over replicated jobs that start one after another; also one that was generated before they did."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
-        if is_selected(item, settings):
-            continue
         jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
         ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
         waiting = [index for index, job in enumerate(jobs) if as_list(dig(job, "dependsOn"))]
@@ -69,12 +64,12 @@ def find_jobset_ordered(census: Census, settings: Settings) -> Iterator[Finding]
     "error",
     "Leader and workers of a LeaderWorkerSet are in one gang, but the workers start when the leader is ready.",
 )
-def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
+def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
     """A LeaderWorkerSet whose workers come when the leader is ready."""
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
-        if dig(item.value, "spec", "startupPolicy") != "LeaderReady" or is_selected(item, settings):
-            continue
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
+        if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
+            continue
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
         if leader_in and (gang.group.quorum or 0) > 1:
             message = (
@@ -90,7 +85,7 @@ def find_leader_ready(census: Census, settings: Settings) -> Iterator[Finding]:
     "error",
     "A gang waits for pods that exclusive placement creates only after the first pod of their job has a node.",
 )
-def find_exclusive_placement(census: Census, settings: Settings) -> Iterator[Finding]:
+def find_exclusive_placement(census: Census, _: Settings) -> Iterator[Finding]:
     """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
     for gang in census.gangs:
         quorum, there = gang.group.quorum or 0, 0
@@ -105,7 +100,7 @@ def find_exclusive_placement(census: Census, settings: Settings) -> Iterator[Fin
             if exclusive and first < (template.pods or 0) and _has_first(gang, template, census):
                 waiting = waiting or (template.item, exclusive)
         else:
-            if waiting is None or there >= quorum or is_selected(waiting[0], settings):
+            if waiting is None or there >= quorum:
                 continue
             pods = "one pod exists" if there == 1 else f"{there} pods exist"
             message = (
