@@ -20,6 +20,9 @@ _CLUSTER = ("Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageCl
 _PLURALS = {"PriorityClass": "priorityclasses", "StorageClass": "storageclasses", "RuntimeClass": "runtimeclasses"}
 _PLURALS["DeviceClass"] = "deviceclasses"
 
+#: So many seconds after the last object is gone a scheduler on a busy machine has noticed it.
+PATIENCE = 15
+
 
 class LeftOver(RuntimeError):
     """Something of the scenario before could not be removed: it would spoil the next decision."""
@@ -105,7 +108,7 @@ def remove(plane: Plane, value: Value) -> None:
 
 def clean(plane: Plane, values: Sequence[Value], nodes: bool = True) -> None:
     """Removes `values`, every pod, group and (where asked) node. Raises LeftOver when the scheduler still has one."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE
     for value in values:
         if value["kind"] not in ("Pod", "Node"):
             remove(plane, value)
@@ -133,7 +136,7 @@ def clean(plane: Plane, values: Sequence[Value], nodes: bool = True) -> None:
         sizes = read_queues(plane)
         left = bool(pods or remaining or sizes.cached or sizes.pending or (nodes and sizes.nodes))
         if pods or remaining:
-            end = max(end, time.monotonic() + 5)
+            end = max(end, time.monotonic() + PATIENCE)
         if left:
             time.sleep(0.02)
     if left:

@@ -33,7 +33,7 @@ def decide(plane: Plane, scenario: Value) -> Value:
     started = judge(objects, _pods(objects), together.bound)
     alone: dict[str, Value] = {}
     for gang in scenario["gangs"]:
-        for name, selected in _trials(gang["objects"], started):
+        for name, selected in _trials(gang, started):
             if len(scenario["gangs"]) == 1 and not scenario["running"] and name == gang["name"]:
                 outcome = together
             else:
@@ -45,15 +45,15 @@ def decide(plane: Plane, scenario: Value) -> Value:
     return {**scenario, "controller": with_controller, "together": _spell(together), "alone": alone}
 
 
-def _trials(objects: list[Value], started: dict[str, bool]) -> Iterator[tuple[str, list[Value]]]:
+def _trials(gang: Value, started: dict[str, bool]) -> Iterator[tuple[str, list[Value]]]:
     """The whole gang when something of it did not start; then, where it has several roots, each such root by itself."""
+    name, objects = gang["name"], gang["objects"]
     groups = read_groups(objects)
     pods = _pods(objects)
     roots = {root_of(link_of(pod), groups): None for pod in pods if link_of(pod)}
     missing = [root for root in roots if not all(_of_root(root, groups, started, pods))]
     if not missing:
         return
-    name = next(value["metadata"]["name"] for value in objects).split("-")[0]
     yield name, objects
     for root in missing if len(roots) > 1 else ():
         if not all(_of_root(root, groups, started, pods)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.scheduler.made.clusters import make_nodes, make_running, make_stored
 from conformance.scheduler.made.mistakes import spoil
+from conformance.scheduler.made.rare import enrich
 from conformance.scheduler.made.sources import make_source
 from conformance.scheduler.made.trees import make_groups
 
@@ -35,6 +36,9 @@ PROFILES: dict[str, tuple[tuple[str, float, tuple[str, ...], tuple[str, ...]], .
         ("without-gangs", 0.1, ("GenericWorkload",), ("GenericWorkload",)),
     ),
 }
+
+#: Scenarios from this seed on also have what few manifests have.
+RARE = 500_000
 
 
 def choose_profile(release: str, seed: int) -> int:
@@ -67,7 +71,7 @@ def make_scenario(release: str, seed: int) -> Value:
         gang = _make_gang(random, nodes, f"g{len(gangs)}", release, spelled)
         if gang is not None:
             gangs.append(gang)
-    return {
+    scenario = {
         "id": f"{release}/{seed}",
         "release": release,
         "profile": name,
@@ -79,6 +83,9 @@ def make_scenario(release: str, seed: int) -> Value:
         "gangs": gangs,
         "pods_first": random.random() < 0.5,
     }
+    if seed >= RARE:
+        scenario["rare"] = enrich(random, scenario)
+    return scenario
 
 
 def _make_gang(random: Random, nodes: list[Value], name: str, release: str, gates: dict[str, bool]) -> Value | None:
