@@ -132,7 +132,7 @@ def find_all(
         for finding in notes:
             if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):
                 yield finding
-    noted = set()
+    noted: set[tuple[int, Path]] = set()
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
         if _rate(finding) != "error":
