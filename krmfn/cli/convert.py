@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COLOR, PATHS, QUIET, Option, UsageError
+from krmfn.cli.options import COLOR, PATHS, QUIET, VERBOSE, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read
 from krmfn.convert import convert
@@ -25,6 +25,7 @@ OPTIONS = (
     WRITE,
     CHECK,
     COLOR,
+    VERBOSE,
     QUIET,
 )
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import AS_IS, CLUSTER, COMMON, EXCLUDE, PATHS, PROVE, RENDERING, SIMULATOR, Option
+from krmfn.cli.options import (
+    AS_IS,
+    CLUSTER,
+    COMMON,
+    EXCLUDE,
+    PATHS,
+    PROVE,
+    RENDERING,
+    SIMULATOR,
+    VERBOSE,
+    Option,
+)
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
@@ -32,6 +43,7 @@ OPTIONS = (
     AS_IS,
     *RENDERING,
     EXCLUDE,
+    VERBOSE,
     *COMMON,
 )
 

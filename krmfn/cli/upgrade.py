@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import report_aside
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, Option, UsageError
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
@@ -30,6 +30,7 @@ OPTIONS = (
     Option(("--only",), "Print only one part of the script. [default: all]", None, PHASES),
     *RENDERING,
     EXCLUDE,
+    VERBOSE,
     *COMMON,
 )
 

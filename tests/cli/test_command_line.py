@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
 import pytest
 
 from krmfn.cli import COMMANDS, plain
-from krmfn.cli.options import COMMON, PATHS, Option
+from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option
 from krmfn.releases.release import list_releases
 from tests.cli.conftest import Call
 from tests.workspace.repositories import JOB
@@ -55,6 +56,14 @@ def test_every_command_has_help(command: str, krmfn: Call) -> None:
     done = krmfn(command, "--help")
     assert done.code == 0
     assert done.out.startswith(f"Usage: krmfn {command}")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_folds_its_notes_can_show_them(command: str) -> None:
+    """Of many notes alike only the first is shown, with the option that shows the others."""
+    module = importlib.import_module(f"krmfn.cli.{command}")
+    folds = {"report", "report_aside"} & vars(module).keys()
+    assert not folds or VERBOSE in module.OPTIONS
 
 
 def test_version_names_the_releases(krmfn: Call) -> None:
