@@ -33,7 +33,7 @@ class GangOptions(NamedTuple):
     autoscaling: Literal["Skip", "MinReplicas"]
     topology_key: str
     group_topology_keys: Mapping[str, str]
-    disruption_mode: Literal["", "Single", "All"]
+    disruption_mode: str
     naming: Literal["Stable", "Revisioned"]
     gang_group: str
     requested: bool = False

@@ -12,10 +12,12 @@ from typing import Final
 
 from krmfn.convert import downward, foreign, upward
 from krmfn.convert.board import Board
+from krmfn.convert.fitting import fit
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
+from krmfn.releases.gates import list_fields
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release, find_release, first_release, list_releases
 
@@ -62,9 +64,12 @@ def convert(items: Sequence[Item], to: str) -> Conversion:
     end = names.index(goal.name)
     for up, _ in _list_steps(releases[min([*places, end]) : end + 1]):
         up(board)
-    _rewrite_versions(board, goal)
-    for _, down in reversed(_list_steps(releases[end : max([*places, end]) + 1])):
+    last = max([*places, end])
+    for _, down in reversed(_list_steps(releases[end : last + 1])):
         down(board)
+    _rewrite_versions(board, goal, releases)
+    if last > end:
+        fit(board, goal)
     for item in (item for item, text in before.values() if item.text != text):
         board.note(item, "convert-recreate", "running pods keep their old group until they are created again")
     added = tuple(
@@ -93,9 +98,12 @@ def _list_steps(releases: Sequence[Release]) -> list[tuple[_Step, _Step]]:
     ]
 
 
-def _rewrite_versions(board: Board, goal: Release) -> None:
-    """Objects in any served version of `goal` get the most stable one: its versions differ in name only."""
+def _rewrite_versions(board: Board, goal: Release, releases: Sequence[Release]) -> None:
+    """Objects in a version of `goal`, or of a release between which and `goal` there is no step, get the most stable
+    version of `goal` that has their fields: such versions differ in their names, and in fields."""
+    alike = [one for one in releases if not _list_steps(sorted((one, goal), key=releases.index))]
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
-            if _is_served(goal, kind, item.api_version) and item.api_version != goal.api_version(kind):
-                board.edit(item, Item.set, ("apiVersion",), goal.api_version(kind))
+            best = goal.api_version(kind, list_fields(item.value.get("spec") or {}))
+            if best != item.api_version and any(_is_served(one, kind, item.api_version) for one in alike):
+                board.edit(item, Item.set, ("apiVersion",), best)

@@ -14,9 +14,8 @@ from krmfn.krm.paths import Path
 from krmfn.model.names import slug
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import first_release
+from krmfn.releases.release import find_release, first_release, list_releases
 
-_LATEST: Final = frozenset({f"{NATIVE}/v1alpha3", f"{NATIVE}/v1beta1"})
 _MODES: Final = {"single": "Pod", "all": "PodGroup"}
 #: Fields that 1.35 has no word for.
 _NOT_IN_1_35: Final = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
@@ -30,13 +29,13 @@ _JOBS: Final[Mapping[str, Path]] = {
 
 
 def to_1_36(board: Board) -> None:
-    """v1beta1 and v1alpha3 to v1alpha2: trees become lists of groups that know nothing of each other."""
-    for item in board.of(NATIVE, "Workload"):
-        if item.api_version in _LATEST:
-            board.edit(item, _lower_workload, board)
-    for item in board.of(NATIVE, "PodGroup"):
-        if item.api_version in _LATEST:
-            board.edit(item, _lower_group, board)
+    """All versions with trees to v1alpha2: trees become lists of groups that know nothing of each other."""
+    releases = [find_release(name) for name in list_releases()]
+    for kind, lower in (("Workload", _lower_workload), ("PodGroup", _lower_group)):
+        latest = {f"{NATIVE}/{each}" for one in releases if one.has("composite-groups") for each in one.kinds[kind]}
+        for item in board.of(NATIVE, kind):
+            if item.api_version in latest:
+                board.edit(item, lower, board)
     for item in board.of(NATIVE, "CompositePodGroup"):
         _lose(board, item, "has no CompositePodGroup: it was dropped, and its children start independently", ("spec",))
         board.remove(item)
@@ -55,10 +54,10 @@ def to_1_36(board: Board) -> None:
 def _lower_workload(item: Item, board: Board) -> None:
     leaves = []
     for path, template, is_composite in walk_templates(item.get(("spec",))):
-        lost = {"preemptionPolicy", *(("schedulingConstraints", "disruptionMode") if is_composite else ())}
+        lost = _list_lost(template) | ({"schedulingConstraints", "disruptionMode"} if is_composite else set())
         _lose_fields(board, item, template, path, lost)
         if not is_composite:
-            kept = {key: value for key, value in template.items() if key != "preemptionPolicy"}
+            kept = {key: value for key, value in template.items() if key not in lost}
             leaves.append(_respell_mode(kept))
         elif _quorum(template) is not None:
             message = (
@@ -90,18 +89,26 @@ def _quorum(template: Mapping[str, Any]) -> Any:
 
 def _lower_group(item: Item, board: Board) -> None:
     spec = read_mapping(item, ("spec",))
-    _lose_fields(board, item, spec, ("spec",), {"preemptionPolicy"})
+    lost = _list_lost(spec)
+    _lose_fields(board, item, spec, ("spec",), lost)
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     reference = spec.get("workloadRef")
     if isinstance(reference, Mapping):
         names = {"workloadName": "workloadName", "templateName": "podGroupTemplateName"}
         workload = {new: reference[old] for old, new in names.items() if old in reference}
         item.set(("spec", "podGroupTemplateRef"), {"workload": workload})
-    for key in ("workloadRef", "parentCompositePodGroupName", "preemptionPolicy"):
+    for key in ("workloadRef", "parentCompositePodGroupName", *sorted(lost)):
         item.remove(("spec", key))
     mode = _respell_mode(spec).get("disruptionMode")
-    if mode is not None:
+    if mode is not None and "disruptionMode" not in lost:
         item.set(("spec", "disruptionMode"), mode)
+
+
+def _list_lost(fields: Mapping[str, Any]) -> set[str]:
+    """The fields of a group, or of its template, that 1.36 has no word for: a mode of a later release, too."""
+    mode = fields.get("disruptionMode")
+    unknown = isinstance(mode, Mapping) and mode and not _MODES.keys() & mode.keys()
+    return {"preemptionPolicy", "disruptionMode"} if unknown else {"preemptionPolicy"}
 
 
 def _respell_mode(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from krmfn.krm.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
+    from typing import Any, TypeAlias
 
     from krmfn.krm.results import ResourceRef
 
 Path = tuple[str | int, ...]
-DisruptionMode: TypeAlias = 'Literal["", "Single", "All"]'
+#: "" or a key of a release's `modes`.
+DisruptionMode: TypeAlias = str
 
 
 class PodTemplate(NamedTuple):
@@ -25,7 +26,8 @@ class PodTemplate(NamedTuple):
 
     `owner` is the index of the source object among those that share the gang (0 unless a gang spans resources).
     `path` leads to the PodTemplateSpec, `count_path` to the field that a person changes to change `pods`.
-    The pods of a `bridged` one are linked when they are created, by annotations.
+    The pods of a `bridged` one are linked when they are created, by annotations. `beside` are fields that have to stand
+    in the manifest with the link, each with its value.
     """
 
     owner: int
@@ -36,6 +38,7 @@ class PodTemplate(NamedTuple):
     scheduler: str = ""
     preemption_policy: str = ""
     bridged: bool = False
+    beside: tuple[tuple[Path, str], ...] = ()
 
 
 class Leaf(NamedTuple):

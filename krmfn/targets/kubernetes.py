@@ -124,6 +124,7 @@ def _write_links(layouts: tuple[Node, ...], workload: str, release: Release) -> 
 
 def _ask_bridge(template: PodTemplate, node: Node) -> Iterator[Link]:
     annotations = (*template.path, "metadata", "annotations")
+    yield from (Link(template.owner, path, value) for path, value in template.beside)
     yield Link(template.owner, (*annotations, POD_GROUP), node.name)
     if isinstance(node.group, Leaf) and node.group.by:
         yield Link(template.owner, (*annotations, POD_GROUP_BY), node.group.by)
@@ -221,7 +222,7 @@ def _describe_policy(node: Node, agreed: Agreement, settings: Settings) -> dict[
     if group.topology_key and release.has("topology-keys"):
         fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
     mode = group.disruption_mode or _default_mode(settings)
-    if mode and release.has("disruption-modes") and (quorum is not None or mode != "All"):
+    if mode in release.modes and release.has("disruption-modes") and (quorum is not None or mode != "All"):
         fields["disruptionMode"] = release.modes[mode]
     if agreed.priority_class and settings.has("group-priority"):
         fields["priorityClassName"] = agreed.priority_class
@@ -247,9 +248,13 @@ def _note_lost(layouts: tuple[Node, ...], release: Release) -> Iterator[Note]:
         )
         hint = f"Remove the topology key, or use Kubernetes {first_release('topology-keys')}."
         yield Note("topology-lost", (), message, keys[0], None, hint)
-    if any(group.disruption_mode for group in groups) and not release.has("disruption-modes"):
+    modes = sorted({group.disruption_mode for group in groups} - {""})
+    if modes and not release.has("disruption-modes"):
         message = (
             f"a Workload of Kubernetes {release} has no field for a disruption mode: pods are preempted one by one"
         )
         hint = f"Remove the disruption mode, or use Kubernetes {first_release('disruption-modes')}."
         yield Note("disruption-mode-lost", (), message, hint=hint)
+    elif modes and modes[0] not in release.modes:
+        message = f"Kubernetes {release} has no disruption mode {modes[0]}: pods are preempted one by one"
+        yield Note("disruption-mode-lost", (), message, hint=f"Use {' or '.join(release.modes)}.")

@@ -43,6 +43,25 @@ def add_release(schemas: Path) -> None:
     (folder / "workload.json").write_text(json.dumps(workload))
 
 
+def enrich(schemas: Path) -> None:
+    """What a release may have more: a version of a kind, a field, a mode."""
+    folder = schemas / "kubernetes" / NEXT
+    release = json.loads((folder / "release.json").read_text())
+    release["modes"]["Graceful"] = {"graceful": {}}
+    for kind, top in (("Workload", "PodGroupTemplate"), ("PodGroup", "PodGroupSpec")):
+        release["kinds"][kind].insert(0, "v1")
+        schema = json.loads((folder / f"{kind.lower()}.json").read_text())
+        schema["x-kubernetes-versions"]["v1"] = schema["x-kubernetes-versions"]["v1beta1"]
+        mode, fields = schema["$defs"]["DisruptionMode"], schema["$defs"][top]["properties"]
+        mode["x-kubernetes-union"].append("graceful")
+        mode["properties"]["graceful"] = mode["properties"]["all"]
+        fields["weight"] = {"type": "integer", "format": "int32"}
+        (folder / f"{kind.lower()}.json").write_text(json.dumps(schema))
+    (folder / "release.json").write_text(json.dumps(release))
+    settings = schemas / "krmfn" / "v1alpha1" / "gangscheduling.json"
+    settings.write_text(settings.read_text().replace('"Single", "All"]', '"Single", "All", "Graceful"]'))
+
+
 def lengthen(schema: dict[str, Any]) -> bool:
     field = schema.get("properties", {}).get("podGroupTemplates", {})
     return bool(field) and bool(field.update(maxItems=LONGER) or True)
@@ -50,11 +69,23 @@ def lengthen(schema: dict[str, Any]) -> bool:
 
 @pytest.fixture(scope="module")
 def krmfn(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """With the next release, which has longer lists."""
+    return install(tmp_path_factory, add_release)
+
+
+@pytest.fixture(scope="module")
+def richer(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """With the next release, which has more than longer lists."""
+    return install(tmp_path_factory, add_release, enrich)
+
+
+def install(tmp_path_factory: pytest.TempPathFactory, *changes: Callable[[Path], None]) -> Run:
     place = tmp_path_factory.mktemp("installation")
     (place / "krmfn").symlink_to(ROOT / "krmfn")
     (place / "docs").symlink_to(ROOT / "docs")
     shutil.copytree(ROOT / "schemas", place / "schemas")
-    add_release(place / "schemas")
+    for change in changes:
+        change(place / "schemas")
     work = tmp_path_factory.mktemp("work")
 
     def run(*words: str, data: str = "", program: tuple[str, ...] = ("-m", "krmfn")) -> Done:
@@ -98,6 +129,26 @@ def test_plans_and_conversions_know_it(krmfn: Run, tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text((tmp_path / "new.yaml").read_text().replace("minCount: 1", "minCount: 2"))
     plan = krmfn("diff", str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml"))
     assert "minCount" in plan.out
+
+
+@pytest.mark.parametrize("to", [OLD, "1.36"])
+def test_what_it_has_more_is_lost_on_the_way_down(to: str, richer: Run) -> None:
+    """Its version of a kind, its fields and its modes: nothing stays that the older release would refuse."""
+    asked = WIDE.replace("granularity: Group", "granularity: Cluster\n    krmfn.dev/disruption-mode: Graceful")
+    made = richer("generate", "-", data=asked)
+    assert made.out.count("apiVersion: scheduling.k8s.io/v1\n") == made.out.count("graceful: {}") == 2, made.err
+    assert "has no disruption mode Graceful" in richer("generate", "--kubernetes", to, "-", data=asked).err
+    weighted = made.out.replace("spec:\n  workloadRef", "spec:\n  weight: 3\n  workloadRef")
+    assert richer("validate", "-", data=weighted).code == 0
+    done = richer("convert", "-v", "--to", to, "-", data=weighted)
+    assert {field: f"has no {field}: it was dropped" in done.err for field in ("disruptionMode", "weight")} == {
+        "disruptionMode": True,
+        "weight": True,
+    }, done.err
+    checked = richer("validate", "--kubernetes", to, "-", data=done.out)
+    assert checked.code == 0, checked.out
+    again = richer("convert", "--to", NEXT, "-", data=done.out).out
+    assert again.count("apiVersion: scheduling.k8s.io/v1\n") == 2
 
 
 def test_init_writes_it(krmfn: Run, tmp_path: Path) -> None:
