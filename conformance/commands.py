@@ -107,6 +107,12 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     patterns.add_argument("--seed", type=int, default=1)
     patterns.add_argument("--count", type=int, default=1500, help="patterns, each with six texts")
     patterns.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
+    trainer = command(
+        "trainer", compare_trainer, "compare the pods of TrainJobs with those that Kubeflow Trainer makes"
+    )
+    trainer.add_argument("--seed", type=int, default=1)
+    trainer.add_argument("--count", type=int, default=300)
+    trainer.add_argument("--record", action="store_true", help="keep the answers for the tests")
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
@@ -279,6 +285,20 @@ def compare_patterns(arguments: argparse.Namespace) -> int:
 
     records = patterns.ask_go(list(patterns.make_cases(arguments.seed, arguments.count)))
     return _judge(records, patterns.differ, patterns.RECORDED if arguments.record else None)
+
+
+def compare_trainer(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when the groups are not those of the pods that Trainer makes."""
+    from conformance import trainer
+
+    records = trainer.ask_trainer(list(trainer.make_cases(arguments.seed, arguments.count)))
+    if arguments.record:
+        write_records(trainer.RECORDED, records)
+    wrong = list(trainer.list_differences(records))
+    for record, what in wrong:
+        print(f"{json.dumps(record)}\n  {what}")
+    print(f"{len(records)} TrainJobs, {len(wrong)} counted otherwise", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 def pack(arguments: argparse.Namespace) -> int:

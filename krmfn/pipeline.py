@@ -126,8 +126,9 @@ def find_all(
     members: Sequence[Member] = ()
     if found.present:
         from krmfn.survey.counting import count_members, is_severe
+        from krmfn.survey.lookup import make_lookup
 
-        members, notes = count_members(found.present, settings)
+        members, notes = count_members(found.present, settings, make_lookup(items, settings))
         asking = {id(item) for asked in found.asked for item in asked.items}
         for finding in notes:
             if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):

@@ -14,6 +14,7 @@ from krmfn.releases.release import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Literal, TypeAlias
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
@@ -61,7 +62,8 @@ class Member(NamedTuple):
 
     `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that a person
     changes to change `pods`. What the pods link to is read from the item, not from here. The pods are `replicas` sets
-    alike, which the label `by` tells apart (0: not known).
+    alike, which the label `by` tells apart (0: not known). `value` is the manifest where `path` leads to the template:
+    that of the item, with what it takes from other objects.
     """
 
     item: Item
@@ -70,6 +72,7 @@ class Member(NamedTuple):
     count_path: Path
     replicas: int = 0
     by: str = ""
+    value: Mapping[str, Any] | None = None
 
 
 class Finding(NamedTuple):

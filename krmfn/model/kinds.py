@@ -39,7 +39,8 @@ class Kind(NamedTuple):
     `reason` and `hint` then say why, and what to do instead. `keeper` is the first release of its CRD that keeps the
     link in pod templates: None for kinds that always keep it, "" where no release is known to; `early_keeper` is the
     release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not known. `drops` names a
-    version of the API, and the project, of which no release does. `immutable` are fields of spec that cannot change;
+    version of the API, and the project, of which no release does. `project` is the key under which the configuration
+    says which release is installed. `immutable` are fields of spec that cannot change;
     checks of the server may know more.
     `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own controller.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
@@ -55,6 +56,7 @@ class Kind(NamedTuple):
     keeper: str | None = None
     early_keeper: str | None = None
     drops: tuple[str, str] = ("", "")
+    project: str = ""
     immutable: tuple[str, ...] = ()
     managed_by: str = ""
     manager: str = ""
@@ -99,6 +101,7 @@ def _training(name: str, field: str, *roles: str) -> Kind:
         (Template(f"{base}/template", f"{base}/replicas", roles=roles),),
         "trainingoperator.read_trainingjob",
         keeper="training operator v1.9.4",
+        project="trainingOperator",
         managed_by="spec/runPolicy/managedBy",
         manager="kubeflow.org/training-operator",
         staged=True,
@@ -172,6 +175,7 @@ _KINDS: Final = (
         (Template("spec/replicatedJobs/*/template/spec/template", "spec/replicatedJobs/*/replicas", alone=False),),
         "jobset.read_jobset",
         keeper="JobSet v0.12.0",
+        project="jobset",
         early_keeper="JobSet v0.11",
         immutable=("replicatedJobs", "managedBy"),
         managed_by="spec/managedBy",
@@ -188,6 +192,7 @@ _KINDS: Final = (
         ),
         "leaderworkerset.read_leaderworkerset",
         keeper="LeaderWorkerSet v0.9.0",
+        project="leaderWorkerSet",
         early_keeper="",
         owns="spec/scheduling",
         staged=True,
@@ -228,6 +233,7 @@ _KINDS: Final = (
                 ),
             ),
             keeper="Kubeflow Trainer v2.2.1",
+            project="trainer",
             staged=True,
             rival="spec/podGroupPolicy",
             rival_name="coscheduling or Volcano",
@@ -237,14 +243,19 @@ _KINDS: Final = (
     Kind(
         "trainer.kubeflow.org",
         "TrainJob",
-        (),
-        keeper="Kubeflow Trainer v2.2.1",
-        immutable=("runtimeRef", "trainer"),
+        (
+            # A patch of the templates of its runtime, which alone tells how many pods there are.
+            Template(
+                "spec/runtimePatches/*/trainingRuntimeSpec/template/spec/replicatedJobs/*/template/spec/template",
+                alone=False,
+            ),
+        ),
+        "trainjob.read_trainjob",
+        keeper="",
+        drops=("v1alpha1", "Kubeflow Trainer"),
+        managed_by="spec/managedBy",
+        manager="trainer.kubeflow.org/trainjob-controller",
         staged=True,
-        rival="spec/podGroupPolicy",
-        rival_name="coscheduling or Volcano",
-        reason="a TrainJob has no pod templates: its training runtime has them, which all TrainJobs share",
-        hint="Use its podGroupPolicy, or a JobSet.",
     ),
     _spark("SparkApplication", "spec"),
     _spark("ScheduledSparkApplication", "spec/template"),
@@ -260,6 +271,7 @@ _KINDS: Final = (
         "Job",
         (Template("spec/tasks/*/template", "spec/tasks/*/replicas"),),
         keeper="Volcano 1.16",
+        project="volcano",
         reason="Volcano schedules this kind as a gang itself and ignores PodGroups of scheduling.k8s.io",
     ),
     Kind(
@@ -278,6 +290,16 @@ KINDS: Mapping[tuple[str, str], Kind] = {(kind.group, kind.name): kind for kind 
 def find_kind(group: str, name: str) -> Kind | None:
     """The row of a kind, None where krmfn knows nothing of it."""
     return KINDS.get((group, name))
+
+
+def keeps_link(kind: Kind, installed: Mapping[str, tuple[int, int]]) -> bool | None:
+    """Whether the CRD of a kind keeps `schedulingGroup` in pod templates, by the installed releases of projects; None
+    where that is not known: no release is given, or one whose last number decides."""
+    version = installed.get(kind.project)
+    if version is None or not kind.keeper:
+        return None
+    *first, patch = map(int, f"{kind.keeper.rpartition(' ')[2].removeprefix('v')}.0".split(".")[:3])
+    return None if patch and version == tuple(first) else version >= tuple(first)
 
 
 def list_linked() -> list[Kind]:

@@ -22,6 +22,8 @@ POD_GROUP_LABEL: Final = "krmfn.dev/group"
 #: On pods: the PodGroup that the bridge links them to, and the label whose value it appends to the name.
 POD_GROUP: Final = "krmfn.dev/pod-group"
 POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
+#: Who makes our patch of a training runtime, in the list of a TrainJob.
+PATCHER: Final = "krmfn.dev/gangs"
 #: API groups of objects that steer tools and are sent to no cluster.
 TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 #: On what kustomize and kpt read and nobody applies.

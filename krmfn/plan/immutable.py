@@ -95,6 +95,14 @@ _STATEFULSET_MUTABLE: Final = {
 }
 
 
+def _trainjob(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
+    yield from _fields("runtimeRef", "initializer", "trainer", "managedBy")(old, new)
+    suspended = old.get("suspend") is True or new.get("suspend") is True
+    if not suspended and old.get("runtimePatches") != new.get("runtimePatches"):
+        message = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
+        yield _reason(("spec", "runtimePatches"), message, "Forbidden")
+
+
 def _pod(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
     before, after = _fixed_part(old), _fixed_part(new)
     for name in sorted({*before, *after}):
@@ -119,4 +127,5 @@ _WHOLE: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Mapping[str,
     ("", "Pod"): _pod,
     ("apps", "StatefulSet"): _statefulset,
     ("batch", "Job"): _job,
+    ("trainer.kubeflow.org", "TrainJob"): _trainjob,
 }

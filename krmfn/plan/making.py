@@ -53,8 +53,9 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     if not apart:
         return ()
     from krmfn.survey.counting import count_members
+    from krmfn.survey.lookup import make_lookup
 
-    return count_members(apart, settings)[0]
+    return count_members(apart, settings, make_lookup(items, settings))[0]
 
 
 class _Judge:

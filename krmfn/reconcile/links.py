@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 
 TYPE_CHECKING = False
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())
 #: Every link is below one of these.
 _WORDS: Final = (b"schedulingGroup", b"workloadRef", POD_GROUP.encode(), *(key.encode() for key in sorted(_KEYS)))
+
+#: The list of a TrainJob that patches pod templates, and what is left of a patch that says nothing any more.
+_PATCHES: Final = "runtimePatches"
+_EMPTY: Final[tuple[Any, ...]] = ({}, [], None, {"manager": PATCHER})
 
 
 class Site(NamedTuple):
@@ -32,7 +36,7 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
     """Every link to a group or Workload in a manifest, of every release and scheduler, in the order of the text.
 
     A pod template is known by its shape: a `spec` with a link in it, or metadata with one beside a `spec` with
-    containers.
+    containers. A patch of a pod template (TrainJob) may be nothing but metadata.
     """
     if isinstance(value, list):
         for index, entry in enumerate(value):
@@ -43,6 +47,8 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
     spec = value.get("spec")
     if isinstance(spec, dict):
         yield from _sites_of_pod(value, spec, path)
+    elif _PATCHES in path:
+        yield from _bridged_sites(_mapping(value.get("metadata")), path)
     for key, entry in value.items():
         if isinstance(entry, dict | list):
             yield from find_sites(entry, (*path, key))
@@ -57,12 +63,17 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
             whole = (*path, "spec", field)
             yield Site((*whole, key), link[key], (whole,))
     metadata = _mapping(template.get("metadata"))
+    yield from _bridged_sites(metadata, path)
+    for row in SCHEDULERS.values():
+        yield from _sites_of(row, metadata, spec, path)
+
+
+def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
+    """The annotations that the link bridge reads."""
     annotations = _mapping(metadata.get("annotations"))
     if isinstance(annotations.get(POD_GROUP), str):
         places = ((*path, "metadata", "annotations", key) for key in (POD_GROUP, POD_GROUP_BY) if key in annotations)
         yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))
-    for row in SCHEDULERS.values():
-        yield from _sites_of(row, metadata, spec, path)
 
 
 def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
@@ -97,7 +108,7 @@ def may_be_linked(item: Item) -> bool:
 
 def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> None:
     """Remove every link to a name among `ours`, except at the paths `keep`. Raises EditRefused."""
-    for site in list(find_sites(item.value)):
+    for site in reversed(list(find_sites(item.value))):  # from the end, because entries of lists may go
         if site.value in ours and site.path not in keep:
             for path in site.whole:
                 if not any(kept[: len(path)] == path for kept in keep):
@@ -105,9 +116,12 @@ def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> No
 
 
 def _remove_with_parents(item: Item, path: Path) -> None:
-    """Remove `path`, and the annotations, labels or metadata that it leaves empty."""
+    """Remove `path`, and what it leaves empty: the annotations, labels or metadata; a patch of ours as a whole."""
     item.remove(path)
     for end in range(len(path) - 1, 0, -1):
-        if path[end - 1] not in {"annotations", "labels", "metadata"} or item.get(path[:end], None) not in ({}, None):
+        patched = _PATCHES in path[:end]
+        if not patched and path[end - 1] not in {"annotations", "labels", "metadata"}:
+            return
+        if item.get(path[:end], None) not in (*_EMPTY, {"name": item.get((*path[:end], "name"))} if patched else {}):
             return
         item.remove(path[:end])

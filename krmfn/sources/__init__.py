@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
     from krmfn.krm.results import ResourceRef
     from krmfn.model.tree import Group
-    from krmfn.sources.manifest import Manifest, Reading
+    from krmfn.sources.manifest import Find, Manifest, Reading
 
     Source = Callable[[Manifest], Group | None]
 
@@ -43,14 +43,17 @@ def is_read(group: str, kind: str) -> bool:
     return row is not None and bool(row.source or row.reason)
 
 
-def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings) -> Reading:
-    """The tree of the manifest `value`, of a kind that is read, and the notes on the way.
+def read_tree(
+    value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings, find: Find | None = None
+) -> Reading:
+    """The tree of the manifest `value`, of a kind that is read, and the notes on the way. `find` gets the objects that
+    it names.
 
     Without a tree one of the notes says why. With a note whose rule is an error there is no tree.
     """
     from krmfn.sources.manifest import Manifest, Reading
 
-    manifest = Manifest(value, ref, options, settings)
+    manifest = Manifest(value, ref, options, settings, find)
     metadata = value.get("metadata")
     if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
         message = (
@@ -70,14 +73,14 @@ def read_tree(value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, 
     return _read(manifest)
 
 
-def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings) -> Reading:
+def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings, find: Find | None = None) -> Reading:
     """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
 
     Notes that only explain why there is no gang are not among the notes.
     """
     from krmfn.sources.manifest import Manifest
 
-    return _read(Manifest(value, ref, None, settings))
+    return _read(Manifest(value, ref, None, settings, find))
 
 
 def _read(manifest: Manifest) -> Reading:
@@ -88,7 +91,7 @@ def _read(manifest: Manifest) -> Reading:
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
-    return Reading(None if manifest.refused else group, tuple(manifest.notes))
+    return Reading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
 
 
 def _check_bridge(manifest: Manifest, group: Group) -> None:

@@ -48,7 +48,11 @@ def _move(group: Group, prefix: Path) -> Group:
     """The tree with `prefix` before the paths of its pod templates."""
     if isinstance(group, Leaf):
         moved = [
-            template._replace(path=(*prefix, *template.path), count_path=(*prefix, *template.count_path))
+            template._replace(
+                path=(*prefix, *template.path),
+                count_path=(*prefix, *template.count_path),
+                beside=tuple(((*prefix, *path), value) for path, value in template.beside),
+            )
             for template in group.templates
         ]
         return group._replace(templates=tuple(moved))

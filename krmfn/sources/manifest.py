@@ -12,35 +12,50 @@ from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
-from krmfn.model.kinds import KINDS, Kind
+from krmfn.model.kinds import KINDS, Kind, keeps_link
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+    #: The object of a group and kind, in a namespace ("" for a kind without), by its name.
+    Find = Callable[[str, str, str, str], Mapping[str, Any] | None]
 
 MAX_INT32 = 2**31 - 1
 
 
 class Reading(NamedTuple):
-    """What a source made of a manifest: its tree, or None where there is nothing to schedule as a group, and why."""
+    """What a source made of a manifest: its tree, or None where there is nothing to schedule as a group, and why.
+
+    The paths of the tree lead through `value`: the manifest, with the pod templates that it takes from another object.
+    """
 
     group: Group | None
     notes: tuple[Note, ...] = ()
+    value: Mapping[str, Any] = {}
 
 
 class Manifest:
     """One manifest with what is asked of it. A value that cannot be read leaves a note and counts as absent.
 
-    With `options` None nobody asks for a gang: the pods are counted, whatever may speak against one.
+    With `options` None nobody asks for a gang: the pods are counted, whatever may speak against one. `find` finds the
+    objects that the manifest names.
     """
 
     def __init__(
-        self, value: Mapping[str, Any], ref: ResourceRef, options: GangOptions | None, settings: Settings
+        self,
+        value: Mapping[str, Any],
+        ref: ResourceRef,
+        options: GangOptions | None,
+        settings: Settings,
+        find: Find | None = None,
     ) -> None:
         self.value = value
+        self._find = find
         self.ref = ref
         self.options = options or settings.gang
         self.settings = settings
@@ -51,6 +66,10 @@ class Manifest:
     def kind(self) -> Kind:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group, self.ref.kind]
+
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """The object that the manifest names, None where it is not known; `namespace` is "" for kinds without one."""
+        return self._find(group, kind, namespace, name) if self._find else None
 
     def is_elsewhere(self, *inner: Path) -> bool:
         """Whether the resource is handed to another controller than its kind's own, by the field of its row or by one
@@ -78,7 +97,9 @@ class Manifest:
         if self.ref.group == "ray.io":
             return not kuberay_keeps(self.settings.kuberay.version, self.settings.release.link[0])
         version, project = self.kind.drops
-        return bool(project) and self.ref.api_version.endswith(f"/{version}")
+        if project and self.ref.api_version.endswith(f"/{version}"):
+            return True
+        return keeps_link(self.kind, self.settings.operators) is False
 
     @property
     def refused(self) -> bool:
@@ -107,6 +128,11 @@ class Manifest:
         if not self.counting:
             self.note(rule, path, message, hint, proposed)
         return not self.counting
+
+    def pass_over(self, reason: str, hint: str = "") -> None:
+        """Say why nothing can be generated for a resource of this kind."""
+        rule = "kind-not-supported" if self.options.requested else "kind-passed-over"
+        self.note(rule, ("kind",), f"nothing is generated for this {self.ref.kind}: {reason}", hint)
 
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` when there is none."""
@@ -216,13 +242,22 @@ class Manifest:
         )
 
     def note_link_version(self, template: Path) -> None:
-        """Say from which version on the CRD of a kind keeps the link, which no setting tells."""
+        """Say from which version on the CRD of a kind keeps the link, unless the installed one is known to."""
         settings = self.settings
         if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster or self.bridged:
             return
         field, place = settings.release.link[0], (*template, "spec")
         keeper, early = self.kind.keeper, self.kind.early_keeper
-        if keeper is None:
+        known = keeps_link(self.kind, settings.operators) if field == "schedulingGroup" else None
+        if keeper is None or known:
+            return
+        if known is False:
+            version = ".".join(map(str, settings.operators[self.kind.project]))
+            message = (
+                f"the CRD of {keeper.rpartition(' ')[0]} {version} drops spec.{field} from pod templates: the pods are "
+                "scheduled one by one"
+            )
+            self.note("link-pruned", place, message, f"Set link: Auto or Bridge, or install {keeper}.")
             return
         if field != "schedulingGroup" and early == "":
             message = (

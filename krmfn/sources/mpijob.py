@@ -18,11 +18,11 @@ _CREATION: Path = ("spec", "launcherCreationPolicy")
 def read_mpijob(manifest: Manifest) -> Group | None:
     """Launcher and workers; the workers alone where the launcher is created when they are ready."""
     if not manifest.drops_link:
-        _decline(manifest, "the older API kubeflow.org/v1 is not supported", "Use kubeflow.org/v2beta1.")
+        manifest.pass_over("the older API kubeflow.org/v1 is not supported", "Use kubeflow.org/v2beta1.")
         return None
     if not (manifest.bridged or manifest.counting):
         hint = "Set link: Auto and apply the output of krmfn bridge, or use the gang scheduling of the operator."
-        _decline(manifest, "the CRD of mpi-operator drops the link from pod templates", hint)
+        manifest.pass_over("the CRD of mpi-operator drops the link from pod templates", hint)
         return None
     if manifest.is_elsewhere() or not manifest.require(_ROLES):
         return None
@@ -37,11 +37,6 @@ def read_mpijob(manifest: Manifest) -> Group | None:
     if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), _ROLES):
         return None
     return Composite("mpijob", leaves, len(leaves))
-
-
-def _decline(manifest: Manifest, reason: str, hint: str) -> None:
-    rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
-    manifest.note(rule, ("kind",), f"nothing is generated for an MPIJob: {reason}", hint)
 
 
 def _read_role(manifest: Manifest, role: str, default: int) -> Leaf | None:

@@ -109,6 +109,12 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule("gang-on-request", "operator", "info", "A resource of this kind becomes a gang only if it opts in."),
     Rule(
+        "training-runtime-missing",
+        "operator",
+        "warning",
+        "No gang is generated for a TrainJob whose training runtime is not known.",
+    ),
+    Rule(
         "link-needs-version",
         "operator",
         "info",

@@ -227,7 +227,8 @@ def take_census(
 
 
 def _template(member: Member) -> Template:
-    value = dig(member.item.value, *member.path) if member.path else member.item.value
+    whole = member.item.value if member.value is None else member.value
+    value = dig(whole, *member.path) if member.path else whole
     spec = as_mapping(dig(value, "spec"))
     metadata = as_mapping(dig(value, "metadata"))
     link = _read_bridged(metadata, member.path) or _link(spec, (*member.path, "spec"))

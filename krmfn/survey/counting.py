@@ -9,25 +9,30 @@ from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
 from krmfn.sources.rules import SEVERITIES
+from krmfn.survey.lookup import make_lookup
 from krmfn.survey.members import from_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krmfn.sources.manifest import Find
     from krmfn.survey.census import Census
 
 
-def count_members(items: Iterable[Item], settings: Settings) -> tuple[list[Member], list[Finding]]:
+def count_members(
+    items: Iterable[Item], settings: Settings, find: Find | None = None
+) -> tuple[list[Member], list[Finding]]:
     """The pod templates of `items` (all of kinds that are read) and what their sources have to say.
 
-    Counted whether the resource asks for a gang or not, because the pods exist either way.
+    Counted whether the resource asks for a gang or not, because the pods exist either way. `find` gets the objects that
+    they name.
     """
     members: list[Member] = []
     findings: list[Finding] = []
     for item in items:
-        reading = count_pods(item.value, item.ref, settings)
+        reading = count_pods(item.value, item.ref, settings, find)
         findings += [note.on(item) for note in reading.notes]
         if reading.group is not None:
-            members += from_tree((item,), reading.group)
+            members += from_tree(item, reading.value, reading.group)
     return members, findings
 
 
@@ -36,7 +41,7 @@ def count_all(items: Sequence[Item], settings: Settings) -> Census:
     from krmfn.survey.census import take_census
     from krmfn.survey.gangs import survey
 
-    members, _ = count_members(survey(items, settings).present, settings)
+    members, _ = count_members(survey(items, settings).present, settings, make_lookup(items, settings))
     return take_census(items, members, None, settings.cluster)
 
 

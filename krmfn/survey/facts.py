@@ -61,6 +61,8 @@ _OTHERS: Final = (
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "LocalQueue"),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
+    ("trainer.kubeflow.org", "TrainingRuntime"),
 )
 
 

@@ -5,7 +5,7 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
@@ -17,12 +17,15 @@ from krmfn.model.marks import PREFIX, is_local
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
+from krmfn.survey.lookup import make_lookup
 from krmfn.survey.obstacles import find_obstacle
 from krmfn.survey.owners import list_owned
 from krmfn.survey.strangers import find_strangers
 
 TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.sources.manifest import Reading
 
 
@@ -49,6 +52,7 @@ class _Wish(NamedTuple):
     item: Item
     options: GangOptions
     group: Group
+    value: Mapping[str, Any]
 
 
 def survey(items: Iterable[Item], settings: Settings) -> Survey:
@@ -59,6 +63,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     """
     items = tuple(items)
     owned = list_owned(items)
+    find = make_lookup(items, settings)
     present = tuple(item for item in _list_sources(items) if not is_local(item) and id(item) not in owned)
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
@@ -71,7 +76,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
             if chosen.why == "not selected" and settings.select.mode == "Explicit":
                 undecided.append(item)
             continue
-        reading = read_tree(item.value, item.ref, chosen.options, settings)
+        reading = read_tree(item.value, item.ref, chosen.options, settings, find)
         obstacle = None
         if reading.group is not None and not chosen.options.gang_group:  # members are compared with each other
             obstacle = find_obstacle(reading.group, settings)
@@ -80,7 +85,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
         findings += [note.on(item, _weigh(note, chosen.options, reading)) for note in reading.notes]
         if reading.group is not None:
             name = chosen.options.gang_group
-            wish = _Wish(item, chosen.options, reading.group)
+            wish = _Wish(item, chosen.options, reading.group, reading.value)
             if not name:
                 gangs.append(_ask([wish]))  # at once, while what was read is at hand
                 continue
@@ -139,14 +144,14 @@ def _ask(wishes: list[_Wish]) -> Asked:
     name = wishes[0].options.gang_group
     if not name:
         first = wishes[0].item
-        gang = _gang(name_gang(first.kind, first.name), items, groups[0], wishes[0].options.naming)
+        gang = _gang(name_gang(first.kind, first.name), wishes, groups[0], wishes[0].options.naming)
         return Asked(gang, items, tuple(findings))
     members = [Member(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
     joined = join(name, members)
     findings += [note.on(items[index]) for index, note in joined.notes]
-    return Asked(_gang(name, items, joined.group, joined.naming), items, tuple(findings))
+    return Asked(_gang(name, wishes, joined.group, joined.naming), items, tuple(findings))
 
 
-def _gang(name: str, items: Sequence[Item], root: Group, naming: str) -> Gang:
-    values = tuple(item.value for item in items)
-    return Gang(name, items[0].namespace, tuple(item.ref for item in items), root, naming, values)
+def _gang(name: str, wishes: Sequence[_Wish], root: Group, naming: str) -> Gang:
+    values = tuple(wish.value for wish in wishes)
+    return Gang(name, wishes[0].item.namespace, tuple(wish.item.ref for wish in wishes), root, naming, values)

@@ -6,7 +6,7 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from krmfn.model.findings import Member
 from krmfn.model.kinds import Template, find_kind
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 
-def from_tree(items: Sequence[Item], group: Group) -> tuple[Member, ...]:
-    """The members of a tree as a source read it; `items[owner]` is the object a pod template came from."""
+def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Member, ...]:
+    """The members of a tree as a source read it from `value`, the manifest of `item` and what it takes from others."""
     return tuple(
         Member(
-            items[template.owner],
+            item,
             template.path,
             template.pods,
             template.count_path,
             leaf.replicas if leaf.by else 0,
             leaf.by,
+            value,
         )
         for leaf in leaves(group)
         for template in leaf.templates

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krmfn.config import GangOptions, Settings, read_settings
 from krmfn.krm.results import ResourceRef
@@ -11,6 +11,9 @@ from krmfn.model.tree import Group, Leaf, leaves
 from krmfn.releases.release import find_release
 from krmfn.sources import read_tree
 from krmfn.sources.manifest import Reading
+
+if TYPE_CHECKING:
+    from krmfn.sources.manifest import Find
 
 Manifest = dict[str, Any]
 TEMPLATE: Manifest = {"spec": {"containers": [{"name": "main", "image": "example"}]}}
@@ -60,11 +63,19 @@ def make_settings(**fields: Any) -> Settings:
     return read_settings(None)._replace(**fields)
 
 
-def read(value: Mapping[str, Any], settings: Settings | None = None, **options: Any) -> Reading:
-    """What the source of its kind makes of `value`; `options` are changes to GangOptions."""
+def read(
+    value: Mapping[str, Any], settings: Settings | None = None, others: Sequence[Manifest] = (), **options: Any
+) -> Reading:
+    """What the source of its kind makes of `value`; `options` are changes to GangOptions, `others` can be found."""
     metadata = value.get("metadata", {})
     ref = ResourceRef(value["apiVersion"], value["kind"], metadata.get("name", ""), metadata.get("namespace", ""))
-    return read_tree(value, ref, make_options(**options), settings or make_settings())
+    return read_tree(value, ref, make_options(**options), settings or make_settings(), find_among(others))
+
+
+def find_among(others: Sequence[Manifest]) -> Find:
+    """A lookup of these objects, by kind and name."""
+    known = {(other["kind"], other["metadata"]["name"]): other for other in others}
+    return lambda _, kind, __, name: known.get((kind, name))
 
 
 def pods_of(group: Group | None) -> dict[str, int]:

@@ -302,7 +302,6 @@ def test_a_pod_is_its_own_template() -> None:
     ("api_version", "kind"),
     [
         ("kubeflow.org/v2beta1", "MPIJob"),
-        ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
         ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
         ("sparkoperator.k8s.io/v1beta2", "ScheduledSparkApplication"),
         ("argoproj.io/v1alpha1", "Workflow"),

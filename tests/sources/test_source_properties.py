@@ -16,7 +16,16 @@ from krmfn.model.tree import Composite, Group, leaves
 from krmfn.sources import count_pods
 from krmfn.sources.raygroups import WorkerGroup
 from krmfn.survey.shape import shape
-from tests.sources.manifests import TEMPLATE, cluster_spec, make_options, make_settings, manifest, read, workers
+from tests.sources.manifests import (
+    TEMPLATE,
+    cluster_spec,
+    find_among,
+    make_options,
+    make_settings,
+    manifest,
+    read,
+    workers,
+)
 
 COUNTS = st.integers(-(2**31), 2**31 - 1)
 SCALARS = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False) | st.text(max_size=5)
@@ -68,17 +77,50 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("workload.codeflare.dev", "AppWrapper"): {
         "components": [{"template": manifest("batch/v1", "Job", {"template": TEMPLATE, "parallelism": 2})}]
     },
+    ("trainer.kubeflow.org", "TrainJob"): {
+        "runtimeRef": {"name": "torch"},
+        "trainer": {"numNodes": 3, "resourcesPerNode": {"requests": {"cpu": 1}}},
+        "runtimePatches": [
+            {
+                "manager": "krmfn.dev/gangs",
+                "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node"}]}}},
+            }
+        ],
+    },
     ("apps", "Deployment"): {**WORKER, "strategy": {"type": "Recreate"}},
     ("apps", "ReplicaSet"): WORKER,
     ("apps", "StatefulSet"): {**WORKER, "podManagementPolicy": "Parallel"},
 }
+TRAINJOB = ("trainer.kubeflow.org", "TrainJob")
+#: What it names.
+RUNTIME = manifest(
+    "trainer.kubeflow.org/v1alpha1",
+    "ClusterTrainingRuntime",
+    {
+        "mlPolicy": {"numNodes": 1, "torch": {}},
+        "template": {
+            "spec": {
+                "replicatedJobs": [
+                    {
+                        "name": "node",
+                        "template": {
+                            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                            "spec": {"template": TEMPLATE},
+                        },
+                    }
+                ]
+            }
+        },
+    },
+    "torch",
+)
 #: Some kinds get a gang through the bridge alone.
 BRIDGED = make_settings(link="Auto")
 
 
 def write_example(key: tuple[str, str], spec: Any) -> dict[str, Any]:
-    """An object of a kind; the version matters for MPIJob alone."""
-    version = "v2beta1" if key[1] == "MPIJob" else "v1"
+    """An object of a kind; the version matters where a CRD drops the link."""
+    version = {"MPIJob": "v2beta1", "TrainJob": "v1alpha1"}.get(key[1], "v1")
     return manifest(f"{key[0]}/{version}" if key[0] else version, key[1], spec)
 
 
@@ -109,7 +151,7 @@ def check_tree(group: Group) -> None:
 
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_the_examples_are_gangs(key: tuple[str, str]) -> None:
-    group = read(write_example(key, EXAMPLES[key]), BRIDGED).group
+    group = read(write_example(key, EXAMPLES[key]), BRIDGED, [RUNTIME]).group
     assert group
     check_tree(group)
 
@@ -121,7 +163,7 @@ def test_any_value_anywhere_is_read_without_an_exception(key: tuple[str, str], d
     place = data.draw(st.sampled_from(list(paths_in(EXAMPLES[key]))))
     value = write_example(key, put(EXAMPLES[key], place, data.draw(VALUES)))
     for granularity in ("Cluster", "Group"):
-        group = read(value, BRIDGED, granularity=granularity, autoscaling="MinReplicas").group
+        group = read(value, BRIDGED, [RUNTIME], granularity=granularity, autoscaling="MinReplicas").group
         if group:
             check_tree(group)
             shaped = shape(group, make_options(granularity=granularity))
@@ -129,7 +171,20 @@ def test_any_value_anywhere_is_read_without_an_exception(key: tuple[str, str], d
                 assert "group-not-guaranteed" in {note.rule for note in shaped.notes}, "then nothing is generated"
             else:
                 check_tree(shaped.group)
-    count_pods(value, ResourceRef(value["apiVersion"], value["kind"], "demo"), make_settings())
+    ref = ResourceRef(value["apiVersion"], value["kind"], "demo")
+    count_pods(value, ref, make_settings(), find_among([RUNTIME]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_any_value_anywhere_in_a_runtime_is_read_without_an_exception(data: Any) -> None:
+    runtime = {
+        **RUNTIME,
+        "spec": put(RUNTIME["spec"], data.draw(st.sampled_from(list(paths_in(RUNTIME["spec"])))), data.draw(VALUES)),
+    }
+    group = read(write_example(TRAINJOB, EXAMPLES[TRAINJOB]), BRIDGED, [runtime]).group
+    if group:
+        check_tree(group)
 
 
 def test_every_source_has_an_example() -> None:

@@ -8,7 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config.crds import kuberay_keeps
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import KINDS, keeps_link
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
@@ -78,6 +78,9 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
             return field in fields, f"the facts say that the CRD {name} keeps {', '.join(map(str, fields)) or 'none'}"
     if is_selected(item, settings):
         return None, ""  # the source of the resource has said it
+    installed = keeps_link(KINDS[item.ref.group, item.kind], settings.operators) if item.ref.group != "ray.io" else None
+    if installed is not None and field == "schedulingGroup":
+        return installed, f"{KINDS[item.ref.group, item.kind].keeper} is the first that keeps it"
     if item.ref.group == "ray.io":
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"

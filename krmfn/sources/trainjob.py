@@ -1,0 +1,209 @@
+"""TrainJob (trainer.kubeflow.org/v1alpha1): the steps of its training runtime, linked when their pods are created.
+
+The runtime has the pod templates and is shared, so the group's name goes into a patch of the runtime that only this
+TrainJob makes. The trainer makes a JobSet of both, and that is what is read here.
+Source: kubeflow/trainer v2.2.0 and v2.3.0 `pkg/runtime/core/trainingruntime.go`, `pkg/runtime/framework/plugins`
+(`jobset`, `mpi`, `plainml`, `torch`).
+"""
+
+from __future__ import annotations
+
+from krmfn.krm.editing import edit_copy
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.paths import Path
+from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
+from krmfn.model.marks import PATCHER
+from krmfn.model.tree import Composite, Group, leaves
+from krmfn.sources.jobset import read_jobset
+from krmfn.sources.manifest import Manifest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_GROUP = "trainer.kubeflow.org"
+_RUNTIME: Path = ("spec", "runtimeRef")
+_NODES: Path = ("spec", "trainer", "numNodes")
+_PATCHES: Path = ("spec", "runtimePatches")
+#: From a patch to its replicated jobs, and from one of them to its pod template.
+_JOBS: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+_TEMPLATE: Path = ("template", "spec", "template")
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+_STEPS = ("dataset-initializer", "model-initializer", "trainer")
+#: The container that trains, and in an MPI runtime the replicated job of the workers.
+_NODE = "node"
+
+
+def read_trainjob(manifest: Manifest) -> Group | None:
+    """The steps of the runtime, as the replicated jobs of a JobSet; None without the runtime."""
+    if manifest.is_elsewhere():
+        return None
+    runtime = _find_runtime(manifest)
+    if runtime is None or not (manifest.counting or _can_patch(manifest, runtime)):
+        return None
+    jobs = [
+        _scale(manifest, runtime, job) for job in runtime.list_paths(("spec", "template", "spec", "replicatedJobs"))
+    ]
+    spec = {**_mapping(runtime.get(("spec", "template", "spec"))), "replicatedJobs": jobs}
+    name = manifest.ref.name
+    ref = ResourceRef("jobset.x-k8s.io/v1alpha2", "JobSet", name, manifest.ref.namespace)
+    options = None if manifest.counting else manifest.options
+    value = {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": {"name": name}, "spec": spec}
+    inner = Manifest(value, ref, options, manifest.settings._replace(link="Bridge"))
+    group = read_jobset(inner)
+    for note in (*runtime.notes, *inner.notes):  # what is said of the runtime stands nowhere in this manifest
+        manifest.notes.append(note._replace(path=_RUNTIME))
+    return _move(manifest, runtime, inner, group) if group else None
+
+
+def _find_runtime(manifest: Manifest) -> Manifest | None:
+    """The runtime that the TrainJob names: without it nobody knows which pods there are."""
+    name, kind = manifest.text((*_RUNTIME, "name")), manifest.text((*_RUNTIME, "kind"), "ClusterTrainingRuntime")
+    if not name:
+        manifest.note("field-missing", (*_RUNTIME, "name"), "is required")
+        return None
+    space = (manifest.ref.namespace or DEFAULT_NAMESPACE) if kind == "TrainingRuntime" else ""
+    found = manifest.find(_GROUP, kind, space, name)
+    if found is None:
+        message = f"the pods of a TrainJob are described in its runtime, and no {kind} {name} is in the files checked"
+        hint = f"Add the {kind} to the files, or the output of kubectl get {kind.lower()}s -o yaml with --cluster."
+        manifest.decline("training-runtime-missing", (*_RUNTIME, "name"), message, hint)
+        return None
+    return Manifest(found, ResourceRef(f"{_GROUP}/v1alpha1", kind, name, space), None, manifest.settings)
+
+
+def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
+    """Whether a group of ours can be linked to the pods: nobody else makes one, and the patch reaches them."""
+    for policy in ("coscheduling", "volcano"):
+        if runtime.get(("spec", "podGroupPolicy", policy)) is not None:
+            message = (
+                f"podGroupPolicy of the runtime {runtime.ref.name} makes a group of {policy}: nothing is generated"
+            )
+            hint = "Remove podGroupPolicy from the runtime to let krmfn generate the group instead."
+            manifest.note("own-scheduling", _RUNTIME, message, hint)
+            return False
+    if not manifest.bridged:
+        hint = "Set link: Auto and apply the output of krmfn bridge, or use podGroupPolicy of the runtime."
+        manifest.pass_over("all TrainJobs share the pod templates of the training runtime", hint)
+        return False
+    version = manifest.settings.operators.get("trainer")
+    if version is not None and version < (2, 2):
+        found = ".".join(map(str, version))
+        hint = "Upgrade to Kubeflow Trainer 2.2, or use podGroupPolicy of the runtime."
+        manifest.pass_over(f"Kubeflow Trainer {found} has no runtimePatches, which annotate its pods", hint)
+        return False
+    if version is None:
+        message = (
+            "CRDs older than Kubeflow Trainer v2.2.0 drop spec.runtimePatches: the pods would be scheduled one by one"
+        )
+        manifest.note(
+            "link-needs-version", _PATCHES, message, "Check that Kubeflow Trainer v2.2.0 or later is installed."
+        )
+    return True
+
+
+def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
+    """A replicated job of the runtime with the pods and the resources that this TrainJob gives it."""
+    job = _mapping(runtime.get(path))
+    template = _mapping(job.get("template"))
+    spec = _mapping(template.get("spec"))
+    step = _mapping(_mapping(template.get("metadata")).get("labels")).get(_STEP)
+    policy = runtime.get(("spec", "mlPolicy"))
+    mpi = _mapping(policy).get("mpi")
+    as_node = _mapping(mpi).get("runLauncherAsNode") is True
+    pods = spec.get("parallelism", 1)
+    if step == "trainer" and policy is not None:
+        pods = _mapping(policy).get("numNodes", 1)
+    pods = max(pods, 1) if isinstance(pods, int) else pods  # as Trainer does with the numbers of a runtime
+    if _is_scaled(manifest, runtime, job):
+        pods = manifest.count(_NODES, 1)
+        pods = max(pods - 1, 1) if as_node else pods  # the launcher is the other one
+    pod = spec.get("template")
+    resources = manifest.get(("spec", "trainer", "resourcesPerNode"))
+    if (
+        isinstance(resources, dict)
+        and policy is not None
+        and (step == "trainer" or (as_node and job.get("name") == _NODE))
+    ):
+        pod = _size(_mapping(pod), resources)
+    scaled = {**spec, "parallelism": pods, "completions": pods, "template": pod}
+    replicas = {"replicas": 1} if step in _STEPS else {}
+    return {**job, **replicas, "template": {**template, "spec": scaled}}
+
+
+def _is_scaled(manifest: Manifest, runtime: Manifest, job: dict[str, Any]) -> bool:
+    """Whether numNodes of the TrainJob decides how many pods the job has: in an MPI runtime that of the workers."""
+    if manifest.get(_NODES) is None:
+        return False
+    if runtime.get(("spec", "mlPolicy", "mpi")) is not None:
+        return bool(job.get("name") == _NODE)
+    labels = _mapping(_mapping(_mapping(job.get("template")).get("metadata")).get("labels"))
+    return labels.get(_STEP) == "trainer"
+
+
+def _size(pod: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
+    """The pod template with the resources of the TrainJob over those of the container that trains."""
+    spec = _mapping(pod.get("spec"))
+    boxes = spec.get("containers")
+    sized = [
+        {**box, "resources": _merge(_mapping(box.get("resources")), resources)} if box.get("name") == _NODE else box
+        for box in (boxes if isinstance(boxes, list) else ())
+        if isinstance(box, dict)
+    ]
+    return {**pod, "spec": {**spec, "containers": sized}} if sized else pod
+
+
+def _merge(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {key: {**_mapping(old.get(key)), **_mapping(new.get(key))} for key in ("requests", "limits")}
+
+
+def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group) -> Group | None:
+    """The tree with its pod templates where a patch of ours has them. From now on the manifest is read as if the patch
+    held the whole templates."""
+    entry = _find_entry(manifest, _PATCHES, "manager", PATCHER)
+    moved = []
+    try:
+        _put(manifest, (*entry, "manager"), PATCHER)
+        for leaf in leaves(group):
+            theirs = leaf.templates[0].path
+            job = _find_entry(manifest, (*entry, *_JOBS), "name", leaf.name)
+            place = (*job, *_TEMPLATE)
+            _put(manifest, (*job, "name"), leaf.name)
+            _put(manifest, place, _overlay(jobset.get(theirs), manifest.get(place)))
+            scaled = _is_scaled(manifest, runtime, jobset.get(theirs[:3]))
+            template = leaf.templates[0]._replace(
+                path=place,
+                count_path=_NODES if scaled else _RUNTIME,
+                bridged=True,
+                beside=(((*entry, "manager"), PATCHER), ((*job, "name"), leaf.name)),
+            )
+            moved.append(leaf._replace(templates=(template,), replicas=1, by=""))
+    except EditRefused as refused:
+        manifest.note("field-type", _PATCHES, str(refused))
+        return None
+    apart = isinstance(group, Composite) and group.min_group_count is None
+    return Composite("trainjob", tuple(moved), None if apart else len(moved))
+
+
+def _put(manifest: Manifest, path: Path, value: Any) -> None:
+    manifest.value = edit_copy(manifest.value, path, 0, value)
+
+
+def _overlay(template: Any, patch: Any) -> dict[str, Any]:
+    """The pod template of the runtime with the annotations of the patch: more of it is not read here."""
+    metadata = {**_mapping(template.get("metadata"))}
+    given = _mapping(_mapping(_mapping(patch).get("metadata")).get("annotations"))
+    if given:
+        metadata["annotations"] = {**_mapping(metadata.get("annotations")), **given}
+    return {**template, "metadata": metadata}
+
+
+def _find_entry(manifest: Manifest, path: Path, key: str, name: str) -> Path:
+    """The place of the entry of a list that has this key, or of the one that is to be appended."""
+    entries = manifest.list_paths(path)
+    found = next((entry for entry in entries if manifest.get((*entry, key)) == name), None)
+    return found or (*path, len(manifest.get(path) or ()))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,46 @@
+"""Objects that others name and without which their pods cannot be counted, from the input or the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.model.marks import list_previous_names
+from krmfn.survey.values import as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krmfn.sources.manifest import Find
+
+    Names = dict[tuple[str, str], Mapping[str, Any]]
+
+
+def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
+    """A function that finds an object by API group, kind, namespace ("" for a kind without) and name. What is in the
+    input goes before the facts, and also has the names from before a renaming. A kind is looked through once."""
+    known: dict[tuple[str, str], Names] = {}
+
+    def find(group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        if (group, kind) not in known:
+            known[group, kind] = _list_names(items, settings, group, kind)
+        return known[group, kind].get((namespace, name))
+
+    return find
+
+
+def _list_names(items: Sequence[Item], settings: Settings, group: str, kind: str) -> Names:
+    from krmfn.survey.facts import read_facts  # only where something is named
+
+    found: Names = {}
+    for value in read_facts(settings.cluster, {}).objects(group, kind):
+        space, name = (as_text(dig(value, "metadata", key)) for key in ("namespace", "name"))
+        found[space or DEFAULT_NAMESPACE, name] = found["", name] = value
+    for item in items:
+        if item.ref.group == group and item.kind == kind:
+            for name in (*list_previous_names(item), item.name):
+                found[item.space, name] = found["", name] = item.value
+    return found
