@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+#: Where pods named their group for earlier releases of scheduler-plugins.
+_OLD_LABELS: Final = (
+    *("pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.x-k8s.io"),
+)
 #: The names under which schedulers are installed by default.
 _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCHEDULERS.values()))
 
@@ -86,6 +90,22 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             hint = f"Correct {row.link[1]}, or add the PodGroup in the namespace of the pods."
             message = f"{why}: these pods are never scheduled"
             yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
+
+
+@rule("scheduler-label-old", "warning", "Pods name their PodGroup by a label that scheduler-plugins no longer reads.")
+def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
+    """A label of releases before 0.25, and not the one of today."""
+    row = SCHEDULERS["SchedulerPlugins"]
+    groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+    for template in census.templates:
+        labels = as_mapping(template.metadata.get("labels"))
+        old = next((key for key in _OLD_LABELS if key in labels), "")
+        named = (template.item.space, labels.get(old)) in groups
+        if old and row.link[1] not in labels and (named or template.scheduler == row.name):
+            message = f"scheduler-plugins has not read the label {old} since 0.25: these pods are scheduled one by one"
+            path = (*template.path, "metadata", "labels", old)
+            hint = f"Name the PodGroup by the label {row.link[1]}."
+            yield Finding(template.item, path, message, labels[old], hint=hint)
 
 
 @rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")

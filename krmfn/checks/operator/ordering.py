@@ -206,6 +206,20 @@ def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, path, message, hint=hint)
 
 
+@rule("pod-group-policies", "warning", "A training runtime asks two schedulers for a gang.")
+def find_two_policies(census: Census, _: Settings) -> Iterator[Finding]:
+    """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
+    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        for item in census.kind("trainer.kubeflow.org", kind):
+            if {"coscheduling", "volcano"} <= as_mapping(dig(item.value, "spec", "podGroupPolicy")).keys():
+                message = (
+                    "podGroupPolicy sets coscheduling and volcano: Trainer creates a PodGroup for each, and only one "
+                    "of the schedulers gets the pods"
+                )
+                hint = "Keep the policy of the scheduler that is installed."
+                yield Finding(item, ("spec", "podGroupPolicy"), message, hint=hint)
+
+
 def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item, list[Template]]]:
     for gang in census.gangs:
         for owner in gang.owners:

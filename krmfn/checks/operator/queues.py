@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
+from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
-from krmfn.model.wording import count
+from krmfn.model.wording import count, join
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -18,11 +19,48 @@ if TYPE_CHECKING:
 
     from krmfn.config import Settings
     from krmfn.krm.item import Item
+    from krmfn.krm.results import Severity
     from krmfn.survey.census import Census
 
 _KUEUE: Final = "kueue.x-k8s.io"
 
 Resources = Mapping[str, int]
+
+
+@rule("kueue-queue-missing", "warning", "A resource names a LocalQueue of Kueue that its namespace does not have.")
+def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """The namespace has other queues, or the facts list all of them: then it is an error."""
+    known = [_name(value) for value in census.facts.objects(_KUEUE, "LocalQueue")]
+    complete = census.facts.lists_all("LocalQueue")
+    for item in _list_queued(census) if known else ():
+        name = item.labels[KUEUE_QUEUE]
+        here = [queue for space, queue in known if space == item.space]
+        if name in here or not (here or complete):
+            continue
+        elsewhere = sorted(space for space, queue in known if queue == name)
+        there = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
+        message = f'there is no LocalQueue "{name}" in the namespace {item.space}{there}; Kueue never admits the pods'
+        hint = f"Correct the label {KUEUE_QUEUE}, or add the LocalQueue to the namespace."
+        severity: Severity | None = "error" if complete else None
+        yield Finding(item, ("metadata", "labels", KUEUE_QUEUE), message, name, hint=hint, severity=severity)
+
+
+@rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
+def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
+    """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
+    local = {_name(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    whole = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    for item in _list_queued(census) if local else ():
+        name = item.labels[KUEUE_QUEUE]
+        mine = local.get((item.space, name))
+        behind = as_text(dig(mine, "spec", "clusterQueue"))
+        for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
+            policy = as_text(dig(queue, "spec", "stopPolicy"))
+            if policy in ("Hold", "HoldAndDrain"):
+                message = f"the {kind} {label} is stopped (stopPolicy: {policy}): Kueue does not admit this {item.kind}"
+                hint = f"Set stopPolicy: None in the {kind}, or use another queue."
+                yield Finding(item, ("metadata", "labels", KUEUE_QUEUE), message, name, hint=hint)
+                break
 
 
 @rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
@@ -48,6 +86,11 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
                 hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
                 yield Finding(item, ("metadata", "labels", KUEUE_QUEUE), message, name, hint=hint)
                 break
+
+
+def _list_queued(census: Census) -> Iterator[Item]:
+    """What makes pods and names a queue."""
+    return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
 
 
 def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:

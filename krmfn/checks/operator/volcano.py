@@ -1,8 +1,11 @@
-"""Volcano: PodGroups that never leave Pending, and native links on pods that Volcano schedules."""
+"""Volcano: PodGroups and Jobs that never leave Pending, and native links on pods that Volcano schedules.
+
+Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers/job`, `pkg/scheduler/api/job_info.go`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -10,32 +13,36 @@ from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.wording import count
 from krmfn.survey.facts import read_resources
-from krmfn.survey.values import as_text, dig
+from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
     from krmfn.config import Settings
+    from krmfn.krm.item import Item
     from krmfn.survey.census import Census
     from krmfn.survey.facts import Resources
 
 _GROUP: Final = "scheduling.volcano.sh"
+_JOBS: Final = "batch.volcano.sh"
+#: The annotation that says of which task a pod is.
+_TASK: Final = "volcano.sh/task-spec"
 _QUEUE: Final = SCHEDULERS["Volcano"].queue
 
 
-@rule("volcano-queue-missing", "warning", "A Volcano PodGroup names a queue that does not exist.")
+@rule("volcano-queue-missing", "warning", "A PodGroup or Job of Volcano names a queue that does not exist.")
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is not among those that are known."""
     queues = census.facts.queues
-    for item in census.kind(_GROUP, "PodGroup"):
+    for item in _list_queued(census):
         name = as_text(dig(item.value, "spec", "queue")) or "default"
         if queues is None or name in queues or name == "default":
             continue
-        message = (
-            f'there is no queue "{name}"{suggest(name, queues)}: Volcano refuses the PodGroup, or leaves it Pending'
-        )
+        end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
+        message = f'there is no queue "{name}"{suggest(name, queues)}: Volcano {end}'
         hint = "Add the Queue, or list the queues of the cluster under cluster.queues."
         yield Finding(
             item,
@@ -47,14 +54,15 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
         )
 
 
-@rule("volcano-queue-closed", "error", "A Volcano PodGroup names a queue that is closed.")
+@rule("volcano-queue-closed", "error", "A PodGroup or Job of Volcano names a queue that is closed.")
 def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue takes no work."""
-    for item in census.kind(_GROUP, "PodGroup"):
+    for item in _list_queued(census):
         name = as_text(dig(item.value, "spec", "queue")) or "default"
         state = as_text(dig((census.facts.queues or {}).get(name), "status", "state"))
         if state in ("Closed", "Closing"):
-            message = f"the queue {name} is {state}: the PodGroup stays Pending"
+            end = "Volcano refuses the Job" if item.kind == "Job" else "the PodGroup stays Pending"
+            message = f"the queue {name} is {state}: {end}"
             hint = "Open the queue, or use another one."
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
@@ -62,16 +70,15 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "volcano-resources-above-queue",
     "error",
-    ("minResources of a Volcano PodGroup exceeds the capability of its queue."),
+    "A PodGroup or Job of Volcano needs more than its queue can ever give.",
 )
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
-    """minResources is more than the queue can ever give."""
+    """minResources, or what the pods request that start together, is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
         name, capability = _capability(census, as_text(dig(item.value, "spec", "queue")) or "default")
         for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
             limit = capability.get(resource)
-            unlimited = limit is None or (limit <= 0 and resource in ("cpu", "memory"))
-            if wanted > 0 and not unlimited and limit is not None and wanted > limit:
+            if limit is not None and _is_above(wanted, limit, resource):
                 message = (
                     f"minResources is {format_quantity(wanted)} {resource}, but the queue {name} has at most "
                     f"{format_quantity(limit)}: the PodGroup stays Pending"
@@ -80,6 +87,42 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
                 path = ("spec", "minResources", resource)
                 yield Finding(item, path, message, hint=hint)
     yield from _find_ray_above_queue(census)
+    yield from _find_job_above_queue(census)
+
+
+def _find_job_above_queue(census: Census) -> Iterator[Finding]:
+    """Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
+    priorities: they request at least as much as the smallest."""
+    for item in census.kind(_JOBS, "Job"):
+        queue = as_text(dig(item.value, "spec", "queue")) or "default"
+        name, capability = _capability(census, queue)
+        quorum = as_int(dig(item.value, "spec", "minAvailable"))
+        needs = [(pods, requests) for pods, requests in list_needs(census, item) if pods] if capability else []
+        if quorum is None:
+            continue
+        for resource, limit in capability.items():
+            least = _add_smallest([(requests.get(resource, 0), pods or 0) for pods, requests in needs], quorum)
+            if _is_above(least, limit, resource):
+                message = (
+                    f"the {quorum} pods that start together request at least {format_quantity(least)} {resource}, the "
+                    f"queue {name} has at most {format_quantity(limit)}: the Job stays Pending"
+                )
+                hint = "Raise the queue's capability, or lower minAvailable."
+                yield Finding(item, ("spec", "minAvailable"), message, quorum, hint=hint)
+                break
+
+
+def _add_smallest(amounts: Iterable[tuple[int, int]], quorum: int) -> int:
+    """The sum of the `quorum` smallest amounts, each of which is there a number of times.
+
+    >>> _add_smallest([(5, 1), (1, 2)], 3)
+    7
+    """
+    total = 0
+    for amount, number in sorted(amounts):
+        taken = min(number, quorum)
+        total, quorum = total + amount * taken, quorum - taken
+    return total
 
 
 def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
@@ -93,7 +136,7 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
                 for resource, amount in requests.items():
                     needs[resource] = needs.get(resource, 0) + amount * (pods or 0)
             for resource, limit in capability.items():
-                if needs.get(resource, 0) > limit and (limit > 0 or resource not in ("cpu", "memory")):
+                if _is_above(needs.get(resource, 0), limit, resource):
                     message = (
                         f"its pods request {format_quantity(needs[resource])} {resource}, the queue {name} has at most "
                         f"{format_quantity(limit)}: the PodGroup that KubeRay creates stays Pending"
@@ -103,19 +146,19 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
                     break
 
 
-@rule("volcano-queue-has-children", "warning", "A Volcano PodGroup names a queue that has child queues.")
+@rule("volcano-queue-has-children", "warning", "A PodGroup or Job of Volcano names a queue that has child queues.")
 def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is the parent of another one."""
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():
         children.setdefault(as_text(dig(queue, "spec", "parent")), name)
-    for item in census.kind(_GROUP, "PodGroup"):
+    for item in _list_queued(census):
         name = as_text(dig(item.value, "spec", "queue"))
         if name in children and name:
             message = (
                 f"the queue {name} has the child {children[name]}: with hierarchical queues it accepts no "
-                "PodGroups itself"
+                f"{item.kind}s itself"
             )
             hint = "Use a queue without children."
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
@@ -148,12 +191,51 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
 def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
     """A Volcano Job with a native link: Volcano makes its own group."""
-    for item in census.kind("batch.volcano.sh", "Job"):
+    for item in census.kind(_JOBS, "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:
             message = f"Volcano schedules this Job as a gang itself and ignores the group {template.link.group}"
             hint = "Remove the link and the group."
             yield Finding(item, template.link.path, message, template.link.group, hint=hint)
+
+
+@rule("volcano-task-never-whole", "error", "A Volcano PodGroup waits for more pods of a task than can exist.")
+def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
+    """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not
+    less than all of them together."""
+    row = SCHEDULERS["Volcano"]
+    for item in census.kind(_GROUP, "PodGroup"):
+        tasks = as_mapping(dig(item.value, "spec", "minTaskMember"))
+        members = {task: wanted for task, wanted in tasks.items() if isinstance(wanted, int)}
+        if (as_int(dig(item.value, "spec", "minMember")) or 0) < sum(members.values()):
+            continue
+        pods: dict[str, int | None] = {}
+        for template in census.templates:
+            words = as_mapping(template.metadata.get(row.link[0]))
+            if template.item.space == item.space and words.get(row.link[1]) == item.name and template.pods != 0:
+                task, known = as_text(words.get(_TASK)), template.pods
+                before = pods.get(task, 0)
+                pods[task] = None if known is None or before is None else before + known
+        for task, wanted in members.items() if pods else ():
+            exist = pods.get(task, 0)
+            if exist is not None and wanted > exist:
+                message = (
+                    f"minTaskMember of the task {task} is {wanted}, but only {count(exist, 'pod')} of it can exist: no "
+                    "pod of the group is ever scheduled"
+                )
+                hint = f"Correct minTaskMember, or the annotation {_TASK} of the pods."
+                yield Finding(item, ("spec", "minTaskMember", task), message, wanted, hint=hint)
+
+
+def _list_queued(census: Census) -> Iterator[Item]:
+    """What names a queue in `spec.queue`."""
+    yield from census.kind(_GROUP, "PodGroup")
+    yield from census.kind(_JOBS, "Job")
+
+
+def _is_above(wanted: int, limit: int, resource: str) -> bool:
+    """Whether a queue can never give as much. A capability of 0 is no limit for cpu and memory."""
+    return wanted > limit and (limit > 0 or resource not in ("cpu", "memory"))
 
 
 def _capability(census: Census, name: str) -> tuple[str, Resources]:
