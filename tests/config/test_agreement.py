@@ -11,7 +11,7 @@ from krmfn.config import ConfigError, GangOptions, KubeRay, Settings, check_feat
 from krmfn.config.reading import snake
 from krmfn.config.schema import descend, load_schema, resolve
 from krmfn.releases.gates import list_gates
-from krmfn.releases.release import newest_release
+from krmfn.releases.release import find_release, list_releases, newest_release
 
 SPEC = descend(load_schema(), "spec")
 
@@ -40,7 +40,11 @@ def enum_of(schema: Any) -> set[Any]:
 @pytest.mark.parametrize(
     ("record", "field", "path"),
     [
-        *((GangOptions, snake(key), ("gang", key)) for key in descend(SPEC, "gang")["properties"]),
+        *(
+            (GangOptions, snake(key), ("gang", key))
+            for key in descend(SPEC, "gang")["properties"]
+            if key != "disruptionMode"
+        ),
         (Settings, "scheduler", ("scheduler",)),
         (Settings, "mode", ("mode",)),
         (Settings, "emit_items", ("emitItems",)),
@@ -52,6 +56,12 @@ def test_allowed_values(record: Any, field: str, path: tuple[str, ...]) -> None:
     hint = typing.get_type_hints(record, localns={"Any": Any, "Literal": typing.Literal})[field]
     values = values_of(hint) if typing.get_origin(hint) is not None else set()
     assert {value for value in values if isinstance(value, str)} == enum_of(descend(SPEC, *path))
+
+
+def test_disruption_modes() -> None:
+    """Those of the releases: each says how it spells them."""
+    known = {mode for release in map(find_release, list_releases()) for mode in release.modes}
+    assert enum_of(descend(SPEC, "gang", "disruptionMode")) == {"", *known}
 
 
 @pytest.mark.parametrize("gate", ["GenericWorkloads", "compositePodGroup", "TopologyAwareWorkloadSchedulng"])
