@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from krmfn.model.marks import is_generated
 from krmfn.model.wording import count, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.survey.census import Template
+    from krmfn.survey.groups import Group
 
 
 def name_all(items: Iterable[Item]) -> str:
@@ -26,6 +28,12 @@ def sum_up(templates: Iterable[Template]) -> str:
         name = f"{template.item.kind} {template.item.name}"
         totals[name] = totals.get(name, 0) + (template.pods or 0)
     return ", ".join(f"{name} {pods}" for name, pods in totals.items())
+
+
+def name_min_count(group: Group, item: Item) -> str:
+    """`minCount`, as a hint that changes it says; of a group that was generated for `item`, where: an edit of the group
+    would be lost."""
+    return f"minCount (by krmfn.dev/min-count of {item.kind} {item.name})" if is_generated(group.item) else "minCount"
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families
-from krmfn.checks.wording import name_all, sum_up
+from krmfn.checks.wording import name_all, name_min_count, sum_up
 from krmfn.config import options_for
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
@@ -62,7 +62,8 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
             f"minCount is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): {pods - group.quorum} "
             "of them may be missing when the others start"
         )
-        hint = f"If the workload cannot run with fewer pods, set minCount to {pods}."
+        field = name_min_count(group, gang.templates[0].item)
+        hint = f"If the workload cannot run with fewer pods, set {field} to {pods}."
         yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 
@@ -73,7 +74,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
             message = f"minCount is 1 of {pods} pods: each of them starts on its own"
-            hint = f"Set minCount to {pods} to start them together."
+            hint = f"Set {name_min_count(group, gang.templates[0].item)} to {pods} to start them together."
             yield Finding(group.item, group.quorum_path, message, 1, hint=hint)
 
 
@@ -142,7 +143,8 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
                 f"minCount is {group.quorum}, but {scaler.kind} {scaler.name} may scale down to "
                 f"{count(lowest, 'pod')}: a replaced pod is then never scheduled"
             )
-            hint = f"Set minCount to at most {lowest}, or raise the lower bound of the {scaler.kind}."
+            field = name_min_count(group, gang.templates[0].item)
+            hint = f"Set {field} to at most {lowest}, or raise the lower bound of the {scaler.kind}."
             yield Finding(group.item, group.quorum_path, message, group.quorum, hint=hint)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.checks.wording import name_min_count
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
@@ -29,7 +30,10 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
             f"after {_tell_successes(jobs)}, a retried pod can never reach minCount {gang.group.quorum}: "
             "succeeded pods do not count"
         )
-        hint = "Lower minCount, or set backoffLimit: 0. With restartPolicy: OnFailure only evicted pods are replaced."
+        hint = (
+            f"Lower {name_min_count(gang.group, template.item)}, or set backoffLimit: 0. "
+            "With restartPolicy: OnFailure only evicted pods are replaced."
+        )
         path = (*template.spec_path, "restartPolicy")
         yield Finding(template.item, path, message, "Never", hint=hint)
 
@@ -45,7 +49,7 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
                 "a resumed Job creates only the pods that have not succeeded: after "
                 f"{_tell_successes(jobs)}, minCount {gang.group.quorum} can never be reached"
             )
-            hint = "Lower minCount, or make the pods finish together."
+            hint = f"Lower {name_min_count(gang.group, template.item)}, or make the pods finish together."
             yield Finding(template.item, (*jobs.labels, KUEUE_QUEUE), message, hint=hint)
 
 
@@ -60,7 +64,7 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
                 f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than minCount "
                 f"{gang.group.quorum}, and no later retry is ever scheduled"
             )
-            hint = "Remove backoffLimitPerIndex, or lower minCount."
+            hint = f"Remove backoffLimitPerIndex, or lower {name_min_count(gang.group, template.item)}."
             yield Finding(template.item, path, message, limit, hint=hint)
 
 
@@ -82,7 +86,9 @@ def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
                 f"with {jobs.completions} completions, {jobs.parallel} at a time, pods that finish together can leave "
                 f"{left}, too few for minCount {quorum}: the last pods are then never scheduled"
             )
-            hint = f"Use a multiple of {jobs.parallel}, or lower minCount to {there}."
+            hint = (
+                f"Use a multiple of {jobs.parallel}, or lower {name_min_count(gang.group, template.item)} to {there}."
+            )
             yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)
 
 
