@@ -26,7 +26,7 @@ from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.origins import merge
-from krmfn.workspace.simulator import Failed, find_simulator, simulate
+from krmfn.workspace.simulator import NAME, Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             items, more = complete(items, settings)
             kept = judged.judge_results(world, settings, more)
             results += [(world.name, result) for result in kept if result.severity == "error"]
-        views.append(View(world.name, foresee(items, settings, find_asker(settings, options))))
+        asker = find_asker(settings, options)
+        unasked = (
+            "--prove leaves the scheduler out" if options["prove"] else f"{NAME}{settings.release} is not on the PATH"
+        )
+        views.append(View(world.name, foresee(items, settings, asker), "" if asker else unasked))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)
     report_aside(told, options, found.files)

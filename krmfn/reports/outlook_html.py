@@ -12,6 +12,7 @@ from krmfn.reports.outlook_view import (
     group_alike,
     list_resources,
     name_authority,
+    note_worlds,
     spell_nodes,
     spell_share,
     summarize,
@@ -39,16 +40,18 @@ def render(views: Sequence[View]) -> str:
     for number, view in enumerate(views):
         heading = f"{view.world}: {summarize(view.outlook)}" if view.world else summarize(view.outlook)
         lines.append(f"<h1>{_text(heading)}</h1>")
-        lines.append(f"<p>{_text(name_authority(view.outlook))}</p>")
+        lines.append(f"<p>{_text(name_authority(view))}</p>")
         lines += _draw(view, number)
         lines += _list_gangs(view.outlook)
         lines += _list_nodes(view.outlook)
+    note = note_worlds(views)
+    lines += [f"<p>{_text(note)}</p>"] if note else []
     return "\n".join([*lines, "</body></html>", ""])
 
 
 def _draw(view: View, number: int) -> Iterator[str]:
     if view.outlook.loads:
-        yield outlook_svg.render([View("", view.outlook)], f"-{number}")
+        yield outlook_svg.render([view._replace(world="")], f"-{number}")
 
 
 def _list_gangs(outlook: Outlook) -> Iterator[str]:

@@ -12,6 +12,7 @@ from krmfn.reports.outlook_view import (
     group_alike,
     list_resources,
     name_authority,
+    note_worlds,
     spell_nodes,
     spell_share,
     summarize,
@@ -26,12 +27,14 @@ def render(views: Sequence[View]) -> str:
     parts = []
     for view in views:
         title = f"## What would run{f' from {channels.code(view.world)}' if view.world else ''}"
-        parts.append("\n".join([title, "", *_render(view.outlook)]).rstrip("\n") + "\n")
-    return "\n".join(parts)
+        parts.append("\n".join([title, "", *_render(view)]).rstrip("\n") + "\n")
+    note = note_worlds(views)
+    return "\n".join([*parts, *([f"{channels.markdown(note)}\n"] if note else ())])
 
 
-def _render(outlook: Outlook) -> Iterator[str]:
-    yield f"**{channels.markdown(summarize(outlook))}**, {channels.markdown(name_authority(outlook))}."
+def _render(view: View) -> Iterator[str]:
+    outlook = view.outlook
+    yield f"**{channels.markdown(summarize(outlook))}**, {channels.markdown(name_authority(view))}."
     yield ""
     if outlook.standings:
         yield "| gang | pods | verdict | where, or why not |"

@@ -101,7 +101,7 @@ def _draw(view: View, top: int, named: bool) -> tuple[list[str], int]:
         for number, standing in enumerate(outlook.standings)
     }
     title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
-    parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(outlook), "d")]
+    parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(view), "d")]
     top += 54
     for standing in outlook.standings:
         drawn, top = _draw_gang(standing, marks[standing.name], top)

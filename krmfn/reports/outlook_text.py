@@ -13,6 +13,7 @@ from krmfn.reports.outlook_view import (
     group_alike,
     list_resources,
     name_authority,
+    note_worlds,
     spell_nodes,
     spell_share,
     summarize,
@@ -30,11 +31,13 @@ def render(views: Sequence[View], *, color: bool) -> str:
     parts = []
     for view in views:
         title = [f"{view.world or 'other files'}:"] if len(views) > 1 else []
-        parts.append("".join(f"{line}\n" for line in [*title, *_render(view.outlook, color)]))
-    return "\n".join(parts)
+        parts.append("".join(f"{line}\n" for line in [*title, *_render(view, color)]))
+    note = note_worlds(views)
+    return "\n".join([*parts, *([f"{note}\n"] if note else ())])
 
 
-def _render(outlook: Outlook, color: bool) -> Iterator[str]:
+def _render(view: View, color: bool) -> Iterator[str]:
+    outlook = view.outlook
     if outlook.standings:
         width = max(len("GANG"), *(len(standing.name) for standing in outlook.standings))
         yield f"{'GANG':{width}}  {'PODS':>9}  VERDICT"
@@ -51,7 +54,7 @@ def _render(outlook: Outlook, color: bool) -> Iterator[str]:
         yield ""
         yield from _list_nodes(outlook)
     yield ""
-    yield f"{summarize(outlook)}; {name_authority(outlook)}"
+    yield f"{summarize(outlook)}; {name_authority(view)}"
 
 
 def _tell(standing: Standing, width: int, color: bool) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Standing
@@ -21,10 +21,11 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 class View(NamedTuple):
-    """The outlook of a world; `world` is empty for an only one."""
+    """The outlook of a world; `world` is empty for an only one. `unasked` says why the scheduler itself was not run."""
 
     world: str
     outlook: Outlook
+    unasked: str = ""
 
 
 def summarize(outlook: Outlook) -> str:
@@ -49,13 +50,23 @@ def summarize(outlook: Outlook) -> str:
     return f"{count(total, 'gang')}: {', '.join(parts)}"
 
 
-def name_authority(outlook: Outlook) -> str:
+def name_authority(view: View) -> str:
     """Who says so."""
-    if outlook.simulator:
-        return f"by the scheduler of Kubernetes {outlook.simulator}, run on the facts about the cluster"
-    if outlook.loads is None:
+    if view.outlook.simulator:
+        return f"by the scheduler of Kubernetes {view.outlook.simulator}, run on the facts about the cluster"
+    if view.outlook.loads is None:
         return "without data about nodes: add it with --cluster"
-    return "by rules only: with krmfn-simulator on the PATH the scheduler itself decides"
+    return f"by rules only: {view.unasked}" if view.unasked else "by rules only"
+
+
+def note_worlds(views: Sequence[View]) -> str:
+    """What to know where several worlds share the nodes, else empty."""
+    if sum(view.outlook.loads is not None for view in views) < 2:
+        return ""
+    return (
+        "Each of these worlds is placed alone in the cluster. To place them together, give krmfn fit the files that "
+        "kustomize builds from them."
+    )
 
 
 def list_nodes(standing: Standing) -> list[tuple[str, int]]:

@@ -35,4 +35,4 @@ def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
     return trials
 
 
-__all__ = ["Failed", "find_simulator", "simulate"]
+__all__ = ["NAME", "Failed", "find_simulator", "simulate"]

@@ -388,3 +388,25 @@ def test_pods_that_no_controller_makes_take_no_room(cluster: Path, krmfn: Call) 
         done = krmfn("fit", "set.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
         (gang,) = json.loads(done.out)["gangs"]
         assert (gang["verdict"], gang["placed"], gang["pods"]) == (verdict, placed, 2)
+
+
+def test_worlds_that_share_nodes_are_told_apart(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump(make_node("gpu-1", "a")))
+    for name in ("dev", "prod"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2, 1)))
+        (tmp_path / name / "kustomization.yaml").write_text(f"resources: [job.yaml]\nnamespace: {name}\n")
+    told = "Each of these worlds is placed alone in the cluster."
+    for form in ("text", "markdown", "html"):
+        assert told in krmfn("fit", "-q", "dev", "prod", "--cluster", "nodes.yaml", "--prove", "-o", form).out
+        assert told not in krmfn("fit", "-q", "dev", "--cluster", "nodes.yaml", "--prove", "-o", form).out
+    assert told not in krmfn("fit", "-q", "dev", "prod", "--prove").out
+
+
+def test_why_the_scheduler_did_not_decide(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump(make_node("gpu-1", "a")))
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2, 1)))
+    words = ["fit", "-q", "job.yaml", "--cluster", "nodes.yaml"]
+    assert krmfn(*words, "--prove").out.endswith("; by rules only: --prove leaves the scheduler out\n")
+    missing = krmfn(*words, PATH="/usr/bin:/bin").out
+    assert missing.endswith("; by rules only: krmfn-simulator-1.37 is not on the PATH\n")
