@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 
-from krmfn.config.problems import ConfigError, Problem, find_nearest
+from krmfn.config.problems import ConfigError, Problem, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import Ruling, Rulings
 from krmfn.krm.records import NamedTuple
@@ -200,8 +200,7 @@ def _find_unknown(name: str) -> str | None:
 
     if name in _STAGES or any(fnmatchcase(rule, name) for rule in RULES):
         return None
-    near = find_nearest(name, [*RULES, *_STAGES])
-    return f"Did you mean {near}?" if near else ""
+    return ask_about(name, [*RULES, *_STAGES]) or "krmfn rules lists them."
 
 
 def _split(text: str) -> tuple[str, ...]:

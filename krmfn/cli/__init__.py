@@ -22,4 +22,5 @@ COMMANDS = (
     "rules",
     "completion",
     "version",
+    "help",
 )

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
 from krmfn.cli.options import Argument, Option
+from krmfn.config.problems import ask_about
 from krmfn.releases.release import list_releases
 
 HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods
@@ -47,27 +47,39 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Names the nearest command when there is no such one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, 1)
-            hint = f" Did you mean {near[0]}?" if near else f" There are {', '.join(COMMANDS)}."
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+            hint = _SYNONYMS.get(args[0]) or ask_about(args[0], COMMANDS) or f"There are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
 
-class Joined(click.ParamType[str]):
-    """Several of `choices`, separated by commas; stays a string."""
+#: What other tools call something that has another name here.
+_SYNONYMS = {
+    "check": "Did you mean validate, or generate --check?",
+    "explain": "Did you mean why (an object of a cluster) or rules (a rule)?",
+    "lint": "Did you mean validate?",
+    "plan": "Did you mean diff?",
+}
 
-    name = "list"
 
-    def __init__(self, choices: Sequence[str]) -> None:
-        self.choices = choices
+if TYPE_CHECKING:
+    Base = click.Choice[str]
+else:
+    Base = click.Choice  # not generic before click 8.2
+
+
+class Choice(Base):
+    """One of `choices`; or, `joined`, several separated by commas, which stay a string."""
+
+    def __init__(self, choices: Sequence[str], joined: bool) -> None:
+        super().__init__(choices)
+        self.joined = joined
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuses a word that is no choice."""
-        for word in str(value).split(","):
+        """Refuses a word that is not among them."""
+        for word in str(value).split(",") if self.joined else [str(value)]:
             if word not in self.choices:
-                near = get_close_matches(word, self.choices, 1)
-                hint = f" Did you mean {near[0]}?" if near else ""
-                self.fail(f"{word!r} is not one of {', '.join(self.choices)}.{hint}", param, ctx)
+                message = f"{word!r} is not one of {', '.join(self.choices)}. {ask_about(word, self.choices)}"
+                self.fail(message.rstrip(), param, ctx)
         return str(value)
 
 
@@ -79,6 +91,8 @@ def build(module: ModuleType, name: str) -> click.Command:
         words = [given] if isinstance(given, str) else [word for word in given or () if word]
         if not words and module.ARGUMENTS.default:
             words = [module.ARGUMENTS.default]
+        if len(words) < arguments.least:
+            raise click.UsageError(f"Missing argument {arguments.metavar}: {arguments.help}")
         try:
             code: int = module.run(words, values)
         except KeyboardInterrupt:  # click would print an empty line
@@ -88,11 +102,10 @@ def build(module: ModuleType, name: str) -> click.Command:
     arguments: Argument = module.ARGUMENTS
     parameters: list[click.Parameter] = []
     if arguments.most != 0:
-        required = arguments.least > 0
         count = arguments.most if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
         parameters.append(
-            click.Argument(["words"], nargs=count or -1, required=required, metavar=arguments.metavar, type=kind)
+            click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind)
         )
     parameters += [_option(option) for option in module.OPTIONS]
     text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
@@ -103,10 +116,8 @@ def build(module: ModuleType, name: str) -> click.Command:
 
 def _option(option: Option) -> click.Option:
     kind: click.ParamType[Any] = click.STRING
-    if option.joined and option.choices:
-        kind = Joined(option.choices)
-    elif option.choices:
-        kind = click.Choice(option.choices)
+    if option.choices:
+        kind = Choice(option.choices, option.joined)
     elif option.metavar in {"FILE", "DIR", "PATH"}:
         kind = click.Path()
     return click.Option(

@@ -7,10 +7,11 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import Argument, UsageError
+from krmfn.config.problems import suggest
 
 SHELLS = ("bash", "zsh", "fish")
 SUMMARY = "Prints the script that completes commands and options in a shell: source <(krmfn completion bash)."
-ARGUMENTS = Argument("SHELL", f"{', '.join(SHELLS)}.", 1, 1)
+ARGUMENTS = Argument("SHELL", f"One of {', '.join(SHELLS)}.", 1, 1)
 OPTIONS = ()
 
 
@@ -22,7 +23,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
     made = get_completion_class(words[0]) if words[0] in SHELLS else None
     if made is None:
-        raise UsageError(f"no completion for {words[0]}: use one of {', '.join(SHELLS)}")
+        raise UsageError(f"no completion for {words[0]}. {suggest(words[0], SHELLS)}")
     # The script asks this version of bash or zsh nothing: it is printed on machines that have none.
     completion = made(application(), {}, "krmfn", "_KRMFN_COMPLETE")
     streams.write(completion.source_template % completion.source_vars() + "\n")

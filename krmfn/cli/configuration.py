@@ -109,7 +109,7 @@ class Configurations:
             disk = Disk(path)
             item = _parse(disk.read(path) if data is None else data, path)
         except FileNotFoundError:
-            raise UsageError(f"{path}: no such file") from None
+            raise Disk(path).miss(path, "file") from None
         except LeftOut as left:
             raise UsageError(f"the configuration {left}") from None
         return self._understand(item.value, item, disk, posixpath.dirname(path))

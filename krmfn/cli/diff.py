@@ -32,7 +32,9 @@ from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.plan.results import to_results
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
+from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
+from krmfn.workspace.trees import InputMissing, RevisionMissing
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -78,12 +80,21 @@ class State(NamedTuple):
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
-    words = _name_one(words) if options["to_kubernetes"] else _name_both(words)
+    given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
     # What one state lacks because it could not be rendered would look removed, or new.
     configurations = Configurations(options)
     options = {**options, "require_render": True}
-    old, new = (read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True))
+    try:
+        states = [
+            read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True)
+        ]
+    except RevisionMissing as missing:
+        if given[0] in words:
+            raise
+        path = Disk(given[0]).miss(given[0])  # it may have been meant as one
+        raise InputMissing(f"{path}; {missing}", given[0], [*missing.known, *path.known]) from None
+    old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     report_aside(problems, options)
     if old.unreadable or new.unreadable:

@@ -82,6 +82,10 @@ def _explain(error: Exception) -> list[str] | None:
         return [str(problem) for problem in error.problems]
     if isinstance(error, OSError) and error.errno in _OUTSIDE:
         return [f"the operating system reports an error: {error.strerror}"]
+    if isinstance(error, InputMissing) and error.known:
+        from krmfn.config.problems import ask_about
+
+        return [" ".join(filter(None, [f"{error}.", ask_about(error.word, error.known)])).removesuffix(".")]
     expected = UsageError | InputMissing | WriteFailed | Unreadable | UnknownRelease
     return [str(error)] if isinstance(error, expected) else None
 

@@ -68,7 +68,9 @@ CONFIG = Option(
     metavar="FILE",
 )
 COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
-PROVE = Option(("--prove",), "Do not run the simulator; report only what can be proved.", False, flag=True)
+PROVE = Option(
+    ("--prove",), "Do not run the simulator, even if it is there: report only what the rules prove.", False, flag=True
+)
 AS_IS = Option(
     ("--as-is",), "Show only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
 )

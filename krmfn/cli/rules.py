@@ -8,6 +8,7 @@ from typing import Any
 from krmfn.catalogue import RULES
 from krmfn.cli import streams
 from krmfn.cli.options import STAGES, Argument, Option, UsageError
+from krmfn.config.problems import ask_about
 from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."
@@ -21,11 +22,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if words:
         rule = RULES.get(words[0])
         if rule is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(words[0], RULES, 3)
-            hint = f": did you mean {', '.join(near)}?" if near else ": krmfn rules lists them"
-            raise UsageError(f"no rule {words[0]!r}{hint}")
+            hint = ask_about(words[0], RULES) or "krmfn rules lists them"
+            raise UsageError(f"there is no rule {words[0]!r}. {hint}")
         streams.write(read_page(rule.id).text)
         return 0
     stages = options["stage"].split(",") if options["stage"] else STAGES

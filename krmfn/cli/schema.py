@@ -7,6 +7,7 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import KUBERNETES, Argument, UsageError
+from krmfn.config.problems import ask_about
 from krmfn.releases import schemastore
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
@@ -24,7 +25,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     found = _paths(release.name)
     path = found.get(words[0].lower())
     if path is None:
-        raise UsageError(f"{words[0]}: no schema of that kind for Kubernetes {release}: there are {', '.join(found)}")
+        hint = ask_about(words[0], found) or f"There are {', '.join(found)}."
+        raise UsageError(f"{words[0]}: no schema of that kind for Kubernetes {release}. {hint}")
     streams.write_bytes(channels.json(schemastore.load(path)).encode())
     return 0
 

@@ -55,7 +55,9 @@ OPTIONS = (
     ),
     UPDATE,
     CRDS,
-    Option(("--stage",), "Check only these stages.", choices=STAGES, joined=True, metavar="STAGE,..."),
+    Option(
+        ("--stage",), f"Check only these stages: {', '.join(STAGES)}.", choices=STAGES, joined=True, metavar="STAGE,..."
+    ),
     SELECT,
     IGNORE,
     SEVERITY,

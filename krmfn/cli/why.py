@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli.configuration import Configurations
@@ -11,6 +12,7 @@ from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
 from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
 from krmfn.cli.reading import read
+from krmfn.config.problems import ask_about
 from krmfn.forecast.diagnosis import find_object
 from krmfn.pipeline import explain
 from krmfn.reports import channels
@@ -32,6 +34,8 @@ OPTIONS = (
     Option(("-o", "--output"), "Format of the answer.", "text", ("text", "json")),
     *COMMON,
 )
+#: So many objects are compared with a name that none has.
+_LOOKED_AT = 5000
 #: What the facts say of the cluster as a whole; everything else is an object as it lives.
 _FACTS = ("Node", "PriorityClass")
 
@@ -60,7 +64,11 @@ def _choose(items: Sequence[Item], word: str) -> Item:
     if "/" not in word:
         raise UsageError(f"{word}: write KIND/NAME, such as job/{word}")
     if not found:
-        raise UsageError(f"{word}: no such object in the data of --cluster")
+        known = (
+            "/".join((each.kind.lower(), *([each.space] if word.count("/") > 1 else ()), each.name)) for each in items
+        )
+        hint = ask_about(word, islice(known, _LOOKED_AT)) or "kubectl get -A -o yaml lists those of all namespaces"
+        raise UsageError(f"{word}: no such object in the data of --cluster. {hint}")
     if len({item.space for item in found}) > 1:
         spaces = ", ".join(sorted(item.space for item in found))
         raise UsageError(f"{word}: there is one in {spaces}; write KIND/NAMESPACE/NAME")

@@ -46,6 +46,12 @@ def find_nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     return spellings[close[0]] if close else ""
 
 
+def ask_about(word: str, known: Iterable[str]) -> str:
+    """`Did you mean x?`, empty when nothing known is near."""
+    nearest = find_nearest(word, known)
+    return f"Did you mean {nearest}?" if nearest else ""
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """The hint for a word that is not in `known`: the nearest one, and all that are allowed while they are few."""
     known = [candidate for candidate in known if candidate]

@@ -93,7 +93,7 @@ def read_tree(tree: Tree, path: str) -> Inputs:
         try:
             return Inputs((ManifestFile(path.replace(os.sep, "/"), tree.read(path)),), ())
         except FileNotFoundError:
-            raise InputMissing(f"{path}: no such file or folder{tree.where}") from None
+            raise tree.miss(path) from None
         except LeftOut as left:
             raise InputMissing(str(left)) from None
     files = []

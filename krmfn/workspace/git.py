@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.processes import Failed, run, start
-from krmfn.workspace.trees import GIT, MOST_BYTES, Entry, InputMissing, LeftOut, Tree
+from krmfn.workspace.trees import GIT, MOST_BYTES, Entry, InputMissing, LeftOut, RevisionMissing, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,10 +112,18 @@ class Revision(Tree):
                 reason = failure.lines[0].removeprefix("fatal: ")
             else:
                 reason = "no such revision in this clone; fetch it first (a CI job often has the newest commit only)"
-            raise InputMissing(f"{self.argument}: {reason}") from None
+            raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None
         return out.decode().strip()
+
+    def _list_names(self) -> list[str]:
+        """The branches and tags."""
+        try:
+            out, _ = run(self._command("rev-parse", "--symbolic", "--branches", "--tags"), self._environment())
+        except Failed:
+            return []
+        return out.decode("utf-8", "replace").split()
 
     def _list(self) -> None:
         try:

@@ -129,7 +129,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[Change]:
     from krmfn.workspace.name_references import write_names
 
     if Disk(folder).kind(folder) != "folder":
-        raise InputMissing(f"{folder}: no such folder")
+        raise Disk(folder).miss(folder, "folder")
     path = find_kustomization(folder)
     entries: dict[str, Sequence[str]] = {}
     if path is None:

@@ -32,7 +32,18 @@ class ManifestFile(NamedTuple):
 
 
 class InputMissing(Exception):
-    """An argument names nothing that can be read. The message says which, and what would be accepted."""
+    """An argument names nothing that can be read. The message says which, and what would be accepted. Where the name
+    may be mistyped, `word` is it and `known` are those that exist."""
+
+    def __init__(self, message: str, word: str = "", known: Iterable[str] = ()) -> None:
+        """`message` begins with what was named."""
+        super().__init__(message)
+        self.word = word
+        self.known = tuple(known)
+
+
+class RevisionMissing(InputMissing):
+    """The repository has no such revision."""
 
 
 class WriteFailed(Exception):
@@ -91,6 +102,12 @@ class Tree:
     def resolve(self, path: str) -> str:
         """The path without links. Raises LeftOut where they leave the boundary, FileNotFoundError where they end."""
         raise NotImplementedError
+
+    def miss(self, path: str, what: str = "file or folder") -> InputMissing:
+        """The error for a path that leads to nothing."""
+        folder, name = os.path.split(path.rstrip("/"))
+        known = [entry.name for entry in self.entries(folder or ".")]
+        return InputMissing(f"{path}: no such {what}{self.where}", name, known)
 
     def find(self, path: str) -> bytes | None:
         """A file's bytes, None where there is none that is read."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from krmfn.cli import COMMANDS, plain
+from krmfn.cli import COMMANDS, app, plain
 from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option
 from krmfn.releases.release import list_releases
 from tests.cli.conftest import Call
@@ -80,15 +81,59 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["generate", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (["generate", "--config", "nowhere.yaml", "."], "nowhere.yaml"),
         (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not Name=true"),
-        (["rules", "minimun"], "did you mean minimum"),
-        (["schema", "PodGrup"], "no schema of that kind"),
+        (["rules", "minimun"], "there is no rule 'minimun'. Did you mean minimum?"),
+        (["rules", "xyz"], "krmfn rules lists them"),
+        (["rules", "--stage", "server,schedule"], "Did you mean scheduler?"),
+        (["schema", "PodGrup"], "PodGrup: no schema of that kind for Kubernetes 1.37. Did you mean podgroup?"),
+        (["schema", "xyz"], "There are compositepodgroup, cronjob, "),
+        (["validate", "-o", "jsno", "."], "Did you mean json?"),
+        (["validate", "--color=alway"], "Did you mean always?"),
+        (["validate", "--select", "minimun"], "there is no rule 'minimun'. Did you mean minimum?"),
+        (["validate", "--ignore", "minimun"], "Did you mean minimum?"),
+        (["validate", "--ignore", "xyz"], "krmfn rules lists them"),
+        (["validate", "--severity", "minimun=info"], "Did you mean minimum?"),
+        (["validate", "k.yaml"], "k.yaml: no such file or folder. Did you mean job.yaml?"),
+        (["validate", "--config", "jobb.yaml"], "jobb.yaml: no such file. Did you mean job.yaml?"),
+        (["init", "appps"], "appps: no such folder. Did you mean apps?"),
+        (["hlep"], "Did you mean help?"),
+        (["explain", "minimum"], "Did you mean why"),
+        (["help", "genrate"], "Did you mean generate?"),
+        (["completion"], "Missing argument SHELL: One of bash, zsh, fish."),
+        (["completion", "bsh"], "Did you mean bash?"),
+        (["why"], "Missing argument OBJECT: KIND/NAME or KIND/NAMESPACE/NAME"),
+        (["why", "jbo/train", "--cluster", "job.yaml"], "Did you mean job/train?"),
+        (["why", "job/ml/train", "--cluster", "job.yaml"], "Did you mean job/default/train?"),
         (["validate", "git:"], "no revision"),
     ],
 )
-def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, krmfn: Call) -> None:
+def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "job.yaml").write_text(JOB)
     done = krmfn(*words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (name, option)
+        for name in COMMANDS
+        for option in importlib.import_module(f"krmfn.cli.{name}").OPTIONS
+        if option.choices
+    ],
+)
+def test_a_mistyped_choice_gets_the_nearest(command: str, option: Option, capsys: pytest.CaptureFixture[str]) -> None:
+    for choice in option.choices:
+        assert app.main([command, option.names[-1], f"{choice}x"]) == 2
+        assert re.search(
+            f"'{choice}x' is not one of {', '.join(option.choices)}. Did you mean", capsys.readouterr().err
+        )
+
+
+def test_help_is_what_the_option_prints(krmfn: Call) -> None:
+    assert krmfn("help") == krmfn("--help")
+    assert krmfn("help", "tree") == krmfn("tree", "--help")
 
 
 def test_a_schema_is_printed(krmfn: Call) -> None:

@@ -22,7 +22,7 @@ def kustomize() -> None:
 @pytest.fixture
 def repository(folder: Path) -> Path:
     """The folder under git, one commit; the work tree asks for two pods less since."""
-    git(folder, "init", "-q")
+    git(folder, "init", "-q", "-b", "main")
     git(folder, "add", ".")
     git(folder, "commit", "-q", "-m", "first")
     path = folder / "base/job.yaml"
@@ -102,6 +102,12 @@ def test_kustomize_failing_is_told(repository: Path, krmfn: Call) -> None:
         (["git:HEAD:nowhere", "base"], "nowhere: no such file or folder in git:HEAD"),
         (["git:nothing", "base"], "git:nothing"),
         (["base", "nowhere"], "nowhere: no such file or folder"),
+        (["git:HEAD:bse", "base"], "bse: no such file or folder in git:HEAD. Did you mean base?"),
+        (["git:mian", "base"], "git:mian: no such revision in this clone; "),
+        (["git:mian", "base"], ". Did you mean main?"),
+        (["mian"], "mian: no such file or folder; git:mian: no such revision in this clone; "),
+        (["mian"], ". Did you mean main?"),
+        (["bsae"], ". Did you mean base?"),
     ],
 )
 def test_a_side_that_is_missing(words: list[str], message: str, repository: Path, krmfn: Call) -> None:

@@ -13,6 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from krmfn.cli import COMMANDS
 from release.single_file import MINORS
 from tests.e2e.tools import JOB, ROOT, function
 
@@ -76,6 +77,21 @@ def test_the_installed_command_finds_its_schemas(python: Path, tmp_path: Path) -
     done = subprocess.run(command, env={}, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "spec.schedulingPolicy" in done.stdout
+
+
+def test_the_oldest_versions_that_it_accepts_do(wheel: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    oldest = [each.replace(">=", "==") for each in project["project"]["dependencies"]]
+    assert all("==" in each for each in oldest)
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    program = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([str(program), "-m", "pip", "install", "--quiet", str(wheel), *oldest], check=True)
+    for command in COMMANDS:
+        done = subprocess.run(
+            [str(program), "-m", "krmfn", "help", command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert done.stdout.startswith(f"Usage: krmfn {command}")
 
 
 def test_the_source_archive_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
