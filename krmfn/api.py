@@ -97,13 +97,13 @@ def validate(
         gates = complete(feature_gates, settings.release)
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     new, problems = _read(manifests)
-    old = None if against is None else _read(against)[0]
+    old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
     from krmfn.workspace.origins import merge
 
     judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
     kept = judging.judge([(None, problem) for problem in problems], settings.rules)
     results = [("", problem) for problem in kept if problem is not None]
-    for world in new.worlds:
+    for world in new.apply(pipeline.run_functions).worlds:
         before = old.match(world, new) if old else None
         found = list(pipeline.find_all(world.items, settings, before.items if before else None, stages, update))
         told = pipeline.to_results(world.trace(finding) for finding in found)

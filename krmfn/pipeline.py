@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import ABSENT, Result
+from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.findings import Finding, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
@@ -62,14 +62,29 @@ def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) ->
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
 
 
-def complete(items: Sequence[Item], settings: Settings) -> tuple[list[Item], tuple[Result, ...]]:
+def run_functions(items: Sequence[Item], configurations: Iterable[Mapping[str, Any]], file: FileRef) -> Sequence[Item]:
+    """The objects as our function returns them, with each of its configurations in turn. What it makes is in `file`.
+
+    Raises ConfigError.
+    """
+    from krmfn.config import read_settings
+
+    for settings in map(read_settings, configurations):
+        if settings.mode != "Validate":
+            items = complete(items, settings, file)[0]
+    return items
+
+
+def complete(
+    items: Sequence[Item], settings: Settings, file: FileRef | None = None
+) -> tuple[list[Item], tuple[Result, ...]]:
     """The objects as they would be applied: with the groups that they hold, or else with those that they ask for."""
     if is_complete(items):
         return list(items), ()
     outcome = generate(items, settings)
     gone = {id(item) for item in outcome.removed}
     kept = [item for item in items if id(item) not in gone]
-    return [*kept, *(Item.new(addition.value) for addition in outcome.added)], outcome.results
+    return [*kept, *(Item.new(addition.value, file) for addition in outcome.added)], outcome.results
 
 
 def is_complete(items: Iterable[Item]) -> bool:

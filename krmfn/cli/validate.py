@@ -31,7 +31,7 @@ from krmfn.cli.options import (
 from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
-from krmfn.pipeline import describe_scope, find_all
+from krmfn.pipeline import describe_scope, find_all, run_functions
 from krmfn.workspace.files import GIT, is_path
 from krmfn.workspace.manifests import hides
 
@@ -90,8 +90,8 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         raise UsageError("--write-baseline needs --baseline FILE")
     configurations = Configurations(options)
     judged = Judged(configurations, options)
-    new = read_worlds(words, options, complete=True)
-    old = _read_old(options["against"], words, options) if options["against"] else None
+    new = read_worlds(words, options, complete=True).apply(run_functions)
+    old = _read_old(options["against"], words, options).apply(run_functions) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
     judged.read(new, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]

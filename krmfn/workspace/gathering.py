@@ -207,7 +207,8 @@ class Gathering:
         origins: dict[int, Item] = {}
         for path in files:
             file = self.sources.read(path)
-            if placing == Placing() and self.sources.take(path):
+            # What our function edits is not what somebody wrote.
+            if placing == Placing() and not configurations and self.sources.take(path):
                 items += file.stream.items
                 continue
             copies = copy_into(placing, file.data, path)

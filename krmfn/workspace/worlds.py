@@ -85,6 +85,16 @@ class Worlds(NamedTuple):
         """All objects."""
         return [item for world in self.worlds for item in world.items]
 
+    def apply(self, run: Callable[[Sequence[Item], Sequence[Mapping[str, Any]], FileRef], Sequence[Item]]) -> Worlds:
+        """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
+        worlds = (
+            world._replace(items=run(world.items, world.configurations, FileRef(RENDERED)))
+            if world.configurations
+            else world
+            for world in self.worlds
+        )
+        return self._replace(worlds=tuple(worlds))
+
     def match(self, world: World, of: Worlds) -> World | None:
         """The world of this state that is the same as one of another state."""
         if len(self.worlds) == len(of.worlds) == 1:

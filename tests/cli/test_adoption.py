@@ -33,6 +33,21 @@ def count(text: str) -> int:
     return text.count("[pod-containers]")
 
 
+def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folder: Path, krmfn: Call) -> None:
+    """Also where kustomize is not needed to know what it builds; nothing of that is written."""
+    assert "[function-skipped]" in krmfn("validate", "base").out
+    assert krmfn("init", "-q", "base").code == 0
+    files = {path: path.read_bytes() for path in (folder / "base").iterdir()}
+    plain = krmfn("validate", "base", "--fix")
+    assert ("[function-skipped]" in plain.out, plain.code) == (False, 0)
+    assert "base/job.yaml:11:22: warning: Job train spec.template.spec.restartPolicy: after one pod" in plain.out
+    assert {path: path.read_bytes() for path in (folder / "base").iterdir()} == files
+    require("kustomize", "./dev setup builds it into the cache")
+    kustomization = folder / "base/kustomization.yaml"
+    kustomization.write_text(kustomization.read_text() + "commonAnnotations: {a: b}\n")
+    assert krmfn("validate", "base").out == plain.out
+
+
 def test_rules_are_selected_and_ignored(pods: Path, krmfn: Call) -> None:
     done = krmfn("validate", "-q", "base/pod.yaml", "old")
     assert (count(done.out), done.code) == (2, 1)
