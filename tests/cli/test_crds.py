@@ -26,10 +26,7 @@ def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
 
 def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
     (folder / "foo.yaml").write_text(FOO + SERVICE)
-    said = (
-        "stage server checked only the fields of 1 object (v1 Service) and did not check 1 object of a kind without "
-        "definition (example.com/v1 Foo)"
-    )
+    said = "2 objects: 1 by their fields alone (v1 Service), 1 of kinds that are not known here (example.com/v1 Foo)"
     assert said in krmfn("validate", "foo.yaml").err
     assert said not in krmfn("validate", "-q", "foo.yaml").err
     assert "known here" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err

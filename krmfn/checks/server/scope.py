@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from krmfn.checks.server.stage import Judge
-from krmfn.model.wording import count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ _SHOWN = 4
 
 
 def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
-    """`stage server did not check 3 objects of a kind without definition (kyverno.io/v1 Policy)`.
+    """`12 objects: 9 judged as the server would, 3 of kinds that are not known here (kyverno.io/v1 Policy)`.
 
     An object that is in several worlds counts once.
 
@@ -44,14 +43,14 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
             seen.add(id(item))
             if standing != "full":
                 named[standing][" ".join(key)] = None
-    parts = []
+    if counts["full"] == len(seen):
+        return ""
+    parts = [f"{counts['full']} judged as the server would"] if counts["full"] else []
     if counts["fields"]:
-        parts.append(f"checked only the fields of {count(counts['fields'], 'object')} ({_list(named['fields'])})")
+        parts.append(f"{counts['fields']} by their fields alone ({_list(named['fields'])})")
     if counts["unknown"]:
-        objects = count(counts["unknown"], "object")
-        kinds = "a kind" if len(named["unknown"]) == 1 else "kinds"
-        parts.append(f"did not check {objects} of {kinds} without definition ({_list(named['unknown'])})")
-    return f"stage server {' and '.join(parts)}" if parts else ""
+        parts.append(f"{counts['unknown']} of kinds that are not known here ({_list(named['unknown'])})")
+    return f"{len(seen)} object{'s' if len(seen) > 1 else ''}: {', '.join(parts)}"
 
 
 def _list(names: dict[str, None]) -> str:
