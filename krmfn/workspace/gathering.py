@@ -77,7 +77,8 @@ class Gathering:
             name = each.folder if folders[each.folder] == 1 else f"{each.folder} ({each.name})"
             steps.append((name, each.folder, overlays.get(each.folder), each))
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
-        self._queue = render_all(tree, dict.fromkeys(overlay.folder for overlay in rendered), programs)
+        free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
+        self._queue = render_all(tree, dict.fromkeys(overlay.folder for overlay in rendered), programs, free)
         try:
             for name, folder, found, deployment in steps:
                 if found is not None:

@@ -43,7 +43,7 @@ _BUILT_IN = {
     *("ReplicaCountTransformer", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer"),
 }
 #: Fields whose texts kustomize never takes for a path, in small letters.
-_WORDS = {
+WORDS = {
     "annotations",
     "commonannotations",
     "labels",
@@ -152,6 +152,17 @@ def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
                     yield path
 
 
+def list_sources(value: Mapping[str, Any]) -> Iterator[str]:
+    """The paths of the files that a kustomization makes ConfigMaps of. Those of Secrets are not told: somebody may have
+    written a secret there."""
+    listed = value.get("configMapGenerator")
+    for each in listed if isinstance(listed, list) else ():
+        generator = each if isinstance(each, dict) else {}
+        files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
+        alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
+        yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
+
+
 def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
     """The functionConfigs of ours that a kustomization lists: in its own text, or in files."""
     for entry in list_entries(overlay.value, "transformers"):
@@ -197,7 +208,7 @@ def find_fetched(value: object) -> str:
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
-            waiting += [child for key, child in each.items() if str(key).casefold() not in _WORDS]
+            waiting += [child for key, child in each.items() if str(key).casefold() not in WORDS]
         elif isinstance(each, list):
             waiting += each
         elif isinstance(each, str) and _FETCHED.match(each):

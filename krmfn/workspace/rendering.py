@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -34,6 +34,8 @@ _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
 _MOST_SECONDS = 300.0
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+#: kustomize lives for a moment: to collect its garbage less often saves up to 40 % of its time, where there is memory.
+_MEMORY = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
 #: Where kustomize begins to quote what it could not read.
 _QUOTES = re.compile("loading KV pairs:?|with config:?")
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
@@ -62,10 +64,10 @@ def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
 
 
 def render_all(
-    tree: Tree, folders: Iterable[str], allowed: Sequence[str] = ()
+    tree: Tree, folders: Iterable[str], allowed: Sequence[str] = (), free: Collection[str] = ()
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
-    processors. What render() says holds for each."""
+    processors. What render() says holds for each. The `free` ones may use files that are not below their folder."""
     kustomize = find_program("kustomize")
     if not kustomize:
         reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
@@ -81,7 +83,7 @@ def render_all(
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        build = Build(tree, folder, [kustomize, "build"], programs, root, signals)
+                        build = Build(tree, folder, [kustomize, "build"], programs, root, signals, free=folder in free)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
@@ -112,6 +114,7 @@ class Build:
         root: str,
         signals: _Signals,
         plain: bool = False,
+        free: bool = False,
     ) -> None:
         """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from. Raises
         NotRendered."""
@@ -122,7 +125,7 @@ class Build:
         self._running: Background | None = None
 
         def render_plainly(path: str) -> bytes:
-            inner = Build(tree, path, command, {}, root, signals, plain=True)
+            inner = Build(tree, path, command, {}, root, signals, plain=True, free=free)
             try:
                 inner.start()
                 done = inner.end()
@@ -133,9 +136,10 @@ class Build:
             self._copied.update(done.copied)
             return done.data
 
-        self._stage = stage = Stage(tree, place, _write_program(root), {} if plain else programs, render_plainly)
+        runs = {} if plain else programs
+        self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free)
         try:
-            built = stage.add(folder, top=not plain)
+            self._built = built = stage.add(folder, top=not plain)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         if plain and stage.runs:
@@ -144,7 +148,7 @@ class Build:
 
     def start(self) -> None:
         """Starts kustomize. Raises NotRendered."""
-        environment = dict(os.environ) if self._stage.runs_others else _spell_environment(self._root)
+        environment = {**os.environ, **_MEMORY} if self._stage.runs_others else _spell_environment(self._root)
         try:
             # They are closed where kustomize is ended.
             out, err = (tempfile.TemporaryFile(dir=self._root) for _ in range(2))  # noqa: SIM115
@@ -166,6 +170,9 @@ class Build:
             return NotRendered(f"cannot be built by kustomize: {said}")
         finally:
             shutil.rmtree(self._place, ignore_errors=True)
+        for copy, original in stage.brought.items():  # in the annotations that say where objects come from
+            copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
+            data = data.replace(b"path: " + copied, b"path: " + own)
         return Rendered(data, frozenset(stage.copied | self._copied), tuple(stage.configurations))
 
     def kill(self) -> None:
@@ -236,7 +243,7 @@ def _spell_environment(root: str) -> dict[str, str]:
     os.makedirs(empty, exist_ok=True)
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), _NOWHERE)
     homes = dict.fromkeys(("PATH", "HOME", "XDG_CONFIG_HOME", "KUSTOMIZE_PLUGIN_HOME", "TMPDIR"), empty)
-    return {**homes, **proxies, "LC_ALL": "C.UTF-8"}
+    return {**homes, **proxies, **_MEMORY, "LC_ALL": "C.UTF-8"}
 
 
 def _tell(failure: Failed, place: str) -> str:

@@ -20,6 +20,7 @@ from krmfn.workspace.overlays import (
     NAMES,
     PLUGINS,
     USES,
+    WORDS,
     NotRendered,
     Overlay,
     find_fetched,
@@ -28,6 +29,7 @@ from krmfn.workspace.overlays import (
     is_remote,
     list_entries,
     list_named,
+    list_sources,
     needs_helm,
     read_function,
     read_objects,
@@ -48,11 +50,21 @@ class Stage:
     whether kustomize makes Secrets, which it quotes when it fails."""
 
     def __init__(
-        self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], render: Callable[[str], bytes]
+        self,
+        tree: Tree,
+        root: str,
+        ours: str,
+        allowed: Mapping[str, str],
+        render: Callable[[str], bytes],
+        free: bool = False,
     ) -> None:
         """`ours` is the program that stands for krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `render` renders a folder of the tree without anything being run, for lists of functions that are
-        kustomizations themselves."""
+        kustomizations themselves. `free`: a kustomization may use files that are not below its folder, as with
+        `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read the whole disk, so such a file is
+        copied to where it may be: `brought` has its own path, by that of the copy."""
+        self.brought: dict[str, str] = {}
+        self._free = free
         self.tree = tree
         self.runs = False
         self.runs_others = False
@@ -113,7 +125,11 @@ class Stage:
         for field in PLUGINS:
             if field in value:
                 value[field] = self._list_plugins(overlay, list_entries(value, field), place, depth)
-        self._copy_named({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}, overlay)
+        for name in list_sources(value):
+            self._find(name, overlay.folder)
+        named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
+        value |= self._bring_named(named, overlay) if self._free else {}
+        self._copy_named(named, overlay)
         if top:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
         return value
@@ -126,20 +142,26 @@ class Stage:
             self._builds[place] += self._builds[below]
             return os.path.relpath(below, place)
         if kind == "file":
-            if not self._copy(path, overlay):
-                raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
-            return entry
+            if self._copy(path, overlay):
+                return entry
+            if brought := self._bring(path, overlay):
+                return brought
+            raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
         if is_remote(entry):
             raise NotRendered(f"uses {entry}", _NOT_FETCHED)
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
+        self._find(entry, overlay.folder)
+        raise NotRendered(f"uses {entry}, which does not exist")
+
+    def _find(self, entry: str, folder: str) -> None:
+        """Raises NotRendered for a path that is not in the tree."""
         try:
-            self.tree.resolve(path)
+            self.tree.resolve(posixpath.normpath(posixpath.join(folder, entry)))
         except LeftOut as left:
             raise NotRendered(f"uses {left}") from None
         except FileNotFoundError:
-            pass
-        raise NotRendered(f"uses {entry}, which does not exist")
+            raise NotRendered(f"uses {entry}, which does not exist") from None
 
     def _list_plugins(self, overlay: Overlay, entries: list[str], place: str, depth: int) -> list[str]:
         """The functions' configurations, one file each, in the order in which they run."""
@@ -174,6 +196,8 @@ class Stage:
         if needs_helm(value):
             raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
         function = read_function(value)
+        if self._free:
+            value = self._bring_named(value, overlay)
         self._copy_named(value, overlay)
         if function is None:
             _refuse_fetching(value)
@@ -224,6 +248,35 @@ class Stage:
             self._note(path)
             self._write(self.place(path), self._read(path))
         return True
+
+    def _bring(self, path: str, overlay: Overlay) -> str:
+        """Copies a file from elsewhere below the folder of a kustomization; what to write for it there."""
+        if not self._free or path.rpartition("/")[2] in NAMES or self.tree.kind(path) != "file":
+            return ""
+        self._number += 1
+        name = f"krmfn-{os.path.basename(self._root)}-{self._number}/{posixpath.basename(path)}"
+        place = posixpath.join(self.place(self.tree.resolve(overlay.folder)), name)
+        self.brought[place] = self.place(self.tree.resolve(path))
+        self._note(path)
+        self._write(place, self._read(path))
+        return name
+
+    def _bring_named(self, value: Any, overlay: Overlay) -> Any:
+        """A value in which the files that are not below the folder are called as their copies are."""
+        if isinstance(value, dict):
+            return {
+                key: each if str(key).casefold() in WORDS else self._bring_named(each, overlay)
+                for key, each in value.items()
+            }
+        if isinstance(value, list):
+            return [self._bring_named(each, overlay) for each in value]
+        if not isinstance(value, str) or "../" not in value:
+            return value
+        for name in (value, value.partition("=")[2]):
+            path = posixpath.normpath(posixpath.join(overlay.folder, name)) if is_path(name) else ""
+            if path and self.tree.kind(path) == "file" and not self._copy(path, overlay):
+                return value.removesuffix(name) + self._bring(path, overlay)
+        return value
 
     def _note(self, path: str) -> None:
         self.copied.add(self.tree.resolve(path))

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from krmfn import validate
 from krmfn.checks.server.custom import judge, read_definition
 from krmfn.checks.server.definition import is_schema
 from krmfn.checks.server.schema import compile_schemas
+from tests.checks.definitions import define
 
 TEXT = {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "a", "format": "date", "nullable": True}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 9, "exclusiveMinimum": False, "multipleOf": 1, "default": 3}
@@ -68,3 +70,16 @@ def test_it_is_a_schema() -> None:
 def test_a_schema_with_anything_in_it_breaks_nothing(wrong: Any) -> None:
     for schema in spoil(SCHEMA, wrong):
         ask(schema)
+
+
+def test_definitions_of_one_kind_that_differ_have_to_agree() -> None:
+    old, new = define("{spec: {type: object}}"), define("{spec: {type: object, properties: {size: {type: integer}}}}")
+    resource = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\nspec: {size: 5, color: red}\n"
+    both = "\n---\n".join((old, new))
+    told = {text: paths(f"{text}\n---\n{resource}") for text in (old, new, both)}
+    assert told == {old: ["spec.color", "spec.size"], new: ["spec.color"], both: ["spec.color"]}
+    assert paths(both + "\n---\n" + resource.replace("5", "x")) == ["spec.color"], "one of them has no type for it"
+
+
+def paths(text: str) -> list[str]:
+    return [result.path for result in validate(text.encode()).errors if result.ref and result.ref.kind == "Foo"]

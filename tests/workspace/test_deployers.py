@@ -234,9 +234,9 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     monkeypatch.setenv("PATH", PATH)
     calls: list[str] = []
 
-    def count(tree: Tree, folders: Iterable[str], programs: Sequence[str]) -> Iterator[object]:
+    def count(tree: Tree, folders: Iterable[str], programs: Sequence[str], free: set[str]) -> Iterator[object]:
         calls.extend(folders)
-        return render_all(tree, calls, programs)
+        return render_all(tree, calls, programs, free)
 
     monkeypatch.setattr("krmfn.workspace.gathering.render_all", count)
     write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})
@@ -244,6 +244,36 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     worlds = find(".").worlds
     assert {item.namespace for world in worlds for item in world.items if item.kind == "Job"} >= {"n0", "n4"}
     assert calls == ["apps"]
+
+
+def test_flux_lets_a_kustomization_use_all_of_its_repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    (folder.parent / "secret.txt").write_text("secret")
+    patch = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {backoffLimit: 3}\n"
+    overlay = """\
+resources: [../../base/job.yaml]
+patches: [{path: ../../base/patch.yaml}]
+configMapGenerator: [{name: a, files: [../../base/a.txt, b=../../base/a.txt]}]
+commonAnnotations: {see: ../../base/a.txt}
+"""
+    base = {"base/job.yaml": JOB, "base/patch.yaml": patch, "base/a.txt": "text\n"}
+    write(folder, {**base, "apps/train/kustomization.yaml": overlay})
+    refused = find_worlds((".",), Rendering())
+    assert [problem.tags["rule"] for problem in refused.problems if problem.severity != "info"] == ["not-rendered"]
+    write(folder, {"flux.yaml": FLUX.replace("NAME", "ml")})
+    (world,) = (world for world in find(".").worlds if world.name)
+    job, made = sorted(world.items, key=lambda item: item.kind, reverse=True)
+    assert job.value["spec"]["backoffLimit"] == 3
+    assert job.value["metadata"]["annotations"]["see"] == "../../base/a.txt"
+    assert world.place(job).path == "base/job.yaml"
+    assert made.value["data"] == {"a.txt": "text\n", "b": "text\n"}
+    for outside in ("../../../secret.txt", str(folder.parent / "secret.txt"), "../../link.txt"):
+        (folder / "link.txt").unlink(missing_ok=True)
+        (folder / "link.txt").symlink_to(folder.parent / "secret.txt")
+        write(folder, {"apps/train/kustomization.yaml": overlay.replace("b=../../base/a.txt", f"b={outside}")})
+        (problem,) = (each for each in find_worlds((".",), Rendering()).problems if each.severity == "warning")
+        assert problem.tags["rule"] == "not-rendered"
 
 
 @pytest.mark.parametrize(

@@ -440,3 +440,10 @@ def test_what_kustomize_says_names_the_files_of_the_user(folder: Path) -> None:
     with pytest.raises(NotRendered, match="cannot be built by kustomize") as caught:
         build()
     assert "krmfn-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("files", ['{"files": ["a=no.txt"]}', '{"files": ["no.txt"]}', '{"envs": ["no.txt"]}'])
+def test_a_file_of_a_configmap_that_is_not_there_is_named(files: str, folder: Path) -> None:
+    write(folder, {"kustomization.yaml": f'configMapGenerator: [{{"name": "a", {files[1:]}]\n'})
+    with pytest.raises(NotRendered, match=r"^uses no\.txt, which does not exist$"):
+        build()

@@ -20,7 +20,7 @@ from krmfn.checks.server.strategy import (
 )
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
@@ -60,6 +60,33 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
     except (AssertionError, KeyError, TypeError, AttributeError):
         return {}
     return found
+
+
+class Given:
+    """The definitions that somebody gives, read when an object of their kind is met: most are of kinds that are not."""
+
+    def __init__(self, *sources: Iterable[Mapping[str, Any]]) -> None:
+        """CustomResourceDefinitions. A version that an earlier source defines is taken from there alone."""
+        self._sources: list[dict[tuple[Any, Any], list[Mapping[str, Any]]]] = [{} for _ in sources]
+        for known, values in zip(self._sources, sources, strict=True):
+            for value in values:
+                names = (dig(value, ("spec", "group")), dig(value, ("spec", "names", "kind")))
+                if all(isinstance(name, str) for name in names):
+                    known.setdefault(names, []).append(value)
+        self._found: dict[tuple[str, str, str], list[Structure]] = {}
+
+    def find(self, group: str, kind: str, version: str) -> list[Structure]:
+        """The definitions of a kind that differ. A repository may have an older one of it somewhere."""
+        key = (group, kind, version)
+        if key not in self._found:
+            found: list[Structure] = []
+            self._found[key] = found
+            for source in self._sources:
+                for value in source.get((group, kind), ()) if not found else ():
+                    structure = read_definition(value).get(key)
+                    if structure is not None and structure.root not in [each.root for each in found]:
+                        found.append(structure)
+        return self._found[key]
 
 
 def judge(

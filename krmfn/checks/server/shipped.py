@@ -26,7 +26,8 @@ _PROJECTS = "crds/projects.json"
 
 
 class Shipped(NamedTuple):
-    """The definitions of a kind: that of the version that is installed, or of all versions, oldest first."""
+    """The definitions of a kind: that of the version that is installed, or of all versions, oldest first. Where several
+    are given in the input, it is not known which of them is applied."""
 
     project: str
     name: str
@@ -91,10 +92,9 @@ def judge_all(
 ) -> tuple[Judgement, tuple[Cause, ...]]:
     """What every version of the definition refuses, in the words of the newest; and the fields that none has, where a
     version that is not known here may have them."""
-    if shipped.said:
-        (structure,) = shipped.structures.values()
-        return _forgive(shipped, judge(structure, schemas, value, old, duplicates)), ()
     *older, newest = shipped.structures.values()
+    if shipped.said and not older:
+        return _forgive(shipped, judge(newest, schemas, value, old, duplicates)), ()
     unknown = find_unknown(newest, value)
     answer = judge(newest, schemas, value, old, duplicates, unknown)
     for structure in older:
@@ -104,7 +104,10 @@ def judge_all(
         unknown = [path for path in unknown if path in missing]
         said = {(cause.rule, cause.path) for cause in judge(structure, schemas, value, old, duplicates, missing).causes}
         answer = answer._replace(causes=tuple(each for each in answer.causes if (each.rule, each.path) in said))
-    return _forgive(shipped, answer), tuple(map(tell_unknown, unknown))
+    told = tuple(map(tell_unknown, unknown))
+    if shipped.said:
+        return answer._replace(causes=(*answer.causes, *told)), ()
+    return _forgive(shipped, answer), told
 
 
 def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:

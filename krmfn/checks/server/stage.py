@@ -4,7 +4,7 @@ notes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.checks.server.custom import Definitions
+    from krmfn.checks.server.custom import Given
     from krmfn.checks.server.shipped import Shipped, Unserved
     from krmfn.config import Settings
     from krmfn.krm.item import Item
@@ -71,7 +71,7 @@ class Judge:
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
         self._facts: Facts | None = None
         self._asked_for_class = False
-        self._definitions: Definitions | None = None
+        self._definitions: Given | None = None
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
@@ -148,27 +148,24 @@ class Judge:
             return None
         from krmfn.checks.server.shipped import Shipped, find_shipped
 
-        found = self._given_definitions.get((group, item.kind, version))
-        if found is not None:
-            return Shipped("", "", {"": found}, True)
+        found = self._given.find(group, item.kind, version)
+        if found:
+            return Shipped("", "", {str(number): each for number, each in enumerate(found)}, True)
         kuberay = self.settings.kuberay.version
         return find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
 
     @property
-    def _given_definitions(self) -> Definitions:
+    def _given(self) -> Given:
         if self._definitions is None:
-            from krmfn.checks.server.custom import read_definition
+            from krmfn.checks.server.custom import Given
 
-            self._definitions = {}
-            found: list[Mapping[str, Any]] = []
+            known: Iterable[Mapping[str, Any]] = ()
             if self.settings.cluster:
                 from krmfn.survey.facts import read_facts
 
-                found += read_facts(self.settings.cluster, {}).schemas.values()
-            found += self.settings.definitions
-            found += [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
-            for definition in found:
-                self._definitions |= read_definition(definition)
+                known = read_facts(self.settings.cluster, {}).schemas.values()
+            own = (item.value for item in self.items if item.kind == "CustomResourceDefinition")
+            self._definitions = Given(own, self.settings.definitions, known)
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
