@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import (
-    ALLOW_EXEC,
     CLUSTER,
     COMMON,
     CRDS,
     EXCLUDE,
     FORMATS,
-    NO_RENDER,
+    RENDERING,
     SIMULATOR,
     UPDATE,
     VERBOSE,
@@ -62,8 +61,7 @@ OPTIONS = (
     CRDS,
     CLUSTER,
     SIMULATOR,
-    NO_RENDER,
-    ALLOW_EXEC,
+    *RENDERING,
     EXCLUDE,
     VERBOSE,
     *COMMON,
@@ -82,9 +80,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
     given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
-    # What one state lacks because it could not be rendered would look removed, or new.
     configurations = Configurations(options)
-    options = {**options, "require_render": True}
     try:
         states = [
             read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True)
@@ -96,13 +92,15 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         raise InputMissing(f"{path}; {missing}", given[0], [*missing.known, *path.known]) from None
     old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
-    report_aside(problems, options)
     if old.unreadable or new.unreadable:
+        report_aside(problems, options)
         return 2
     entries: list[Entry] = []
     shifts: list[Shift] | None = [] if options["cluster"] else None
-    pairs = [(old.match(world, new), world) for world in new.worlds]
-    kept = {id(before) for before, _ in pairs}
+    # What one state lacks because it could not be rendered would look removed, or new: it is compared in neither.
+    missing = old.missing | new.missing
+    pairs = [(old.match(world, new), world) for world in new.worlds if world.key not in missing]
+    kept = {id(before) for before, _ in pairs} | {id(world) for world in old.worlds if world.key in missing}
     gone = [(world, world._replace(items=())) for world in old.worlds if id(world) not in kept]
     version = options["to_kubernetes"] or ""
     definitions = read_definitions(options)
@@ -112,6 +110,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         entries += _plan(was, now._replace(settings=now.settings._replace(definitions=definitions)), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)
+    if missing and not entries:  # nothing was compared
+        report_aside((problem._replace(severity="error") for problem in problems), options)
+        return 2
+    report_aside(problems, options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
     if options["output"] in PLAN_FORMATS:
         show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])

@@ -50,6 +50,7 @@ class Gathering:
         """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
         self.worlds: list[Gathered] = []
         self.problems: list[Result] = []
+        self.missing: set[str] = set()  # the keys of worlds that could not be rendered
         self.sources = Sources(tree)
         self._tree = tree
         self._path = path
@@ -118,6 +119,7 @@ class Gathering:
                 overlay = find_overlay(self._tree, folder)
             except NotRendered as reason:
                 self._tell(folder, reason)
+                self.missing.add(posixpath.relpath(folder, self._path))
                 self._covered |= {self._tree.resolve(path) for path in self._kustomizations[folder]}
                 continue
             if overlay is not None:
@@ -165,6 +167,7 @@ class Gathering:
             self._list(name, key, overlay, plain.files, placing, plain.configurations)
         except NotRendered as reason:
             self._tell(overlay.path, reason)
+            self.missing.add(key)
             paths = list_named(self._tree, [overlay.value.get("resources"), overlay.value.get("bases")], folder)
             files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
             # A manifest that is no YAML is perhaps the reason.
@@ -193,6 +196,7 @@ class Gathering:
             self._list(name, key, folder, files, deployment.placing, ())
         except NotRendered as reason:
             self._tell(deployment.folder, reason)
+            self.missing.add(key)
 
     def _list(
         self,

@@ -74,6 +74,7 @@ class Worlds(NamedTuple):
     read: tuple[Manifest, ...] = ()  # in the order of the arguments
     sources: tuple[Sources, ...] = ()
     borrowed: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
 
     @property
     def files(self) -> list[Manifest]:
@@ -139,6 +140,7 @@ def find_worlds(
     starts: list[str] = []
     is_folder: list[bool] = []
     kustomized: set[str] = set()
+    missing: set[str] = set()
     tree: Tree | None = None
     for argument in arguments:
         if argument == "-":
@@ -158,6 +160,7 @@ def find_worlds(
             problems += found.problems
             edited.append(found.sources)
             kustomized |= found.folders
+            missing |= found.missing
             inputs = found.rest
         else:
             inputs = read_paths([argument], rendering.excluded)
@@ -178,7 +181,7 @@ def find_worlds(
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
-    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited))
+    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited), frozenset(missing))
 
 
 def _make_gathered(tree: Tree, found: Gathered) -> World:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -280,6 +281,22 @@ def test_against_and_diff_agree(folder: Path, capsys: pytest.CaptureFixture[str]
     code, out, _ = run(capsys, "validate", "-q", "--against", "git:main", "app")
     assert code == 1
     assert "app/kustomization.yaml: error: PodGroup a-train spec.priorityClassName" in out
+
+
+@pytest.mark.parametrize("side", ["old", "new", "both"])
+def test_diff_compares_what_both_states_can_render(folder: Path, capsys: pytest.CaptureFixture[str], side: str) -> None:
+    """What one state lacks because it could not be rendered is neither new nor removed."""
+    good = {"far/kustomization.yaml": "resources: [g.yaml]\n", "far/g.yaml": GROUP}
+    bad = {**good, "far/kustomization.yaml": "resources: [g.yaml, https://example.com/x.yaml]\n"}
+    write(folder, {"near/kustomization.yaml": "resources: [g.yaml]\n", "near/g.yaml": GROUP})
+    write(folder, good if side == "new" else bad)
+    commit(folder)
+    write(folder, {"near/g.yaml": GROUP.replace("name: train", "name: tune"), **(good if side == "old" else bad)})
+    code, out, err = run(capsys, "diff", "-o", "json", "git:HEAD", ".")
+    assert (code, err.count("uses https://example.com/x.yaml")) == (0, 1)
+    entries = [entry["resourceRef"]["name"] for entry in json.loads(out)["entries"]]
+    assert sorted(entries) == ["train", "tune"]
+    assert run(capsys, "diff", "--require-render", "git:HEAD", ".")[:2] == (2, "")
 
 
 @pytest.mark.usefixtures("kustomize")
