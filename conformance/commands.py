@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import signal
@@ -75,6 +76,13 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         "server", choices=[*releases, *profiles], help="a release (its profile with most gates) or a profile"
     )
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
+    repositories = command(
+        "repositories",
+        survey_repositories,
+        "check repositories, and ask a real server about every object in them",
+    )
+    repositories.add_argument("folders", nargs="+", help="the top folders of repositories")
+    repositories.add_argument("--offline", action="store_true", help="ask no server")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
     shapes = command("shapes", compare_shapes, "ask real servers about kinds without rules here, compare")
@@ -215,6 +223,18 @@ def accept_files(arguments: argparse.Namespace) -> int:
     if not outcome.accepted and not outcome.refusals:
         return 2
     return 1 if outcome.refusals else 0
+
+
+def survey_repositories(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when krmfn refuses something that the server of the newest release takes."""
+    from conformance import repositories
+
+    newest = list(read_releases())[-1]
+    with contextlib.nullcontext() if arguments.offline else serve(widest_profile(newest)) as running:
+        client = running.client if running else None
+        surveys = [repositories.survey_repository(folder, client) for folder in arguments.folders]
+    print("\n".join(repositories.report(surveys)))
+    return int(any(one.is_false_alarm for each in surveys for one in each.disagreements))
 
 
 def check_tags(arguments: argparse.Namespace) -> int:

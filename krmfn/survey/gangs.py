@@ -121,11 +121,12 @@ def _choose(settings: Settings, item: Item) -> Selection:
 
 
 def _weigh(note: Note, options: GangOptions, reading: Reading) -> Severity | None:
-    """The severity of a note on a resource, None for the rule's. What nobody asked for in particular is not missed."""
+    """The severity of a note on a resource, None for the rule's. What nobody asked for in particular is not missed: a
+    resource that its controller refuses gets no gang, and the others get theirs."""
     from krmfn.sources.rules import SEVERITIES
 
-    if reading.group is None and not options.requested and SEVERITIES[note.rule] == "warning":
-        return "info"
+    if reading.group is None and not options.requested and SEVERITIES[note.rule] != "info":
+        return "info" if SEVERITIES[note.rule] == "warning" else "warning"
     return "warning" if options.requested and note.rule == "value-unknown" else None
 
 

@@ -6,6 +6,7 @@ Knows files and text; not what the objects mean.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
@@ -79,6 +80,9 @@ def load(
     read: list[Manifest] = []
     problems = [_tell(left) for left in left_out]
     for path, data in files:
+        is_named = named is None or path in named
+        if not is_named and path.rpartition("/")[2] not in STEERING and not _may_hold_objects(data):
+            continue
         try:
             stream = Stream.parse(data, path, tolerant=True)
             for item in stream.items:
@@ -88,9 +92,15 @@ def load(
             problems.append(tell("unreadable", error.message, place))
             continue
         read.append(Manifest(path, data, stream))
-        is_named = named is None or path in named
         problems += [_tell_skipped(skipped, is_named) for skipped in stream.skipped]
     return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+
+
+def _may_hold_objects(data: bytes) -> bool:
+    """Whether a file can be one of manifests. JSON that cannot is the data of some program, and may be large."""
+    if re.match(rb"\s*(?:\[|\{(?!\{))", data) is None:
+        return True
+    return b"apiVersion" in data or (b"kind" in data and b"metadata" in data)
 
 
 def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:

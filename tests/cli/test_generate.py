@@ -46,6 +46,24 @@ def test_nothing_opts_in(krmfn: Call) -> None:
     assert said not in krmfn("generate", "-", stdin=krmfn("generate", "-", stdin=JOB).out).err
 
 
+def test_a_resource_that_its_operator_refuses_stops_the_others_only_if_it_was_asked_for(
+    folder: Path, krmfn: Call
+) -> None:
+    """`select: All` means the repository, which may have a broken sample somewhere."""
+    config = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {select: All}\n"
+    (folder / "krmfn.yaml").write_text(config)
+    broken = RAYCLUSTER.replace("maxReplicas: 4", "minReplicas: 5\n      maxReplicas: 4")
+    done = krmfn("generate", "--only-generated", "-", stdin=f"{JOB}---\n{broken}")
+    assert (done.code, kinds(done.out)) == (1, []), "it has the annotation"
+    assert "error: RayCluster" in done.err
+    mark = 'krmfn.dev/gang: "true"'
+    text = f"{JOB}---\n{broken}".replace(mark, 'team: "ml"')
+    done = krmfn("generate", "--only-generated", "-", stdin=text)
+    assert (done.code, kinds(done.out)) == (0, ["Workload", "PodGroup"])
+    assert "warning: RayCluster" in done.err
+    assert krmfn("validate", "-", stdin=text).out.count("KubeRay refuses the cluster") == 1
+
+
 def test_stdin_stream(krmfn: Call) -> None:
     done = krmfn("generate", "-", stdin=JOB)
     assert done.out.startswith(JOB[: JOB.index("      restartPolicy")])
