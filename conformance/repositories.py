@@ -23,6 +23,7 @@ from krmfn.krm import Item
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_local
+from krmfn.model.placeholders import is_name_placeholder
 from krmfn.pipeline import STAGES, find_all, to_results
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
@@ -96,7 +97,8 @@ def compare(
     refused, apart, seen = 0, [], set[str]()
     for item in worlds.items:
         place = resources.get((item.api_version, item.kind))
-        if place is None or is_local(item) or item.text in seen:
+        unknown = is_name_placeholder(item.name) or is_name_placeholder(item.namespace)
+        if place is None or unknown or is_local(item) or item.text in seen:
             continue
         seen.add(item.text)
         results = said.get(id(item), [])

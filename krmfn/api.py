@@ -99,12 +99,14 @@ def validate(
     new, problems = _read(manifests)
     old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
     from krmfn.workspace.origins import merge
+    from krmfn.workspace.pairing import pair
 
     judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
     kept = judging.judge([(None, problem) for problem in problems], settings.rules)
     results = [("", problem) for problem in kept if problem is not None]
-    for world in new.apply(pipeline.run_functions).worlds:
-        before = old.match(world, new) if old else None
+    states = {id(after): before for before, after in pair(old, new)} if old else {}
+    for world in new.worlds:
+        before = states.get(id(world))
         found = list(pipeline.find_all(world.items, settings, before.items if before else None, stages, update))
         told = pipeline.to_results(world.trace(finding) for finding in found)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]

@@ -33,7 +33,7 @@ from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
-from krmfn.workspace.trees import InputMissing, RevisionMissing
+from krmfn.workspace.pairing import pair
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -97,20 +97,15 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 2
     entries: list[Entry] = []
     shifts: list[Shift] | None = [] if options["cluster"] else None
-    # What one state lacks because it could not be rendered would look removed, or new: it is compared in neither.
-    missing = old.missing | new.missing
-    pairs = [(old.match(world, new), world) for world in new.worlds if world.key not in missing]
-    kept = {id(before) for before, _ in pairs} | {id(world) for world in old.worlds if world.key in missing}
-    gone = [(world, world._replace(items=())) for world in old.worlds if id(world) not in kept]
     version = options["to_kubernetes"] or ""
     definitions = read_definitions(options)
-    for before, after in [*pairs, *gone]:
+    for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
         now = _complete(after, configurations, version, convert=words[0] == words[1])
         entries += _plan(was, now._replace(settings=now.settings._replace(definitions=definitions)), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)
-    if missing and not entries:  # nothing was compared
+    if (old.missing or new.missing) and not entries:  # nothing was compared
         report_aside((problem._replace(severity="error") for problem in problems), options)
         return 2
     report_aside(problems, options)

@@ -34,6 +34,7 @@ from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions
 from krmfn.workspace.files import GIT, is_path
 from krmfn.workspace.manifests import hides
+from krmfn.workspace.pairing import pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,11 +100,12 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     scopes: list[tuple[Sequence[Item], Settings]] = []
     fail_on: Severity = options["fail_on"] or "error"
     definitions = read_definitions(options)
+    pairs = {id(after): before for before, after in pair(old, new)} if old else {}
     for world in new.worlds:
         settings = configurations.find(world, as_cluster=True)._replace(definitions=definitions)
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
-        before = None if old is None else old.match(world, new)
+        before = pairs.get(id(world))
         findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
         found.append((world, judged.judge_findings(world, settings, findings, options["output"] == "sarif")))
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))

@@ -75,6 +75,7 @@ class Worlds(NamedTuple):
     sources: tuple[Sources, ...] = ()
     borrowed: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
+    start: str = "."  # the folder that keys are seen from
 
     @property
     def files(self) -> list[Manifest]:
@@ -85,22 +86,6 @@ class Worlds(NamedTuple):
     def items(self) -> list[Item]:
         """All objects."""
         return [item for world in self.worlds for item in world.items]
-
-    def apply(self, run: Callable[[Sequence[Item], Sequence[Mapping[str, Any]], FileRef], Sequence[Item]]) -> Worlds:
-        """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
-        worlds = (
-            world._replace(items=run(world.items, world.configurations, FileRef(RENDERED)))
-            if world.configurations
-            else world
-            for world in self.worlds
-        )
-        return self._replace(worlds=tuple(worlds))
-
-    def match(self, world: World, of: Worlds) -> World | None:
-        """The world of this state that is the same as one of another state."""
-        if len(self.worlds) == len(of.worlds) == 1:
-            return self.worlds[0]
-        return next((own for own in self.worlds if own.key == world.key), None)
 
     @property
     def unreadable(self) -> bool:
@@ -181,7 +166,7 @@ def find_worlds(
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
-    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited), frozenset(missing))
+    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited), frozenset(missing), start)
 
 
 def _make_gathered(tree: Tree, found: Gathered) -> World:

@@ -299,6 +299,36 @@ def test_diff_compares_what_both_states_can_render(folder: Path, capsys: pytest.
     assert run(capsys, "diff", "--require-render", "git:HEAD", ".")[:2] == (2, "")
 
 
+def test_diff_pairs_objects_however_their_files_are_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which files are a world depends on all of them: on copies, and on a kustomization that comes or goes."""
+
+    def plan() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for entry in json.loads(run(capsys, "diff", "-o", "json", "git:HEAD", ".")[1])["entries"]:
+            found.setdefault(entry["action"], []).append(entry["resourceRef"]["name"])
+        return found
+
+    rename = GROUP.replace
+    write(folder, {"a/g.yaml": GROUP, "b/g.yaml": rename("train", "tune"), "c/g.yaml": rename("train", "test")})
+    commit(folder)
+    write(folder, {"d/g.yaml": GROUP})
+    assert plan() == {"unchanged": ["train", "tune", "test"], "new": ["train"]}, "a copy is one world more"
+    commit(folder)
+    (folder / "d/g.yaml").unlink()
+    assert sorted(plan()) == ["remove", "unchanged"]
+    write(folder, {"e/g.yaml": GROUP})
+    assert plan() == {"unchanged": ["train", "tune", "test", "train"]}, "a file has moved"
+    write(folder, {"b/kustomization.yaml": "resources: [g.yaml]\n"})
+    assert list(plan()) == ["unchanged"]
+    commit(folder)
+    (folder / "b/kustomization.yaml").unlink()
+    assert list(plan()) == ["unchanged"]
+    write(folder, {"prod/kustomization.yaml": "resources: [g.yaml]\n", "prod/g.yaml": GROUP})
+    commit(folder)
+    (folder / "prod").rename(folder / "test")
+    assert sorted(set(plan())) == ["new", "remove", "unchanged"], "two environments are two clusters"
+
+
 @pytest.mark.usefixtures("kustomize")
 def test_generate_leaves_what_the_function_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(

@@ -1,0 +1,91 @@
+"""The worlds of two states of a repository in pairs.
+
+A kustomization, or what a deployer names, is the same world where it is the same folder. How the files that are in none
+of them are split depends on all of them (`splitting`): a file that is added, or moves, may split them in another way.
+Their objects are paired one by one, and the worlds follow.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator
+
+from krmfn.krm import Item
+from krmfn.model.identity import Identity, identify
+from krmfn.workspace.worlds import World, Worlds
+
+
+def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
+    """Each world of the new state with what it was before, and then those that are gone with what they are now: a world
+    without items. What one of the states could not render is in neither."""
+    missing = old.missing | new.missing
+    before = [world for world in old.worlds if world.key not in missing]
+    after = [world for world in new.worlds if world.key not in missing]
+    if len(old.worlds) == len(new.worlds) == 1 == len(before) == len(after):  # whatever they are called
+        yield before[0], after[0]
+        return
+    named = {world.key: world for world in before if world.name}
+    same = {id(world): found for world in after if world.name and (found := named.pop(world.key, None))}
+    rest = _Rest([world for world in before if not world.name or world.key in named], old.start)
+    parts = rest.divide([world for world in after if id(world) not in same], new.start)
+    for world in after:
+        yield same.get(id(world)) or parts[id(world)], world
+    for world in rest.left:
+        yield world, world._replace(items=(), files=())
+
+
+class _Rest:
+    """The worlds of the old state that are not the same folder in the new one. `left` are those of which nothing is
+    there any more."""
+
+    def __init__(self, worlds: list[World], start: str) -> None:
+        self.left = worlds
+        self._start = start
+        self._places: dict[Identity, list[tuple[str, World, Item]]] = {}
+        for world in worlds:
+            for item in world.items:
+                place = posixpath.relpath(item.file.path or ".", start)
+                self._places.setdefault(identify(item.ref), []).append((place, world, item))
+
+    def divide(self, worlds: list[World], start: str) -> dict[int, World | None]:
+        """The old objects of each new world (by its id). Those that are gone stay with most of their old world.
+
+        Objects of one folder that is rendered are never those of another: two environments have the same names.
+        """
+        now = {
+            (identify(item.ref), posixpath.relpath(item.file.path or ".", start))
+            for world in worlds
+            for item in world.items
+        }
+        taken: dict[int, int] = {}  # old items, and the number of the new world that has them
+        heirs: dict[int, Counter[int]] = {id(world): Counter() for world in self.left}
+        for number, world in enumerate(worlds):
+            for item in world.items:
+                place = posixpath.relpath(item.file.path or ".", start)
+                known = self._places.get(identify(item.ref), ())
+                free = [each for each in known if id(each[2]) not in taken and not (each[1].name and world.name)]
+                same = [each for each in free if each[0] == place]
+                moved = [each for each in free if (identify(item.ref), each[0]) not in now]
+                for _, was, chosen in (same or moved)[:1]:
+                    taken[id(chosen)] = number
+                    heirs[id(was)][number] += 1
+        parts: dict[int, World | None] = {}
+        inherited: dict[int, int | None] = {
+            key: counts.most_common(1)[0][0] if counts else None for key, counts in heirs.items()
+        }
+        for number, world in enumerate(worlds):
+            items = {
+                id(item): item
+                for was in self.left
+                for item in was.items
+                if taken.get(id(item), inherited[id(was)]) == number
+            }
+            sources = [was for was in self.left if number in heirs[id(was)]]
+            if items and sources:
+                most = max(sources, key=lambda was: heirs[id(was)][number])
+                parts[id(world)] = most._replace(items=tuple(items.values()))
+            else:
+                parts[id(world)] = None
+        self.left = [was for was in self.left if inherited[id(was)] is None]
+        return parts
