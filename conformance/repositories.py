@@ -95,7 +95,7 @@ def compare(
     for finding, result in told:
         said.setdefault(id(finding.item), []).append(result)
     refused, apart, seen = 0, [], set[str]()
-    for item in worlds.items:
+    for world, item in ((each, item) for each in worlds.worlds for item in each.items):
         place = resources.get((item.api_version, item.kind))
         unknown = is_name_placeholder(item.name) or is_name_placeholder(item.namespace)
         if place is None or unknown or is_local(item) or item.text in seen:
@@ -106,7 +106,8 @@ def compare(
         answer = ask(client, place, item, any(each.tags["rule"] == "duplicate-field" for each in errors), classes)
         is_refused = not answer.accepted and answer.status not in NOT_ABOUT_THE_OBJECT
         refused += is_refused
-        where = f"{item.file.path}:{item.file.line}"
+        at = world.locate(item, ())
+        where = f"{at.path}:{at.line}"
         if errors and answer.accepted:
             apart += [
                 Disagreement(True, where, str(item.ref), f"{each.tags['rule']}: {each.message}") for each in errors
