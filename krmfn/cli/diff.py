@@ -33,6 +33,7 @@ from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
+from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import pair
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         raise InputMissing(f"{path}; {missing}", given[0], [*missing.known, *path.known]) from None
     old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
-    if old.unreadable or new.unreadable:
+    if options["require_render"] and (old.missing or new.missing):
         report_aside(problems, options)
         return 2
     entries: list[Entry] = []
@@ -105,7 +106,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         entries += _plan(was, now._replace(settings=now.settings._replace(definitions=definitions)), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)
-    if (old.missing or new.missing) and not entries:  # nothing was compared
+    # Nobody knows what a broken document would be: its file is compared no more than what cannot be rendered.
+    broken = {problem.file.path for problem in problems if hides(problem) and problem.file}
+    entries = [entry for entry in entries if entry.file is None or entry.file.path not in broken]
+    if (old.missing or new.missing or broken) and not entries:  # nothing was compared
         report_aside((problem._replace(severity="error") for problem in problems), options)
         return 2
     report_aside(problems, options)
@@ -114,7 +118,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
     else:
         report(to_results(plan), options)
-    return int(plan.is_refused or plan.is_harmful)
+    return 2 if broken else int(plan.is_refused or plan.is_harmful)
 
 
 def _complete(world: World, configurations: Configurations, version: str = "", convert: bool = False) -> State:

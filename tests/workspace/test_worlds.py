@@ -299,6 +299,20 @@ def test_diff_compares_what_both_states_can_render(folder: Path, capsys: pytest.
     assert run(capsys, "diff", "--require-render", "git:HEAD", ".")[:2] == (2, "")
 
 
+def test_diff_compares_the_files_that_can_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"broken.yaml": GROUP + "---\n" + GROUP.replace("train", "tune"), "g.yaml": JOB})
+    commit(folder)
+    write(folder, {"broken.yaml": GROUP + "---\n" + GROUP.replace("spec:", "spec: ["), "new.yaml": LINKED})
+    code, out, err = run(capsys, "diff", "git:HEAD", ".")
+    assert code == 2
+    assert "broken.yaml:" in err
+    assert "tune" not in out, "it is not known to be removed"
+    assert "1 new" in out
+    (folder / "new.yaml").unlink()
+    (folder / "g.yaml").unlink()
+    assert run(capsys, "diff", "git:HEAD:broken.yaml", "broken.yaml")[:2] == (2, ""), "nothing was compared"
+
+
 def test_diff_pairs_objects_however_their_files_are_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Which files are a world depends on all of them: on copies, and on a kustomization that comes or goes."""
 
