@@ -99,7 +99,9 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
             return
         variables = _read_variables(_mapping(spec.get("postBuild")), items)
         placing = Placing(_text(spec.get("targetNamespace")), True, variables)
-        yield Deployment(str(item.ref), _locate(tree, _text(spec.get("path")) or "."), placing, True, True)
+        yield Deployment(
+            str(item.ref), _find_folder(tree, _text(spec.get("path")), item.file.path), placing, True, True
+        )
     elif group == _ARGO and item.kind == "Application":
         yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":
@@ -107,6 +109,17 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
         template = _mapping(_mapping(spec.get("template")).get("spec"))
         for parameters in _list_parameters(tree, spec):
             yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
+
+
+def _find_folder(tree: Tree, path: str, named_in: str) -> str:
+    """The folder of a path of Flux. An artifact (OCIRepository) can have a part of the repository at its top: its paths
+    are seen from a folder around the file that names them."""
+    folder = _locate(tree, path or ".")
+    above = posixpath.dirname(named_in)
+    while path and above and tree.kind(folder) != "folder":
+        folder = posixpath.normpath(posixpath.join(above, path.lstrip("/")))
+        above = posixpath.dirname(above)
+    return folder
 
 
 def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:

@@ -88,3 +88,10 @@ def test_an_object_that_is_sent_to_no_cluster_is_not_judged() -> None:
 def test_what_is_missing_in_what_is_missing_is_told_once() -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {a: b}}}\n"
     assert {result.tags["stage"] for result in validate(text.encode()).errors} == {"server"}
+
+
+def test_objects_for_different_clusters_are_not_one_object_twice() -> None:
+    text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  annotations: {SELECTOR: WHICH}\n"
+    for selector, told in (("configmanagement.gke.io/cluster-selector", 0), ("example.com/selector", 1)):
+        both = "---\n".join(text.replace("SELECTOR", selector).replace("WHICH", name) for name in ("one", "two"))
+        assert len(validate(both.encode()).of("object-duplicate")) == told

@@ -246,6 +246,16 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     assert calls == ["apps"]
 
 
+def test_a_path_of_an_artifact_is_seen_from_a_folder_around_it(folder: Path) -> None:
+    flux = FLUX.replace("NAME", "ml").replace(
+        "path: ./apps", "sourceRef: {kind: OCIRepository, name: x}\n  path: ./apps"
+    )
+    write(folder, {"cloud/clusters/one/flux.yaml": flux, "cloud/apps/train/job.yaml": JOB})
+    assert [world.name for world in find(".").worlds] == ["cloud/apps/train", ""]
+    write(folder, {"apps/train/job.yaml": JOB})
+    assert next(world.name for world in find(".").worlds) == "apps/train", "the repository itself comes first"
+
+
 def test_flux_lets_a_kustomization_use_all_of_its_repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("kustomize", "./dev setup builds it into the cache")
     monkeypatch.setenv("PATH", PATH)

@@ -9,6 +9,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 
+#: With these annotations Config Sync takes each object for the clusters or namespaces that it is meant for.
+_SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/namespace-selector")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -19,11 +22,12 @@ if TYPE_CHECKING:
 @rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
     """Two manifests of one object among those that are applied together."""
-    seen: dict[Identity, Item] = {}
+    seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     for item in census.objects:
         if not item.name:
             continue
-        first = seen.setdefault(identify(item.ref), item)
+        chosen = tuple(item.annotations.get(selector) for selector in _SELECTORS)
+        first = seen.setdefault((identify(item.ref), chosen), item)
         if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())
             where = f" ({place.path}:{place.line})" if place.line else ""
