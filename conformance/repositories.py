@@ -81,7 +81,8 @@ def survey_repository(folder: str, client: Client | None) -> Survey:
 
 def find_in(worlds: Worlds, settings: Settings) -> Iterator[tuple[Finding, Result]]:
     for world in worlds.worlds:
-        found = list(find_all(world.items, settings, None, STAGES, "apply"))
+        known = settings._replace(rivals=worlds.find_rivals(world))
+        found = list(find_all(world.items, known, None, STAGES, "apply"))
         for finding, result in zip(found, to_results(world.trace(each) for each in found), strict=True):
             yield finding, world.settle(result)
 

@@ -107,7 +107,8 @@ def validate(
     states = {id(after): before for before, after in pair(old, new)} if old else {}
     for world in new.worlds:
         before = states.get(id(world))
-        found = list(pipeline.find_all(world.items, settings, before.items if before else None, stages, update))
+        known = settings._replace(rivals=new.find_rivals(world))
+        found = list(pipeline.find_all(world.items, known, before.items if before else None, stages, update))
         told = pipeline.to_results(world.trace(finding) for finding in found)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]
         folder = world.folder if world.name else ""

@@ -103,7 +103,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
         now = _complete(after, configurations, version, convert=words[0] == words[1])
-        entries += _plan(was, now._replace(settings=now.settings._replace(definitions=definitions)), options)
+        settings = now.settings._replace(definitions=definitions, rivals=new.find_rivals(after))
+        entries += _plan(was, now._replace(settings=settings), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)
     # Nobody knows what a broken document would be: its file is compared no more than what cannot be rendered.

@@ -102,7 +102,8 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     definitions = read_definitions(options)
     pairs = {id(after): before for before, after in pair(old, new)} if old else {}
     for world in new.worlds:
-        settings = configurations.find(world, as_cluster=True)._replace(definitions=definitions)
+        settings = configurations.find(world, as_cluster=True)
+        settings = settings._replace(definitions=definitions, rivals=new.find_rivals(world))
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))

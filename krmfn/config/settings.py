@@ -103,6 +103,8 @@ class Settings(NamedTuple):
     assumed: bool = False
     #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
     definitions: Sequence[Mapping[str, Any]] = ()
+    #: Others of the same kinds as those among the objects: it is not known which are applied, so all have to agree.
+    rivals: Sequence[Mapping[str, Any]] = ()
 
     def has(self, feature: str) -> bool:
         """Whether the cluster has a feature of its release, as far as the feature gates tell."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from krmfn.workspace.overlays import Overlay
 
 
+_DEFINITION = "CustomResourceDefinition"
+
+
 class World(NamedTuple):
     """Objects that are applied together. `name` is a folder, empty for what was named one by one.
 
@@ -86,6 +89,13 @@ class Worlds(NamedTuple):
     def items(self) -> list[Item]:
         """All objects."""
         return [item for world in self.worlds for item in world.items]
+
+    def find_rivals(self, world: World) -> list[Mapping[str, Any]]:
+        """The CustomResourceDefinitions elsewhere that are called as one in a world of files that nothing renders: an
+        older copy, or the newer one. What is rendered has its own."""
+        own = {item.name for item in world.items if item.kind == _DEFINITION} if not world.name else set[str]()
+        others = [each for each in self.worlds if each is not world] if own else []
+        return [item.value for each in others for item in each.items if item.kind == _DEFINITION and item.name in own]
 
     @property
     def unreadable(self) -> bool:

@@ -164,8 +164,8 @@ class Judge:
                 from krmfn.survey.facts import read_facts
 
                 known = read_facts(self.settings.cluster, {}).schemas.values()
-            own = (item.value for item in self.items if item.kind == "CustomResourceDefinition")
-            self._definitions = Given(own, self.settings.definitions, known)
+            own = [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
+            self._definitions = Given([*self.settings.rivals, *own], self.settings.definitions, known)
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
