@@ -104,6 +104,7 @@ def validate(
     judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
     kept = judging.judge([(None, problem) for problem in problems], settings.rules)
     results = [("", problem) for problem in kept if problem is not None]
+    new = new.apply(pipeline.run_functions)
     states = {id(after): before for before, after in pair(old, new)} if old else {}
     for world in new.worlds:
         before = states.get(id(world))

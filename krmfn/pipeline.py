@@ -152,7 +152,11 @@ def find_all(
     noted: set[tuple[int, Path]] = set()
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
-        if _rate(finding._replace(severity=None)) != "error" or not is_told(finding):
+        if _rate(finding._replace(severity=None)) != "error":
+            yield finding
+        elif not is_told(finding):
+            if _rate(finding) == "error":
+                noted.add((id(finding.item), finding.path))
             yield finding
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in check_stages(stages, items, members, old, settings, all_asking):

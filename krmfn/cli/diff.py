@@ -35,6 +35,7 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import pair
+from krmfn.workspace.trees import InputMissing, RevisionMissing
 
 if TYPE_CHECKING:
     from krmfn.config import Settings

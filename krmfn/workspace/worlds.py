@@ -90,6 +90,16 @@ class Worlds(NamedTuple):
         """All objects."""
         return [item for world in self.worlds for item in world.items]
 
+    def apply(self, run: Callable[[Sequence[Item], Sequence[Mapping[str, Any]], FileRef], Sequence[Item]]) -> Worlds:
+        """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
+        worlds = (
+            world._replace(items=run(world.items, world.configurations, FileRef(RENDERED)))
+            if world.configurations
+            else world
+            for world in self.worlds
+        )
+        return self._replace(worlds=tuple(worlds))
+
     def find_rivals(self, world: World) -> list[Mapping[str, Any]]:
         """The CustomResourceDefinitions elsewhere that are called as one in a world of files that nothing renders: an
         older copy, or the newer one. What is rendered has its own."""
@@ -176,7 +186,8 @@ def find_worlds(
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
-    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), tuple(edited), frozenset(missing), start)
+    read_all, lost = tuple(read_files), frozenset(missing)
+    return Worlds(tuple(worlds), tuple(problems), read_all, tuple(edited), missing=lost, start=start)
 
 
 def _make_gathered(tree: Tree, found: Gathered) -> World:
