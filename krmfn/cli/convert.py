@@ -8,8 +8,9 @@ from typing import Any
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import COLOR, PATHS, QUIET, VERBOSE, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
-from krmfn.cli.reading import read
+from krmfn.cli.reading import read, say_if_empty
 from krmfn.convert import convert
+from krmfn.model.marks import TOOL_GROUPS
 from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
@@ -44,6 +45,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     done = convert(manifests.items, options["to"])
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)
+    say_if_empty([item for item in manifests.items if item.ref.group not in TOOL_GROUPS], results, words, options)
     status = exit_status(results, unreadable=manifests.unreadable)
     if status:
         return status

@@ -45,7 +45,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
 ARGUMENTS = Argument(
-    "OLD [NEW]", "Two states, each a path, - for stdin, or git:REV[:PATH]. Without NEW, OLD is a revision.", 1, 2
+    "OLD [NEW]",
+    "Two states, each a path, - for stdin, a revision such as main, or git:REV[:PATH]. Without NEW, the revision OLD is "
+    "compared with the work tree.",
+    1,
+    2,
 )
 OPTIONS = (
     Option(
@@ -88,10 +92,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True)
         ]
     except RevisionMissing as missing:
-        if given[0] in words:
+        if missing.word not in given:
             raise
-        path = Disk(given[0]).miss(given[0])  # it may have been meant as one
-        raise InputMissing(f"{path}; {missing}", given[0], [*missing.known, *path.known]) from None
+        path = Disk(missing.word).miss(missing.word)  # it may have been meant as one
+        raise InputMissing(f"{path}; {missing}", missing.word, [*missing.known, *path.known]) from None
     old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     if options["require_render"] and (old.missing or new.missing):
@@ -160,7 +164,8 @@ def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence
     entries = make_plan(old.items if old else (), new.items, new.settings, options["update"]).entries
     worlds = [state.world for state in (old, new) if state and state.world.origins]
     places = {item.ref: world.place(item) for world in worlds for item in world.items}
-    return [_place(entry, new.world.name, places) for entry in entries]
+    made = FileRef(worlds[-1].origins.overlay) if worlds and worlds[-1].origins else FileRef(new.world.name)
+    return [_place(entry, new.world.name, places, made) for entry in entries]
 
 
 def _convert(items: Sequence[Item], release: str) -> Sequence[Item]:
@@ -173,24 +178,26 @@ def _convert(items: Sequence[Item], release: str) -> Sequence[Item]:
     return [*kept, *(items[0].new(addition.value) for addition in done.added)]
 
 
-def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef]) -> Entry:
-    """The entry with places that somebody can open."""
+def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef], made: FileRef) -> Entry:
+    """The entry with places that somebody can open: `made` for what a kustomization makes."""
     if not world:
         return entry
-    renames = tuple(place._replace(file=places.get(place.ref, FileRef(world))) for place in entry.renames)
-    return entry._replace(file=places.get(entry.ref, FileRef(world)), renames=renames, world=world)
+    renames = tuple(place._replace(file=places.get(place.ref, made)) for place in entry.renames)
+    return entry._replace(file=places.get(entry.ref, made), renames=renames, world=world)
 
 
 def _name_both(words: Sequence[str]) -> Sequence[str]:
-    """OLD and NEW: a revision alone is compared with the work tree, `main` as `git:main` if nothing is called so."""
-    if len(words) == 2:
-        return words
-    old = words[0]
-    if not old.startswith(GIT):
-        if old == "-" or os.path.lexists(old):
-            raise UsageError(f"diff compares two states: krmfn diff {old} NEW, or krmfn diff REVISION")
-        old = GIT + old
-    return old, _path(old) or "."
+    """OLD and NEW: a revision alone is compared with the work tree; `main` is `git:main` if nothing is called so."""
+    states = [word if _is_state(word) else GIT + word for word in words]
+    if len(states) == 2:
+        return states
+    if not states[0].startswith(GIT):
+        raise UsageError(f"diff compares two states: krmfn diff {words[0]} NEW, or krmfn diff REVISION")
+    return states[0], _path(states[0]) or "."
+
+
+def _is_state(word: str) -> bool:
+    return word == "-" or word.startswith(GIT) or os.path.lexists(word)
 
 
 def _name_one(words: Sequence[str]) -> Sequence[str]:

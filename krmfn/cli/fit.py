@@ -73,7 +73,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     report_aside(told, options, found.files)
     if views:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
-    say_if_empty(found, words, options)
+    say_if_empty(found.items, found.problems, words, options)
     status = exit_status(told, "error", any(map(hides, problems)))
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 

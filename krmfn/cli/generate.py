@@ -77,7 +77,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         removed += outcome.removed
         results += judged.judge_results(world, settings, outcome.results)
     report_aside(results, options, found.files)
-    say_if_empty(found, words, options)
+    say_if_empty(found.items, found.problems, words, options)
     if found.items and not (added or left or results or options["quiet"]):
         _say_if_nothing_opts_in(found.items)
     if left and not options["quiet"]:

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from krmfn.krm import Item, Result
+
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     """The files, read."""
@@ -32,9 +34,11 @@ def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str =
     return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)
 
 
-def say_if_empty(found: Worlds, words: Sequence[str], options: Mapping[str, Any]) -> None:
+def say_if_empty(
+    items: Sequence[Item], problems: Sequence[Result], words: Sequence[str], options: Mapping[str, Any]
+) -> None:
     """Why nothing is printed: in a wrong folder that is all there is to say."""
-    if not found.items and not found.problems and not options["quiet"]:
+    if not items and not problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
 
 

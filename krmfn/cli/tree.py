@@ -49,6 +49,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         forests.append(Forest(world.name, trees, list_loose(items, trees)))
     told = merge(results)
     report_aside(told, options, found.files)
-    say_if_empty(found, words, options)
+    say_if_empty(found.items, found.problems, words, options)
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, any(map(hides, problems)))

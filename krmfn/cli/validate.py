@@ -127,7 +127,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         _spell_scope(new),
         new.files,
     )
-    say_if_empty(new, words, options)
+    say_if_empty(new.items, new.problems, words, options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
         scope = describe_scope(scopes)
         if scope:

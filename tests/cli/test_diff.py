@@ -125,6 +125,12 @@ def test_a_revision_alone_is_compared_with_the_work_tree(folder: Path, krmfn: Ca
     for words in (["HEAD"], ["git:HEAD"]):
         done = krmfn("diff", *words)
         assert (done.out, done.code) == (whole.out, whole.code)
+    assert krmfn("diff", "HEAD", ".").out == whole.out
+    assert (
+        krmfn("diff", "HEAD", "HEAD")
+        .out.splitlines()[-1]
+        .startswith("0 refused, 0 to be replaced, 0 removed, 0 new, 0 ")
+    )
     done = krmfn("diff", "base")
     assert (done.code, done.err) == (
         2,

@@ -156,6 +156,11 @@ def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
     assert krmfn("generate", "base/foreign.yaml").code == 2
 
 
+def test_nothing_to_convert_is_told(overlay: Path, krmfn: Call) -> None:
+    done = krmfn("convert", "--to", "1.36", "--check", "overlays/dev")
+    assert (done.out, done.err, done.code) == ("", "krmfn: no Kubernetes objects in overlays/dev\n", 0)
+
+
 @pytest.fixture
 def overlay(folder: Path) -> Path:
     """An overlay, with nothing of its own, of the kustomization."""
