@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
 ARGUMENTS = Argument(
     "OLD [NEW]",
-    "Two states, each a path, - for stdin, a revision such as main, or git:REV[:PATH]. Without NEW, the revision OLD is "
-    "compared with the work tree.",
+    "Two states, each a path, - for stdin, a revision such as main, or git:REV[:PATH]. Without NEW, the revision OLD "
+    "is compared with the work tree.",
     1,
     2,
 )
