@@ -32,7 +32,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _OTHERS: Final = (
     *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
-    *("ResourceClaim", "Namespace", "Queue", "ClusterQueue", "LocalQueue"),
+    *("ResourceClaim", "Namespace", "Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor"),
 )
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")

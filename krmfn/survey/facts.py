@@ -61,6 +61,7 @@ _OTHERS: Final = (
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "LocalQueue"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 )

@@ -17,5 +17,6 @@ TOPICS = (
     "kai",
     "yunikorn",
     "queues",
+    "admitting",
     "handwritten",
 )

@@ -1,0 +1,265 @@
+"""What Kueue never admits, by its LocalQueues, ClusterQueues and ResourceFlavors. Says nothing of what is in no file.
+
+Source: Kueue's pkg/scheduler/flavorassigner, pkg/cache/scheduler/clusterqueue.go, pkg/workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from krmfn.capacity.selectors import match_labels, match_node, tolerates
+from krmfn.checks.operator.queues import list_needs
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import suggest
+from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Finding
+from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.wording import join
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from krmfn.config import Settings
+    from krmfn.krm.item import Item
+    from krmfn.krm.results import Severity
+    from krmfn.survey.census import Census
+
+_KUEUE: Final = "kueue.x-k8s.io"
+_LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
+_NAMESPACE: Final = "kubernetes.io/metadata.name"
+
+
+class _Waiting(NamedTuple):
+    """An object, and the ClusterQueue behind the LocalQueue that it names."""
+
+    item: Item
+    local: str
+    name: str
+    queue: Mapping[str, Any]
+
+
+@rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
+def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
+    known = [_name(value) for value in census.facts.objects(_KUEUE, "LocalQueue")]
+    behind = {_name(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    whole = [_name(value)[1] for value in census.facts.objects(_KUEUE, "ClusterQueue")]
+    for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
+        name = item.labels[KUEUE_QUEUE]
+        here = [queue for space, queue in known if space == item.space]
+        complete = census.facts.lists_all("LocalQueue")
+        if name in here:
+            target = behind[item.space, name]
+            complete = census.facts.lists_all("ClusterQueue")
+            if not target or target in whole or not (whole or complete):
+                continue
+            message = f'the LocalQueue {name} is for the ClusterQueue "{target}", which does not exist'
+            message += f"{suggest(target, whole)}; Kueue never admits the pods"
+            hint = f"Correct spec.clusterQueue of the LocalQueue {name}, or add the ClusterQueue."
+        elif here or complete:
+            elsewhere = sorted(space for space, queue in known if queue == name)
+            there = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
+            message = (
+                f'there is no LocalQueue "{name}" in the namespace {item.space}{there}; Kueue never admits the pods'
+            )
+            hint = f"Correct the label {KUEUE_QUEUE}, or add the LocalQueue to the namespace."
+        else:
+            continue
+        severity: Severity | None = "error" if complete else None
+        yield Finding(item, _LABEL, message, name, hint=hint, severity=severity)
+
+
+@rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
+def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
+    """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
+    local = {_name(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    whole = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    for item in _list_queued(census) if local else ():
+        name = item.labels[KUEUE_QUEUE]
+        mine = local.get((item.space, name))
+        behind = _behind(mine)
+        for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
+            policy = as_text(dig(queue, "spec", "stopPolicy"))
+            if policy in ("Hold", "HoldAndDrain"):
+                message = f"the {kind} {label} is stopped (stopPolicy: {policy}): Kueue does not admit this {item.kind}"
+                hint = f"Set stopPolicy: None in the {kind}, or use another queue."
+                yield Finding(item, _LABEL, message, name, hint=hint)
+                break
+
+
+@rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
+def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[Finding]:
+    """No selector selects nothing. Labels that no file and no fact shows are not known."""
+    spaces = {_name(value)[1]: value for value in census.facts.objects("", "Namespace")}
+    complete = census.facts.lists_all("Namespace")
+    for item, local, name, queue in _list_waiting(census):
+        space = spaces.get(item.space)
+        labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: item.space}
+        unknown = space is None and not complete
+        selector = dig(queue, "spec", "namespaceSelector")
+        if match_labels(selector, labels, lambda key: unknown and key != _NAMESPACE) is not False:  # noqa: B023
+            continue
+        why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
+        message = f"the ClusterQueue {name} {why}: Kueue never admits this {item.kind}"
+        hint = f"Set spec.namespaceSelector of the ClusterQueue so that it selects {item.space}; {{}} selects all."
+        yield Finding(item, _LABEL, message, local, hint=hint)
+
+
+@rule("kueue-flavor-missing", "warning", "A ClusterQueue of Kueue names a ResourceFlavor that does not exist.")
+def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Such a ClusterQueue is not active. An error if the facts list the flavors."""
+    known = [_name(value)[1] for value in census.facts.objects(_KUEUE, "ResourceFlavor")]
+    complete = census.facts.lists_all("ResourceFlavor")
+    for item, local, name, queue in _list_waiting(census) if known or complete else ():
+        named = [flavor for group in as_list(dig(queue, "spec", "resourceGroups")) for flavor in _list_flavors(group)]
+        missing = next((flavor for flavor in named if flavor not in known), None)
+        if missing is not None:
+            message = f'the ClusterQueue {name} names the ResourceFlavor "{missing}", which does not exist'
+            message += f"{suggest(missing, known)}: it is not active, and Kueue never admits this {item.kind}"
+            hint = f'Add the ResourceFlavor "{missing}", or correct the name in the ClusterQueue.'
+            severity: Severity | None = "error" if complete else None
+            yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+
+
+@rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
+def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
+    flavors = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ResourceFlavor")}
+    for item, local, name, queue in _list_waiting(census) if flavors else ():
+        for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
+            if pods == 0:
+                continue
+            reason = next(
+                (
+                    reason
+                    for group in as_list(dig(queue, "spec", "resourceGroups"))
+                    if {*as_list(dig(group, "coveredResources"))} & {"pods", *requests}
+                    and (reason := _reject_all(group, flavors, template.spec))
+                ),
+                "",
+            )
+            if reason:
+                message = f"no flavor of the ClusterQueue {name} suits the pods ({reason}): Kueue never admits this "
+                message += item.kind
+                hint = "Change the pods' nodeSelector, affinity or tolerations, or add a flavor to the ClusterQueue."
+                yield Finding(item, _LABEL, message, local, hint=hint)
+                break
+
+
+def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> str:
+    """Why none of the flavors can be used; empty when one can, or is not known."""
+    reasons = []
+    for name in _list_flavors(group):
+        reason = _reject(flavors[name], spec) if name in flavors else ""
+        if not reason:
+            return ""
+        reasons.append(f"{name}: {reason}")
+    return ", ".join(reasons)
+
+
+def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    tolerations = [*as_list(spec.get("tolerations")), *as_list(dig(flavor, "spec", "tolerations"))]
+    for taint in map(as_mapping, as_list(dig(flavor, "spec", "nodeTaints"))):
+        if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
+            return f"untolerated taint {taint.get('key')}"
+    labels = as_mapping(dig(flavor, "spec", "nodeLabels"))
+    for key, value in as_mapping(spec.get("nodeSelector")).items():
+        if key in labels and labels[key] != value:
+            return f"{key} is {labels[key]}, the pods need {value}"
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = [
+        [entry for entry in as_list(dig(term, "matchExpressions")) if dig(entry, "key") in labels]
+        for term in as_list(dig(spec, *path))
+    ]
+    # A term about other labels suits every flavor.
+    if terms and all(terms) and not match_node([{"matchExpressions": term} for term in terms], labels, ""):
+        return "it does not match the node affinity"
+    return ""
+
+
+@rule("kueue-resource-not-covered", "warning", "A resource requests something that its ClusterQueue does not cover.")
+def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue may be set up to ignore such requests, which no object shows."""
+    for item, local, name, queue in _list_waiting(census):
+        groups = as_list(dig(queue, "spec", "resourceGroups"))
+        covered = {each for group in groups for each in as_list(dig(group, "coveredResources"))}
+        asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
+        missing = sorted(asked - covered)
+        if missing:
+            message = (
+                f"the pods request {join(missing)}, which no resourceGroup of the ClusterQueue {name} covers: Kueue "
+                f"never admits this {item.kind}"
+            )
+            hint = (
+                f"Add {join(missing)} to coveredResources with a quota, or remove the request. This does not apply if "
+                "Kueue's configuration ignores it (excludeResourcePrefixes, transformations, quotaCheckStrategy)."
+            )
+            yield Finding(item, _LABEL, message, local, hint=hint)
+
+
+@rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
+def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
+    """What Kueue never admits: more than nominal quota and borrowing give."""
+    for item, local, name, queue in _list_waiting(census):
+        sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
+        for resource, (widest, total) in _list_quota(queue).items():
+            needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
+            if sum(needs) > total or max(needs, default=0) > widest:
+                at_most = total if sum(needs) > total else widest
+                where = "" if at_most == total else " in one flavor"
+                message = (
+                    f"the pods need {format_quantity(sum(needs))} {resource} at once, the ClusterQueue {name} has at "
+                    f"most {format_quantity(at_most)}{where}: Kueue never admits this {item.kind}"
+                )
+                hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
+                yield Finding(item, _LABEL, message, local, hint=hint)
+                break
+
+
+def _list_queued(census: Census) -> Iterator[Item]:
+    """What makes pods and names a queue."""
+    return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
+
+
+def _list_waiting(census: Census) -> Iterator[_Waiting]:
+    """What makes pods, with its queues, as far as both are known."""
+    behind = {_name(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    queues = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    for item in _list_queued(census) if behind and queues else ():
+        local = item.labels[KUEUE_QUEUE]
+        name = behind.get((item.space, local), "")
+        if name in queues:
+            yield _Waiting(item, local, name, queues[name])
+
+
+def _name(value: Mapping[str, Any]) -> tuple[str, str]:
+    space = as_text(dig(value, "metadata", "namespace")) or "default"
+    return space, as_text(dig(value, "metadata", "name"))
+
+
+def _behind(queue: object) -> str:
+    return as_text(dig(queue, "spec", "clusterQueue"))
+
+
+def _list_flavors(group: object) -> list[str]:
+    return [as_text(dig(flavor, "name")) for flavor in as_list(dig(group, "flavors"))]
+
+
+def _list_quota(queue: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """The most that a queue gives of each resource: in one flavor, and in all. What it may borrow without a limit is
+    left out."""
+    spec = as_mapping(queue.get("spec"))
+    borrows = bool(as_text(spec.get("cohort")) or as_text(spec.get("cohortName")))
+    found: dict[str, list[int | None]] = {}
+    for group in as_list(spec.get("resourceGroups")):
+        for flavor in as_list(dig(group, "flavors")):
+            for entry in as_list(dig(flavor, "resources")):
+                amount = parse_quantity(dig(entry, "nominalQuota"))
+                extra = parse_quantity(dig(entry, "borrowingLimit")) if borrows else 0
+                whole = None if amount is None or extra is None else amount + extra
+                found.setdefault(as_text(dig(entry, "name")), []).append(whole)
+    limits = {name: [amount for amount in amounts if amount is not None] for name, amounts in found.items()}
+    return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}
