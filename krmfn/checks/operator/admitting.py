@@ -171,7 +171,7 @@ def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
             return f"{key} is {labels[key]}, the pods need {value}"
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     terms = [
-        [entry for entry in as_list(dig(term, "matchExpressions")) if dig(entry, "key") in labels]
+        [entry for entry in as_list(dig(term, "matchExpressions")) if as_text(dig(entry, "key")) in labels]
         for term in as_list(dig(spec, *path))
     ]
     # A term about other labels suits every flavor.
@@ -185,7 +185,7 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
     """Kueue may be set up to ignore such requests, which no object shows."""
     for item, local, name, queue in _list_waiting(census):
         groups = as_list(dig(queue, "spec", "resourceGroups"))
-        covered = {each for group in groups for each in as_list(dig(group, "coveredResources"))}
+        covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
         asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
         missing = sorted(asked - covered)
         if missing:
