@@ -11,6 +11,7 @@ from krmfn.model.gotext import parse_int
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 #: So many notes of one rule are shown one by one.
 _NOTES = 3
+_UNRENDERED = "not-rendered"
 _NOWHERE = FileRef("")
 _NOBODY = ResourceRef("", "", "")
 
@@ -79,7 +80,12 @@ def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
 
 
 def _spell_alike(result: Result) -> tuple[str, str]:
-    return result.tags.get("rule", ""), "" if result.severity == "info" else result.severity + result.message
+    rule = result.tags.get("rule", "")
+    if result.severity == "info":
+        return rule, ""
+    # What a kustomization lacks has another name in each of them, and the reason comes last.
+    reason = result.tags.get("hint") or result.message.rpartition(", ")[2] if rule == _UNRENDERED else result.message
+    return rule, result.severity + reason
 
 
 def _key(result: Result) -> tuple[object, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.
 _APPS: Final = "apps"
+_GROUPS: Final = {"scheduling.k8s.io"}
 
 
 def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> tuple[list[Manifest], list[Result]]:
@@ -27,7 +28,10 @@ def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> 
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside, called = _is_below(file.path, folders), _is_called_patch(file.path)
-        is_part = len(pods) == len(file.stream.items) and all(_is_fragment(item, beside, called) for item in pods)
+        others = {item.ref.group for item in file.stream.items if find_kind(item.ref.group, item.kind) is None}
+        # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
+        is_alone = not others or (beside and not others & _GROUPS)
+        is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
         if file.stream.items and (is_part or (beside and called)):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
@@ -55,13 +59,13 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
 
 def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
     """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing. What
-    is `called` a patch may have no containers at all."""
+    is `called` a patch may have no containers at all, and so may a Pod: a template for Spark."""
     kind = find_kind(item.ref.group, item.kind)
     assert kind is not None
     containers = [each for template in kind.templates for each in _list_containers(item.value, template.path)]
     images = [isinstance(each, dict) and "image" in each for each in containers]
     if not beside:
-        return (bool(images) or called) and not any(images)
+        return (bool(images) or called or item.kind == "Pod") and not any(images)
     spec = item.value.get("spec")
     lacks_selector = item.ref.group == _APPS and not (isinstance(spec, dict) and "selector" in spec)
     return not images or not all(images) or lacks_selector

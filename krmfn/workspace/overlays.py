@@ -153,14 +153,30 @@ def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
 
 
 def list_sources(value: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of the files that a kustomization makes ConfigMaps of. Those of Secrets are not told: somebody may have
-    written a secret there."""
-    listed = value.get("configMapGenerator")
-    for each in listed if isinstance(listed, list) else ():
-        generator = each if isinstance(each, dict) else {}
-        files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
-        alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
-        yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
+    """The paths of the files that a kustomization makes ConfigMaps of, and of its patches."""
+    for generator in _list_mappings(value.get("configMapGenerator")):
+        yield from _list_generated(generator)
+    for field in ("patches", "patchesJson6902", "replacements"):
+        paths = (each.get("path") for each in _list_mappings(value.get(field)))
+        yield from (path for path in paths if isinstance(path, str) and is_path(path))
+    yield from (each for each in list_entries(value, "patchesStrategicMerge") if is_path(each) and ": " not in each)
+
+
+def list_secret_sources(value: Mapping[str, Any]) -> Iterator[str]:
+    """The paths of the files that a kustomization makes Secrets of; they are not told: somebody may have written a
+    secret there."""
+    for generator in _list_mappings(value.get("secretGenerator")):
+        yield from _list_generated(generator)
+
+
+def _list_mappings(listed: object) -> list[dict[str, Any]]:
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _list_generated(generator: Mapping[str, Any]) -> Iterator[str]:
+    files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
+    alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
+    yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
 
 
 def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:

@@ -249,7 +249,8 @@ def _spell_environment(root: str) -> dict[str, str]:
 def _tell(failure: Failed, place: str) -> str:
     """What kustomize said, with the names of the user's files."""
     lines = [line for line in failure.lines if line.startswith("Error:")] or failure.lines[-1:] or [str(failure)]
-    text = lines[0].removeprefix("Error: ").replace(place + os.sep, "/").replace(place, "/")
+    text = lines[0].removeprefix("Error: ").removesuffix(" with config: `")
+    text = text.replace(place + os.sep, "/").replace(place, "/")
     # The way there names every kustomization between; what went wrong comes last, and is the same for all of them.
     inner = text.rpartition("recursed accumulation of path ")[2]
     text = inner.partition("': ")[2] if inner is not text and "': " in inner else text

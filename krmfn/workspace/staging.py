@@ -29,6 +29,7 @@ from krmfn.workspace.overlays import (
     is_remote,
     list_entries,
     list_named,
+    list_secret_sources,
     list_sources,
     needs_helm,
     read_function,
@@ -127,6 +128,11 @@ class Stage:
                 value[field] = self._list_plugins(overlay, list_entries(value, field), place, depth)
         for name in list_sources(value):
             self._find(name, overlay.folder)
+        for name in list_secret_sources(value):
+            try:
+                self._find(name, overlay.folder)
+            except NotRendered:
+                raise NotRendered("makes a Secret of a file, which does not exist") from None
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
         value |= self._bring_named(named, overlay) if self._free else {}
         self._copy_named(named, overlay)

@@ -48,6 +48,20 @@ def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folde
     assert krmfn("validate", "base").out == plain.out
 
 
+def test_the_label_of_kuberay_alone_is_no_sign_of_krmfn(folder: Path, krmfn: Call) -> None:
+    """KubeRay's own batch schedulers read it: no function is missing in a repository that has none."""
+    ray = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: a, labels: {ray.io/gang-scheduling-enabled: "true"}}
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: ray-head, image: ray}]}}}
+"""
+    (folder / "ray.yaml").write_text(ray)
+    assert "[function-skipped]" not in krmfn("validate", "ray.yaml").out
+    assert "[function-skipped]" in krmfn("validate", "--kubernetes", "1.36", "ray.yaml", "base").out
+
+
 def test_rules_are_selected_and_ignored(pods: Path, krmfn: Call) -> None:
     done = krmfn("validate", "-q", "base/pod.yaml", "old")
     assert (count(done.out), done.code) == (2, 1)

@@ -97,3 +97,17 @@ def test_many_notes_and_equal_warnings_are_folded() -> None:
     assert [text.count(word) for word in ("note", "not run", "warning: warning", "error", "chart")] == [1, 1, 4, 4, 0]
     whole = render([*notes, *equal, *apart, *errors, *skipped], "text")
     assert len(whole.splitlines()) == 18
+
+
+def test_what_kustomizations_lack_is_folded_by_the_reason() -> None:
+    """Each lacks a file of another name: a repository whose env files are ignored by git has one line, not hundreds."""
+    tags = {"rule": "not-rendered"}
+    lacking = [
+        Result(f"not checked: it uses {name}.env, which does not exist", "warning", tags=tags) for name in "abcd"
+    ]
+    remote = [
+        Result(f"not checked: it uses https://{name}", "warning", tags={**tags, "hint": "Keep"}) for name in "abcd"
+    ]
+    broken = [Result(f"not checked: it has an unknown field, {name}", "warning", tags=tags) for name in "abcd"]
+    text = render([*lacking, *remote, *broken], "text", folded=True)
+    assert [text.count(word) for word in (".env", "https", "unknown", "3 more like it")] == [1, 1, 4, 2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -436,10 +435,25 @@ def test_a_kustomization_in_a_configmap_cannot_replace_one_that_was_checked(fold
 
 
 def test_what_kustomize_says_names_the_files_of_the_user(folder: Path) -> None:
-    write(folder, {"kustomization.yaml": json.dumps({"resources": ["job.yaml"], "patches": [{"path": "job.txt"}]})})
+    patch = JOB.replace("name: train", "name: nobody")
+    write(folder, {"kustomization.yaml": "resources: [job.yaml]\npatches: [{path: a.yaml}]\n", "a.yaml": patch})
     with pytest.raises(NotRendered, match="cannot be built by kustomize") as caught:
         build()
     assert "krmfn-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["patches: [{path: no.txt}]", "patchesStrategicMerge: [no.txt]"])
+def test_a_patch_that_is_not_there_is_named(field: str, folder: Path) -> None:
+    """kustomize quotes the patch over several lines before it says that it has none."""
+    write(folder, {"kustomization.yaml": f"resources: [job.yaml]\n{field}\n", "job.yaml": JOB})
+    with pytest.raises(NotRendered, match=r"^uses no\.txt, which does not exist$"):
+        build()
+
+
+def test_a_file_of_a_secret_that_is_not_there_is_not_named(folder: Path) -> None:
+    write(folder, {"kustomization.yaml": "secretGenerator: [{name: a, envs: [hunter2]}]\n"})
+    with pytest.raises(NotRendered, match=r"^makes a Secret of a file, which does not exist$"):
+        build()
 
 
 @pytest.mark.parametrize("files", ['{"files": ["a=no.txt"]}', '{"files": ["no.txt"]}', '{"envs": ["no.txt"]}'])

@@ -110,6 +110,26 @@ def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest
     assert run(capsys, "validate", "templates/driver.yaml")[0] == 1
 
 
+def test_a_patch_beside_what_it_needs_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ConfigMap in the file of a patch; never a group, which is what krmfn is for."""
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {}}}\n"
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {a: b}\n---\n"
+    write(folder, {"kustomization.yaml": "resources: [job.yaml]\n", "job.yaml": JOB, "old/a.yaml": settings + patch})
+    assert run(capsys, "validate", ".")[0] == 0
+    write(folder, {"old/a.yaml": f"{GROUP}---\n{patch}"})
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_a_pod_without_containers_is_a_template_of_another_program(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark adds the container to the template of its driver."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: driver}\nspec: {nodeSelector: {a: b}}\n"
+    write(folder, {"driver.yaml": pod})
+    assert "not checked: patches and parts of manifests (1)" in run(capsys, "validate", ".")[2]
+    assert run(capsys, "validate", "driver.yaml")[0] == 1
+
+
 @pytest.mark.parametrize("name", ["webhookcainjection_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml"])
 def test_what_is_called_a_patch_is_one_below_a_kustomization(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.model.schedulers import SCHEDULERS
@@ -22,13 +23,14 @@ _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 
 
 @rule("function-skipped", "error", "A resource opts in, but no group was generated for it.")
-def find_function_skipped(census: Census, _: Settings) -> Iterator[Finding]:
-    """A resource asks for a gang and has no group: the sign that the function did not run."""
+def find_function_skipped(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A resource asks for a gang and has no group: the sign that the function did not run. KubeRay's own label is none:
+    where krmfn made nothing at all, another scheduler reads it."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
         return  # the sources of a build, not its output
     made = {source for item in census.objects for source in list_sources(item)}
     for item in census.asking:
-        if name_source(item.ref) in made or _is_linked(item, census):
+        if name_source(item.ref) in made or _is_linked(item, census) or (not made and _is_kuberays(item, settings)):
             continue
         message = "no PodGroup was generated for it: krmfn probably did not run"
         hint = (
@@ -58,6 +60,11 @@ def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Findin
             message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
             hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."
             yield Finding(item, (field, index), message, hint=hint)
+
+
+def _is_kuberays(item: Item, settings: Settings) -> bool:
+    """Whether nothing but KubeRay's label asks for the gang."""
+    return settings.select.mode == "OptIn" and KUBERAY_LABEL in item.labels and OPT_IN not in item.annotations
 
 
 def _is_linked(item: Item, census: Census) -> bool:
