@@ -55,11 +55,24 @@ spec: {{schedulingPolicy: {{gang: {{minGroupCount: 1}}}}{more}}}
 
 
 class Shape(NamedTuple):
-    """Input of `n` units and the command that reads it."""
+    """Input of `n` units, a file or the files of a folder, and the command that reads it."""
 
     words: Sequence[str]
-    write: Callable[[int], str]
+    write: Callable[[int], str | Mapping[str, str]]
     n: int
+
+    def put(self, folder: Path, n: int) -> tuple[list[str], Path | None]:
+        """Writes the input; the words of the command then, and the file that the function reads from stdin."""
+        written = self.write(n)
+        names = {"FILE": "input.yaml", "EMPTY": "empty.yaml", "FOLDER": f"units-{n}"}
+        files = {"input.yaml": written} if isinstance(written, str) else written
+        place = folder if isinstance(written, str) else folder / names["FOLDER"]
+        for name, text in {**files, "empty.yaml": ""}.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        words = [str(folder / names[word]) if word in names else word for word in self.words]
+        return words, None if words else folder / "input.yaml"
 
 
 def repeat(line: str) -> Callable[[int], str]:
@@ -111,10 +124,23 @@ kind: PodGroup
 metadata: {{name: g-{n}}}
 spec: {{workloadRef: {{workloadName: w-{n}, templateName: a}}, schedulingPolicy: {{gang: {{minCount: 2}}}}}}
 """
+
+
+def kustomizations(n: int, use: Callable[[int], str]) -> dict[str, str]:
+    """Folders with a kustomization each; the last one, which is not used by `use`, holds a manifest."""
+    files = {f"{k}/kustomization.yaml": f"kind: Kustomization\nresources: [{use(k)}]\n" for k in range(n)}
+    last = {
+        f"{n}/kustomization.yaml": "kind: Kustomization\nresources: [a.yaml]\n",
+        f"{n}/a.yaml": JOB_DOCUMENT.format(n=0, more=""),
+    }
+    return {**files, **last}
+
+
 PLAIN = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: c-{n}\n  data:\n    a: {n}\n"
 
 FUNCTION: Sequence[str] = ()
 VALIDATE = ("validate", "--stage", "server", "FILE")
+FOLDER = ("validate", "FOLDER")
 SHAPES: Mapping[str, Shape] = {
     "items that do not matter": Shape(FUNCTION, list_of(PLAIN), 20_000),
     "Jobs with a gang": Shape(FUNCTION, list_of(JOB.replace("{more}", "")), 500),
@@ -194,18 +220,16 @@ SHAPES: Mapping[str, Shape] = {
     "tree of a chain of composites": Shape(("tree", "FILE"), chain, 80),
     "generate over files": Shape(("generate", "FILE"), documents(JOB_DOCUMENT), 300),
     "convert of groups": Shape(("convert", "--to", "1.36", "FILE"), documents(WORKLOAD), 300),
+    "a chain of kustomizations": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{k + 1}"), 1_500),
+    "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),
     "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
 }
 
 
 def measure(shape: Shape, n: int, folder: Path, rounds: int) -> tuple[float, int]:
     """Processor seconds and bytes of memory of the best run over input of `n` units."""
-    path = folder / "input.yaml"
-    path.write_text(shape.write(n), encoding="utf-8")
-    (folder / "empty.yaml").write_text("", encoding="utf-8")
-    places = {"FILE": str(path), "EMPTY": str(folder / "empty.yaml")}
-    words = [places.get(word, word) for word in shape.words]
-    program = Program(programs.krmfn(*words), None if words else path)
+    words, stdin = shape.put(folder, n)
+    program = Program(programs.krmfn(*words), stdin)
     runs = [run_once(program, allowed=(0, 1)) for _ in range(rounds)]
     return min(run.processor for run in runs), min(run.memory for run in runs)
 

@@ -20,10 +20,8 @@ SHARE, FEWEST = 20, 20
 
 def count_calls(shape: Shape, n: int, folder: Path) -> int:
     """Calls of functions, those written in C included, that a run over input of `n` units makes."""
-    text = shape.write(n)
-    (folder / "input.yaml").write_text(text, encoding="utf-8", newline="")
-    (folder / "empty.yaml").write_text("", encoding="utf-8")
-    words = [{"FILE": "input.yaml", "EMPTY": "empty.yaml"}.get(word, word) for word in shape.words]
+    words, stdin = shape.put(folder, n)
+    data = stdin.read_bytes() if stdin else b""
     calls = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:
@@ -32,7 +30,7 @@ def count_calls(shape: Shape, n: int, folder: Path) -> int:
 
     sys.setprofile(count)
     try:
-        done = call(b"" if words else text.encode(), words, folder)
+        done = call(data, words, folder)
     finally:
         sys.setprofile(None)
     assert done.code in (0, 1), done.err

@@ -9,6 +9,8 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
@@ -20,7 +22,7 @@ from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
-from krmfn.workspace.plain import copy_into, put_into, read_plain
+from krmfn.workspace.plain import Plain, copy_into, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
@@ -64,14 +66,18 @@ class Gathering:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
         deployments = list(self._expand(self._find_deployments(), overlays))
-        uses = {tree.resolve(folder): set(list_uses(tree, overlay)) for folder, overlay in overlays.items()}
+        places = {tree.resolve(folder): folder for folder in overlays}
+        uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
         used = set().union(*uses.values(), (tree.resolve(each.folder) for each in deployments))
+        stuck = _find_stuck(uses)
+        circles = _find_stuck(stuck, turned=True)
+        self._stuck = {place: min(places[other] for other in others) for place, others in stuck.items()}
         steps: list[tuple[str, str, Overlay | None, Deployment | None]] = []
         for folder, overlay in overlays.items():
             self._covered |= list_files(tree, overlay)
             place = tree.resolve(folder)
             # Those that use each other in a circle cannot be rendered, and are said not to be.
-            if (not overlay.is_component and place not in used) or _leads_to(uses, place, place):
+            if (not overlay.is_component and place not in used) or place in circles:
                 steps.append((folder, folder, overlay, None))
         folders = Counter(each.folder for each in deployments)
         for each in deployments:
@@ -158,7 +164,7 @@ class Gathering:
         """The world of a kustomization."""
         key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
         try:
-            plain = read_plain(self._tree, overlay)
+            plain = self._read_plain(overlay)
             if plain is None:
                 self._render(name, key, overlay, placing)
                 return
@@ -225,9 +231,15 @@ class Gathering:
 
     def _needs_kustomize(self, overlay: Overlay) -> bool:
         try:
-            return read_plain(self._tree, overlay) is None
+            return self._read_plain(overlay) is None
         except NotRendered:
             return False
+
+    def _read_plain(self, overlay: Overlay) -> Plain | None:
+        place = self._tree.resolve(overlay.folder)
+        if place in self._stuck:
+            raise NotRendered(f"uses {self._stuck[place]}, which leads into a circle of kustomizations")
+        return read_plain(self._tree, overlay)
 
     def _find_rendered(self, folder: str) -> Rendered:
         """What kustomize makes of a folder; deployed to many places it is rendered once. Raises NotRendered."""
@@ -256,18 +268,19 @@ class Gathering:
         self.problems.append(tell("not-rendered", f"not checked: it {reason}", FileRef(path), self._severity, **hint))
 
 
-def _leads_to(uses: Mapping[str, set[str]], start: str, end: str) -> bool:
-    """Whether one folder builds on another, also through others."""
-    seen: set[str] = set()
-    waiting = list(uses.get(start, ()))
-    while waiting:
-        place = waiting.pop()
-        if place == end:
-            return True
-        if place not in seen:
-            seen.add(place)
-            waiting += uses.get(place, ())
-    return False
+def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:
+    """The part of `uses` that is a circle or leads to one; `turned`: that a circle leads to."""
+    sorter: TopologicalSorter[str] = TopologicalSorter({} if turned else uses)
+    for place, others in uses.items() if turned else ():
+        for other in others:
+            sorter.add(other, place)
+    with suppress(CycleError):
+        sorter.prepare()
+    free: set[str] = set()
+    while ready := sorter.get_ready():
+        free.update(ready)
+        sorter.done(*ready)
+    return {place: others - free for place, others in uses.items() if place not in free}
 
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:

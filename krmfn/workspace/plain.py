@@ -7,14 +7,23 @@ started for them, and they are checked where kustomize is not installed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.records import NamedTuple
 from krmfn.workspace.deployers import Placing, substitute
-from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, is_ours, is_path, list_entries, read_objects
+from krmfn.workspace.overlays import (
+    DEEPEST,
+    NotRendered,
+    Overlay,
+    find_overlay,
+    is_ours,
+    is_path,
+    list_entries,
+    read_objects,
+)
 from krmfn.workspace.trees import Tree
 
 #: The fields that are understood here. configurations: matter when names change, for which there are other fields.
@@ -44,7 +53,7 @@ class Plain(NamedTuple):
 def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
     """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
     configurations = _read_configurations(tree, overlay)
-    files = _list_files(tree, overlay, [overlay.folder])
+    files = _list_files(tree, overlay, {overlay.folder}, 0)
     if configurations is None or files is None or set(overlay.value) - _HARMLESS:
         return None
     namespace = overlay.value.get("namespace", "")
@@ -73,18 +82,20 @@ def put_into(placing: Placing, items: Iterable[Item]) -> None:
                 raise NotRendered(f"cannot put {item.ref} into the namespace {placing.namespace}: {refusal}") from None
 
 
-def _list_files(tree: Tree, overlay: Overlay, above: Sequence[str]) -> list[str] | None:
-    """The files in resources:, those of kustomizations below included, in their order."""
+def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> list[str] | None:
+    """The files in resources:, those of kustomizations below included, in their order. kustomize is asked about folders
+    that are used twice, whose objects it refuses, and about more levels than it is given."""
     files: list[str] = []
     for entry in list_entries(overlay.value, "resources"):
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = tree.kind(path) if path else ""
         if kind == "file":
             files.append(path)
-        elif kind == "folder" and path not in above:
+        elif kind == "folder" and path not in seen and depth < DEEPEST:
+            seen.add(path)
             below = find_overlay(tree, path)
             simple = below is not None and set(below.value) <= _HARMLESS - {"namespace", "transformers"}
-            inner = _list_files(tree, below, [*above, path]) if below and simple and not below.is_component else None
+            inner = _list_files(tree, below, seen, depth + 1) if below and simple and not below.is_component else None
             if inner is None:
                 return None
             files += inner

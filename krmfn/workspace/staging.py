@@ -17,6 +17,7 @@ from typing import Any
 
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
+    DEEPEST,
     NAMES,
     PLUGINS,
     USES,
@@ -38,8 +39,6 @@ from krmfn.workspace.overlays import (
 )
 from krmfn.workspace.trees import LeftOut, Tree
 
-#: Deeper than any real repository; kustomize itself would run until the stack ends.
-_DEEPEST = 64
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
@@ -104,8 +103,8 @@ class Stage:
         overlay = find_overlay(self.tree, real)
         if overlay is None:
             raise NotRendered(f"uses {folder}, a folder without a kustomization.yaml")
-        if depth > _DEEPEST:
-            raise NotRendered(f"builds on more than {_DEEPEST} levels of kustomizations")
+        if depth > DEEPEST:
+            raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
         self._note(overlay.path)
         self._builds[place] = 1
         self._write(posixpath.join(place, NAMES[0]), self._spell(overlay, place, top, depth))
@@ -184,8 +183,8 @@ class Stage:
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = self.tree.kind(path) if path else ""
         if kind == "folder":
-            if depth > _DEEPEST:
-                raise NotRendered(f"builds on more than {_DEEPEST} levels of kustomizations")
+            if depth > DEEPEST:
+                raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
             yield from read_objects(self._render(path), path)
         elif kind == "file":
             self._note(path)

@@ -413,6 +413,32 @@ def test_a_file_that_cannot_be_read_is_an_error(folder: Path, capsys: pytest.Cap
     assert "[unreadable]" in out
 
 
+def test_kustomizations_in_a_circle_are_not_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uses = {"a": "../b", "b": "../a", "c": "../d", "d": "../b", "e": "../e", "f": "../g", "g": "a.yaml"}
+    write(folder, {f"{name}/kustomization.yaml": f"resources: [{used}]\n" for name, used in uses.items()})
+    write(folder, {"g/a.yaml": JOB})
+    code, out, _ = run(capsys, "validate", ".")
+    said = [line for line in out.splitlines() if "not-rendered" in line]
+    assert [line[0] for line in said] == ["a", "b", "c", "e"]
+    assert said[2] == (
+        "c/kustomization.yaml: warning: not checked: it uses d, which leads into a circle of kustomizations"
+        " [not-rendered]"
+    )
+    assert names(find_worlds(["."], Rendering())) == {"f": ["Job train"]}
+    assert code == 0
+
+
+def test_a_folder_that_is_used_twice_is_not_read_twice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each use of a kustomization is one more copy of its objects, which kustomize refuses: it has to say so."""
+    write(folder, {f"{k}/kustomization.yaml": f"resources: [../{k + 1}, ../{k + 1}/.]\n" for k in range(60)})
+    write(folder, {"60/kustomization.yaml": "resources: [a.yaml]\n", "60/a.yaml": JOB})
+    monkeypatch.setenv("PATH", "")
+    _, out, _ = run(capsys, "validate", ".")
+    assert "0/kustomization.yaml: warning: not checked: it needs kustomize" in out
+
+
 @pytest.mark.usefixtures("kustomize")
 def test_a_component_is_not_rendered_alone(folder: Path) -> None:
     component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
