@@ -417,7 +417,7 @@ def test_kustomizations_in_a_circle_are_not_rendered(folder: Path, capsys: pytes
     uses = {"a": "../b", "b": "../a", "c": "../d", "d": "../b", "e": "../e", "f": "../g", "g": "a.yaml"}
     write(folder, {f"{name}/kustomization.yaml": f"resources: [{used}]\n" for name, used in uses.items()})
     write(folder, {"g/a.yaml": JOB})
-    code, out, _ = run(capsys, "validate", ".")
+    code, out, _ = run(capsys, "validate", "-v", ".")
     said = [line for line in out.splitlines() if "not-rendered" in line]
     assert [line[0] for line in said] == ["a", "b", "c", "e"]
     assert said[2] == (
