@@ -115,6 +115,10 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     patterns.add_argument("--seed", type=int, default=1)
     patterns.add_argument("--count", type=int, default=1500, help="patterns, each with six texts")
     patterns.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
+    patches = command("patches", compare_patches, "compare how krmfn and kubectl's library merge lists in an apply")
+    patches.add_argument("--seed", type=int, default=1)
+    patches.add_argument("--count", type=int, default=1000)
+    patches.add_argument("--record", action="store_true", help="keep the answers of the library for the tests")
     trainer = command(
         "trainer", compare_trainer, "compare the pods of TrainJobs with those that Kubeflow Trainer makes"
     )
@@ -297,6 +301,14 @@ def record_foreign(arguments: argparse.Namespace) -> int:
         print(json.dumps(record))
     print(f"{len(records)} groups, {len(wrong)} answered otherwise than they should be", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def compare_patches(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when there is a disagreement."""
+    from conformance import patches
+
+    records = patches.ask_kubectl(patches.make_cases(arguments.seed, arguments.count))
+    return _judge(records, patches.differ, patches.RECORDED if arguments.record else None)
 
 
 def compare_patterns(arguments: argparse.Namespace) -> int:

@@ -35,13 +35,17 @@ class ThreeWay:
 
     def patch(self, old: Any, new: Any, live: Any) -> Any:
         """The patch as a JSON object, or the error text of the library as a str."""
-        asked = {"original": old, "modified": self.annotate(new, new), "current": live}
+        answer = self.ask(old, self.annotate(new, new), live)
+        return answer.get("patch", answer.get("error"))
+
+    def ask(self, old: Any, new: Any, live: Any) -> dict[str, Any]:
+        """The `patch` and its `result`, or the `error` of the library."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.write(json.dumps({"original": old, "modified": new, "current": live}) + "\n")
         self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        return answer.get("error") or answer["patch"]
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
 
 
 @contextlib.contextmanager

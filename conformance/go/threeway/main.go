@@ -1,7 +1,8 @@
 // Command threeway computes what kubectl apply would send: a strategic merge patch from the last applied manifest, the new
-// manifest and the live object, with the merge keys of the released Go types.
+// manifest and the live object, with the merge keys of the released Go types; and what a server makes of the live object by it.
 //
-// Reads one JSON object a line {"original": {}, "modified": {}, "current": {}}, writes one a line {"patch": {}} or {"error": ""}.
+// Reads one JSON object a line {"original": {}, "modified": {}, "current": {}}, writes one a line {"patch": {}, "result": {}}
+// or {"error": ""}.
 package main
 
 import (
@@ -22,11 +23,12 @@ type request struct {
 }
 
 type answer struct {
-	Patch json.RawMessage `json:"patch,omitempty"`
-	Error string          `json:"error,omitempty"`
+	Patch  json.RawMessage `json:"patch,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
-func patch(line []byte) (found json.RawMessage, err error) {
+func patch(line []byte) (given answer, err error) {
 	// The library panics on some lists of scalars where it expects objects; kubectl ends with the same panic.
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -35,22 +37,27 @@ func patch(line []byte) (found json.RawMessage, err error) {
 	}()
 	var asked request
 	if err := json.Unmarshal(line, &asked); err != nil {
-		return nil, err
+		return given, err
 	}
 	// The type of the live object decides: a manifest of another type is refused before anything is computed.
 	live := &unstructured.Unstructured{}
 	if err := live.UnmarshalJSON(asked.Current); err != nil {
-		return nil, err
+		return given, err
 	}
 	typed, err := scheme.Scheme.New(live.GroupVersionKind())
 	if err != nil {
-		return nil, err
+		return given, err
 	}
 	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
 	if err != nil {
-		return nil, err
+		return given, err
 	}
-	return strategicpatch.CreateThreeWayMergePatch(asked.Original, asked.Modified, asked.Current, meta, true)
+	given.Patch, err = strategicpatch.CreateThreeWayMergePatch(asked.Original, asked.Modified, asked.Current, meta, true)
+	if err != nil {
+		return given, err
+	}
+	given.Result, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(asked.Current, given.Patch, meta)
+	return given, err
 }
 
 func main() {
@@ -61,11 +68,9 @@ func main() {
 		if len(line) == 0 && err != nil {
 			return
 		}
-		var given answer
-		if found, err := patch(line); err != nil {
+		given, err := patch(line)
+		if err != nil {
 			given.Error = err.Error()
-		} else {
-			given.Patch = found
 		}
 		if err := out.Encode(given); err != nil {
 			fmt.Fprintln(os.Stderr, err)

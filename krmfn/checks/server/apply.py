@@ -3,8 +3,7 @@
 `apply` is the three-way apply of kubectl and Argo CD: what the server filled in stays, what the old manifest said and
 the new one does not is gone. `apply_server_side` is server-side apply by one forced field manager.
 
-Values here are JSON as written, not normal. Sources: k8s.io/apimachinery/pkg/util/{jsonmergepatch,strategicpatch} and
-sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
+Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from krmfn.checks.server.ownership import field_of, is_atomic, read_applied
 from krmfn.checks.server.requests import is_live, update
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
+from krmfn.checks.server.threeway import keep_filled
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path
@@ -112,66 +112,6 @@ def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
         listed = texts[0] if len(texts) == 1 else "errors:" + "".join(f"\n  {text}" for text in texts)
         why = f"failed to create typed patch object {what}: {listed}"
     return Verdict(500, why, error.problems)
-
-
-def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None = None) -> Any:
-    """`new` with what `stored` has and neither manifest mentions, as a strategic merge patch leaves it."""
-    if of.kind in ("struct", "map") and isinstance(new, dict) and isinstance(stored, dict):
-        return _keep_keys(of, new, old if isinstance(old, dict) else {}, stored, field)
-    if field is not None and "merge" in field.patch and isinstance(new, list) and isinstance(stored, list):
-        return _keep_items(of, field, new, old if isinstance(old, list) else [], stored)
-    return new
-
-
-def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[str, Any], field: Field | None) -> Any:
-    out = {}
-    for key, value in new.items():
-        inner, inner_field = field_of(of, key)
-        if value is None and inner:
-            continue
-        if inner and key in stored:
-            out[key] = keep_filled(inner, value, old.get(key), stored[key], inner_field)
-        else:
-            out[key] = _without_nulls(value)
-    for key, value in stored.items():
-        if key not in new and key not in old:
-            out[key] = value
-    if field is not None and "retainKeys" in field.patch and out != stored:
-        return {key: value for key, value in out.items() if key in new}  # one member instead of another
-    return out
-
-
-def _without_nulls(value: Any) -> Any:
-    """A patch takes a null for something that goes, so that a new part has none."""
-    if not isinstance(value, dict):
-        return value
-    return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-
-
-def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
-    """A list whose items are told apart by a key: those of the server stay, those that the old manifest had go."""
-    item = of.item
-    if item is None or not (field.patch_key or item.kind == "string"):
-        return new
-
-    def identify(one: Any) -> Any:
-        return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
-
-    was, wanted = {identify(one): one for one in old}, {identify(one) for one in new}
-    held = {identify(one): one for one in stored}
-    mine = [(identify(one), one) for one in new]
-    mine = [(key, keep_filled(item, one, was.get(key), held[key], field) if key in held else one) for key, one in mine]
-    theirs = [(key, one) for key, one in held.items() if key not in wanted and key not in was]
-    order = list(held)
-    out = []
-    goes = any(key in held and key not in wanted for key in was)
-    while mine or theirs:
-        if mine and theirs and mine[0][0] in held:
-            first = order.index(theirs[0][0]) < order.index(mine[0][0])
-        else:
-            first = not mine or (goes and bool(theirs))  # a new item stands in front, unless the patch deletes another
-        out.append((theirs if first else mine).pop(0)[1])
-    return out
 
 
 class BadPatch(ValueError):
