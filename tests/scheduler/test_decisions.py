@@ -99,7 +99,7 @@ def list_installed() -> Iterator[str]:
     yield from [release for release in RECORDED if find_simulator(release)] or ["none"]
 
 
-@pytest.mark.parametrize("installed", list_installed())
+@pytest.mark.parametrize("installed", list(list_installed()))
 def test_an_installed_simulator_answers_as_recorded(installed: str) -> None:
     if installed == "none":
         return  # ./dev simulator builds them; what they answered is recorded above
@@ -115,7 +115,7 @@ def test_an_installed_simulator_answers_as_recorded(installed: str) -> None:
             assert not set.intersection(*tries) - set(wrong)
 
 
-@pytest.mark.parametrize("installed", list_installed())
+@pytest.mark.parametrize("installed", list(list_installed()))
 def test_the_same_question_has_the_same_answer(installed: str) -> None:
     """Also where several nodes are equally good."""
     if installed == "none":
