@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
@@ -128,9 +128,9 @@ def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
     return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
 
 
-def list_uses(tree: Tree, overlay: Overlay) -> Iterator[str]:
+def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLUGINS)) -> Iterator[str]:
     """The folders that a kustomization builds on, without links; those that are not there are left out."""
-    for field in (*USES, *PLUGINS):
+    for field in fields:
         for entry in list_entries(overlay.value, field):
             if is_path(entry):
                 path = posixpath.normpath(posixpath.join(overlay.folder, entry))
@@ -181,16 +181,23 @@ def _list_generated(generator: Mapping[str, Any]) -> Iterator[str]:
     yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
 
 
-def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
-    """The functionConfigs of ours that a kustomization lists: in its own text, or in files."""
-    for entry in list_entries(overlay.value, "transformers"):
-        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
-        data = tree.find(path) if path and tree.kind(path) == "file" else entry.encode("utf-8", "replace")
-        try:
-            objects = read_objects(data or b"", path)
-        except NotRendered:
-            continue
-        yield from (value for value in objects if is_ours(value))
+def list_configurations(tree: Tree, overlay: Overlay, field: str = "transformers") -> Iterator[Mapping[str, Any]]:
+    """The functionConfigs of ours that a kustomization lists: in its own text, in files, or in folders of them."""
+    seen = {tree.resolve(overlay.folder)}
+    waiting = [(overlay, field)]
+    while waiting:
+        here, listed = waiting.pop()
+        for entry in list_entries(here.value, listed):
+            path = posixpath.normpath(posixpath.join(here.folder, entry)) if is_path(entry) else ""
+            kind = tree.kind(path) if path else ""
+            try:
+                if kind == "folder" and tree.resolve(path) not in seen:
+                    seen.add(tree.resolve(path))
+                    waiting += [(inner, use) for inner in [find_overlay(tree, path)] if inner for use in USES]
+                data = tree.find(path) if kind == "file" else b"" if path else entry.encode("utf-8", "replace")
+                yield from (value for value in read_objects(data or b"", path) if is_ours(value))
+            except NotRendered:
+                continue
 
 
 def is_ours(value: Mapping[str, Any]) -> bool:

@@ -26,6 +26,7 @@ from krmfn.workspace.overlays import (
     Overlay,
     find_fetched,
     find_overlay,
+    is_ours,
     is_path,
     is_remote,
     list_entries,
@@ -124,7 +125,7 @@ class Stage:
                 value[field] = [self._use(overlay, entry, place, depth) for entry in list_entries(value, field)]
         for field in PLUGINS:
             if field in value:
-                value[field] = self._list_plugins(overlay, list_entries(value, field), place, depth)
+                value[field] = self._list_plugins(overlay, field, place, depth)
         for name in list_sources(value):
             self._find(name, overlay.folder)
         for name in list_secret_sources(value):
@@ -168,11 +169,16 @@ class Stage:
         except FileNotFoundError:
             raise NotRendered(f"uses {entry}, which does not exist") from None
 
-    def _list_plugins(self, overlay: Overlay, entries: list[str], place: str, depth: int) -> list[str]:
+    def _list_plugins(self, overlay: Overlay, field: str, place: str, depth: int) -> list[str]:
         """The functions' configurations, one file each, in the order in which they run."""
         names = []
-        for entry in entries:
+        for entry in list_entries(overlay.value, field):
             for value in self._read_plugins(overlay, entry, depth):
+                if field == "generators" and is_ours(value):
+                    raise NotRendered(
+                        "lists krmfn under generators, where kustomize passes no resources and the build fails",
+                        "List krmfn under transformers: of the outermost kustomization.",
+                    )
                 self._number += 1
                 name = f"krmfn-{os.path.basename(self._root)}-{self._number}.json"
                 self._write(posixpath.join(place, name), self._permit(overlay, value))

@@ -309,6 +309,17 @@ def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[st
 
     own = {folder: tuple(list_configurations(tree, overlay)) for folder, overlay in overlays.items()}
     places = {tree.resolve(folder): folder for folder in own}
+    # The functions of a component get what those who list it have.
+    users: dict[str, list[str]] = {}
+    for folder, overlay in overlays.items():
+        for place in list_uses(tree, overlay, ("components",)):
+            users.setdefault(places.get(place, ""), []).append(folder)
+    waiting = [folder for folder, configurations in own.items() if configurations]
+    while waiting:
+        part = waiting.pop()
+        fresh = [folder for folder in users.get(part, ()) if not own[folder]]
+        own |= dict.fromkeys(fresh, own[part])
+        waiting += fresh
     waiting = [folder for folder, configurations in own.items() if configurations]
     while waiting:
         folder = waiting.pop()

@@ -48,6 +48,66 @@ def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folde
     assert krmfn("validate", "base").out == plain.out
 
 
+FUNCTION = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata: {name: gangs, annotations: {config.kubernetes.io/function: "exec: {path: krmfn}"}}
+spec: {select: All}
+"""
+#: How a kustomization comes to list krmfn, besides by a file under transformers: file, text.
+WAYS = {
+    "component": {
+        "base/kustomization.yaml": "resources: [raycluster.yaml, job.yaml]\ncomponents: [../gangs]\n",
+        "gangs/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        "transformers: [function.yaml]\n",
+    },
+    "component of a component": {
+        "base/kustomization.yaml": "resources: [raycluster.yaml, job.yaml]\ncomponents: [../all]\n",
+        "all/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        "components: [../gangs]\n",
+        "gangs/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        "transformers: [function.yaml]\n",
+    },
+    "folder of transformers": {
+        "base/kustomization.yaml": "resources: [raycluster.yaml, job.yaml]\ntransformers: [../gangs]\n",
+        "gangs/kustomization.yaml": "resources: [function.yaml]\n",
+    },
+    "folder of folders": {
+        "base/kustomization.yaml": "resources: [raycluster.yaml, job.yaml]\ntransformers: [../all]\n",
+        "all/kustomization.yaml": "resources: [../gangs]\n",
+        "gangs/kustomization.yaml": "resources: [function.yaml]\n",
+    },
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_krmfn_is_found_wherever_a_kustomization_lists_it(way: str, folder: Path, krmfn: Call) -> None:
+    """The groups are in what is built: validate finds them there, and generate writes none beside them."""
+    require("kustomize", "./dev setup builds it into the cache")
+    for path, text in {**WAYS[way], "gangs/function.yaml": FUNCTION}.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    assert "[function-skipped]" not in krmfn("validate").out
+    assert "PodGroup job-train" in krmfn("tree").out
+    for arguments in ((), ("base",)):
+        done = krmfn("generate", "--check", *arguments)
+        assert (done.code, done.out) == (0, "")
+        assert "their kustomization runs krmfn itself" in done.err
+
+
+@pytest.mark.parametrize("entry", ["../gangs", "../gangs/function.yaml"])
+def test_krmfn_under_generators_makes_no_groups(entry: str, folder: Path, krmfn: Call) -> None:
+    """The build fails: nobody is told that the groups are there."""
+    require("kustomize", "./dev setup builds it into the cache")
+    (folder / "gangs").mkdir()
+    (folder / "gangs/function.yaml").write_text(FUNCTION)
+    (folder / "gangs/kustomization.yaml").write_text("resources: [function.yaml]\n")
+    (folder / "base/kustomization.yaml").write_text(f"resources: [job.yaml]\ngenerators: [{entry}]\n")
+    done = krmfn("validate", "base")
+    assert "base/kustomization.yaml: warning: not checked: it lists krmfn under generators" in done.out
+    assert "PodGroup job-train" not in krmfn("tree", "base").out
+
+
 def test_the_label_of_kuberay_alone_is_no_sign_of_krmfn(folder: Path, krmfn: Call) -> None:
     """KubeRay's own batch schedulers read it: no function is missing in a repository that has none."""
     ray = """\

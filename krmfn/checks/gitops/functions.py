@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
@@ -77,13 +78,14 @@ def _is_linked(item: Item, census: Census) -> bool:
 
 
 def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
-    """Where kustomizations of the input list a configuration of ours that is in the input, too."""
-    configs = {config.file.path: config for config in census.kind(*_CONFIG)}
+    """Where kustomizations of the input list a configuration of ours that is in the input, too: it, or its folder."""
+    configs: dict[str, Item] = {}
+    for config in census.kind(*_CONFIG):
+        configs |= {config.file.path: config, posixpath.dirname(config.file.path): config}
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):
-        folder = item.file.path.rpartition("/")[0]
+        folder = posixpath.dirname(item.file.path)
         for field in ("generators", "validators"):
             for index, entry in enumerate(as_list(item.value.get(field))):
-                path = f"{folder}/{entry}" if folder else str(entry)
-                config = configs.get(path.replace("/./", "/"))
+                config = configs.get(posixpath.normpath(posixpath.join(folder, str(entry))))
                 if config is not None:
                     yield item, field, index, config
