@@ -86,6 +86,6 @@ def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
         folder = posixpath.dirname(item.file.path)
         for field in ("generators", "validators"):
             for index, entry in enumerate(as_list(item.value.get(field))):
-                config = configs.get(posixpath.normpath(posixpath.join(folder, str(entry))))
-                if config is not None:
-                    yield item, field, index, config
+                found = configs.get(posixpath.normpath(posixpath.join(folder, str(entry))))
+                if found is not None:
+                    yield item, field, index, found
