@@ -9,7 +9,7 @@ from krmfn.cli.options import UsageError, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import LeftOut
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.krm import Item
     from krmfn.krm.results import Severity
+    from krmfn.releases.release import Release
     from krmfn.workspace.trees import Tree
     from krmfn.workspace.worlds import World
 
@@ -141,6 +142,13 @@ def read_rulings(options: Mapping[str, Any]) -> Rulings:
         tuple(read_ruling(word) for word in split_list(options.get("ignore"))),
         tuple(map(_read_severity, split_list(options.get("severity")))),
     )
+
+
+def refuse_assumed(command: str, target: Release, words: Sequence[str]) -> UsageError:
+    """For a `command` whose answer depends on the release that the cluster runs today, which nobody gave."""
+    older = list_releases()[: list_releases().index(target.name)] or [target.name]
+    example = f"krmfn {command} {target.name} --kubernetes {older[-1]} {' '.join(words)}".rstrip()
+    return UsageError(f"--kubernetes is missing: the version that the cluster runs before the upgrade: {example}")
 
 
 def parse_gates(text: str) -> dict[str, bool]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krmfn.cli.configuration import Configurations
+from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import (
     CLUSTER,
@@ -29,6 +29,7 @@ from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.plan.results import to_results
+from krmfn.releases.release import find_release
 from krmfn.reports.plans import FORMATS as PLAN_FORMATS
 from krmfn.reports.plans import render_plan
 from krmfn.workspace.disk import Disk
@@ -107,6 +108,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     definitions = read_definitions(options)
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
+        if was:
+            _refuse_assumed(was, options, given)
         now = _complete(after, configurations, version, convert=words[0] == words[1])
         settings = now.settings._replace(definitions=definitions, rivals=new.find_rivals(after))
         entries += _plan(was, now._replace(settings=settings), options)
@@ -132,6 +135,12 @@ def _complete(world: World, configurations: Configurations, version: str = "", c
     items = _convert(world.items, version) if convert and version else world.items
     settings = configurations.find(world, as_cluster=True, kubernetes=version)
     return State(world, complete(items, configurations.find(world, kubernetes=version))[0], settings)
+
+
+def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[str]) -> None:
+    """What an upgrade does to groups that nobody wrote depends on the release that made them. Raises UsageError."""
+    if options["to_kubernetes"] and before.settings.assumed and len(before.items) > len(before.world.items):
+        raise refuse_assumed("diff --to-kubernetes", find_release(options["to_kubernetes"]), words)
 
 
 def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> Iterator[Shift]:

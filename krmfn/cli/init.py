@@ -8,7 +8,6 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError
-from krmfn.krm import Unreadable
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
@@ -41,7 +40,7 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     try:
         planned = plan_init(folder, release.name, not options["no_function"])
-    except (NotPossible, Unreadable) as reason:
+    except NotPossible as reason:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
     if options["diff"]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
-from krmfn.cli.configuration import Configurations
+from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError
 from krmfn.cli.reading import read_worlds
@@ -47,7 +47,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 2
     items: list[Item] = []
     for world in found.worlds:
-        items += complete(world.items, configurations.find(world))[0]
+        settings = configurations.find(world)
+        whole = complete(world.items, settings)[0]
+        if settings.assumed and len(whole) > len(world.items):
+            raise refuse_assumed("upgrade --to", release, words)
+        items += whole
     done = plan_upgrade(items, release, _name_files(words, found, items))
     streams.write(done.spell([options["only"]] if options["only"] else PHASES))
     return int(bool(done.blockers))

@@ -160,7 +160,15 @@ def explain_error(error: Exception, text: str) -> Unreadable:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
     if mark is not None:
-        return Unreadable(str(problem), *position(text, mark.index))
+        opened = getattr(error, "context_mark", None)
+        end = len(text.rstrip())
+        if mark.index < end or not end:
+            return Unreadable(str(problem), *position(text, mark.index))
+        # The parser stops behind the last line; what it was reading began at a place that somebody can look at.
+        index, told = end - 1, "the text ends too early"
+        if opened and opened.index < end:
+            index, told = opened.index, "what begins here is not closed"
+        return Unreadable(f"{told} ({problem})", *position(text, index))
     byte = getattr(error, "position", None)
     if isinstance(byte, int):
         # The reader's positions count bytes of UTF-8.

@@ -265,7 +265,8 @@ class Gathering:
 
     def _tell(self, path: str, reason: NotRendered) -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
-        self.problems.append(tell("not-rendered", f"not checked: it {reason}", FileRef(path), self._severity, **hint))
+        place = reason.place or FileRef(path)
+        self.problems.append(tell("not-rendered", f"not checked: it {reason}", place, self._severity, **hint))
 
 
 def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:

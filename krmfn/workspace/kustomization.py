@@ -70,7 +70,8 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
         for entry in wanted:
             listed = kustomization.get((field,))
             if listed is not None and not isinstance(listed, list):
-                raise NotPossible(f"{path}: {field} is not a list")
+                line = kustomization.locate((field,)).line
+                raise NotPossible(f"{os.path.normpath(path)}:{line}: {field} is not a list")
             if posixpath.normpath(entry) in {_normalize(each) for each in listed or ()}:
                 continue
             try:
@@ -139,6 +140,8 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[Change]:
                 f"{folder}: neither a kustomization.yaml nor manifests for one; put the manifests there first"
             )
     old = _read(path) if path else None
+    if old:
+        _parse(old, path or "")
     _refuse_generator(path or "", old)
     entries["configurations"] = [NAMES_FILE]
     if function and not _is_listed(path or "", old):
@@ -157,7 +160,7 @@ def _plan_config(path: str, release: str) -> Change:
     old = _read(path)
     if old is None:
         return Change(path, None, _NEW_CONFIG.format(release=release).encode())
-    config = Item.parse(old, path)
+    config = _parse(old, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
@@ -177,7 +180,8 @@ def _is_listed(path: str, data: bytes | None) -> bool:
         return False
     for entry in _entries(path, data, "transformers"):
         text = entry.encode() if "\n" in entry else _read(os.path.join(os.path.dirname(path), entry))
-        if text and Item.parse(text, entry).kind == CONFIG_KIND:
+        name = path if "\n" in entry else os.path.join(os.path.dirname(path), entry)
+        if text and _parse(text, name).kind == CONFIG_KIND:
             return True
     return False
 
@@ -185,6 +189,17 @@ def _is_listed(path: str, data: bytes | None) -> bool:
 def _entries(path: str, data: bytes, field: str) -> list[str]:
     listed = Item.parse(data, path).get((field,))
     return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+
+
+def _parse(data: bytes, path: str) -> Item:
+    """The only object of a file. Raises NotPossible, with the place in the file."""
+    item = Item.parse(data, path)
+    try:
+        item.value  # noqa: B018 # it is read now
+    except Unreadable as error:
+        place = f":{error.line}:{error.column}" if error.line else ""
+        raise NotPossible(f"{os.path.normpath(path)}{place}: cannot be read: {error.message}") from None
+    return item
 
 
 def _normalize(entry: object) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import FileRef
+from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import LeftOut, Tree
 
 #: The names that kustomize looks for, in its order.
@@ -62,12 +64,13 @@ _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
 
 class NotRendered(Exception):
-    """A kustomization that is not rendered. The message says why, and `hint` what to do about it."""
+    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where."""
 
-    def __init__(self, reason: str, hint: str = "") -> None:
+    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None) -> None:
         """`reason` follows the name of the kustomization."""
         super().__init__(reason)
         self.hint = hint
+        self.place = place
 
 
 class Overlay(NamedTuple):
@@ -101,25 +104,38 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"contains {names}, but kustomize accepts only one of them")
     path = posixpath.normpath(found[0])
     try:
-        value = Item.parse(tree.read(path), path).value
+        item = Item.parse(tree.read(path), path)
+        value = item.value
     except Unreadable as error:
-        raise NotRendered(f"cannot be read: {error.message} (line {error.line})") from None
+        place = FileRef(path, 0, error.line, error.column)
+        raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
-    _check_fields(value)
+    _check_fields(item)
     return Overlay(posixpath.normpath(folder), path, value)
 
 
-def _check_fields(value: Mapping[str, Any]) -> None:
+def find_used(tree: Tree, folder: str) -> Overlay | None:
+    """The kustomization in a folder that another one builds on. Raises NotRendered, which names the folder."""
+    try:
+        return find_overlay(tree, folder)
+    except NotRendered as reason:
+        name = reason.place.path if reason.place else posixpath.normpath(folder)
+        raise NotRendered(f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}", reason.hint) from None
+
+
+def _check_fields(item: Item) -> None:
     """Raises NotRendered where kustomize would read a kustomization in another way than we do, or not at all."""
+    value = item.value
     for field in value:
         if field not in _FIELDS:
             meant = next((known for known in _FIELDS if known.casefold() == str(field).casefold()), "")
-            raise NotRendered(f"has an unknown field, {field}", f"Write {meant}." if meant else "")
+            hint = f"Write {meant}." if meant else ""
+            raise NotRendered(f"has an unknown field, {field}", hint, item.locate((field,)))
     for field in _TEXTS:
         listed = value.get(field)
         if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
-            raise NotRendered(f"must have a list of strings in {field}")
+            raise NotRendered(f"must have a list of strings in {field}", place=item.locate((field,)))
 
 
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:

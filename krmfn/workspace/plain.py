@@ -18,7 +18,7 @@ from krmfn.workspace.overlays import (
     DEEPEST,
     NotRendered,
     Overlay,
-    find_overlay,
+    find_used,
     is_ours,
     is_path,
     list_entries,
@@ -93,7 +93,7 @@ def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> lis
             files.append(path)
         elif kind == "folder" and path not in seen and depth < DEEPEST:
             seen.add(path)
-            below = find_overlay(tree, path)
+            below = find_used(tree, path)
             simple = below is not None and set(below.value) <= _HARMLESS - {"namespace", "transformers"}
             inner = _list_files(tree, below, seen, depth + 1) if below and simple and not below.is_component else None
             if inner is None:

@@ -26,6 +26,7 @@ from krmfn.workspace.overlays import (
     Overlay,
     find_fetched,
     find_overlay,
+    find_used,
     is_ours,
     is_path,
     is_remote,
@@ -101,7 +102,7 @@ class Stage:
         if real in self._done:
             return place
         self._done.add(real)
-        overlay = find_overlay(self.tree, real)
+        overlay = find_used(self.tree, real) if depth else find_overlay(self.tree, real)
         if overlay is None:
             raise NotRendered(f"uses {folder}, a folder without a kustomization.yaml")
         if depth > DEEPEST:

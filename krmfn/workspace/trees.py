@@ -104,7 +104,10 @@ class Tree:
         raise NotImplementedError
 
     def miss(self, path: str, what: str = "file or folder") -> InputMissing:
-        """The error for a path that leads to nothing."""
+        """The error for a path that leads to nothing, or to something else."""
+        kind = self.kind(path)
+        if kind and kind not in what:
+            return InputMissing(f"{path}: a {kind}, not a {what}{self.where}")
         folder, name = os.path.split(path.rstrip("/"))
         known = [entry.name for entry in self.entries(folder or ".")]
         return InputMissing(f"{path}: no such {what}{self.where}", name, known)

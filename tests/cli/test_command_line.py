@@ -95,6 +95,11 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["validate", "k.yaml"], "k.yaml: no such file or folder. Did you mean job.yaml?"),
         (["validate", "--config", "jobb.yaml"], "jobb.yaml: no such file. Did you mean job.yaml?"),
         (["init", "appps"], "appps: no such folder. Did you mean apps?"),
+        (["init", "job.yaml"], "job.yaml: a file, not a folder"),
+        (["init", "broken"], "broken/kustomization.yaml:900:15: cannot be read: the text ends too early"),
+        (["init", "mistyped"], "mistyped/kustomization.yaml:900: transformers is not a list"),
+        (["upgrade", "--to", "1.37"], "--kubernetes is missing: the version that the cluster runs before the upgrade"),
+        (["diff", "--to-kubernetes", "1.37", "job.yaml"], "krmfn diff --to-kubernetes 1.37 --kubernetes 1.36 job.yaml"),
         (["hlep"], "Did you mean help?"),
         (["explain", "minimum"], "Did you mean why"),
         (["help", "genrate"], "Did you mean generate?"),
@@ -109,6 +114,9 @@ def test_version_names_the_releases(krmfn: Call) -> None:
 def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, tmp_path: Path, krmfn: Call) -> None:
     (tmp_path / "apps").mkdir()
     (tmp_path / "job.yaml").write_text(JOB)
+    for name, value in (("broken", "["), ("mistyped", "{a: b}")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text("# a line\n" * 899 + f"transformers: {value}\n")
     done = krmfn(*words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err

@@ -93,6 +93,16 @@ def test_an_error_is_located_in_the_file() -> None:
     assert (refused.value.line, refused.value.column) == (6, 5)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("a: 1\nb: [c,\n d\n\n", (2, 4)), ("a: 'b\n\n", (1, 4)), ("a: 1\nb: [\n", (2, 4)), ("a: [\n# c\n---\n", (2, 3))],
+)
+def test_what_is_not_closed_is_told_where_it_begins_or_the_text_ends(text: str, place: tuple[int, int]) -> None:
+    with pytest.raises(Unreadable, match=r"what begins here is not closed|the text ends too early") as refused:
+        Stream.parse(text.encode())
+    assert (refused.value.line, refused.value.column) == place
+
+
 @pytest.mark.parametrize("data", [b"a: \xff\n", b"\xff\xfea\0", b"a: \xed\xa0\x80\n"])
 def test_bytes_that_are_no_utf8_are_unreadable(data: bytes) -> None:
     with pytest.raises(Unreadable, match="not UTF-8"):

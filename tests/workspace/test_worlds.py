@@ -409,7 +409,7 @@ def test_a_file_that_cannot_be_read_is_an_error(folder: Path, capsys: pytest.Cap
     )
     code, out, _ = run(capsys, "validate", ".")
     assert code == 2
-    assert "app/a.yaml:2:1: error: " in out
+    assert "app/a.yaml:1:4: error: " in out
     assert "[unreadable]" in out
 
 
@@ -437,6 +437,22 @@ def test_a_folder_that_is_used_twice_is_not_read_twice(
     monkeypatch.setenv("PATH", "")
     _, out, _ = run(capsys, "validate", ".")
     assert "0/kustomization.yaml: warning: not checked: it needs kustomize" in out
+
+
+def test_a_kustomization_that_cannot_be_read_is_named_by_those_that_build_on_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    above = f"{base}namePrefix: dev-\nresources: [../base]\n"
+    write(folder, {"base/kustomization.yaml": f"{base}resources: [job.yaml\n", "base/job.yaml": JOB})
+    write(folder, {"dev/kustomization.yaml": above, "mid/kustomization.yaml": f"{base}resources: [../dev]\n"})
+    out = run(capsys, "validate", ".")[1]
+    broken = "which cannot be read: what begins here is not closed (did not find expected ',' or ']') [not-rendered]"
+    assert "base/kustomization.yaml:3:12: warning: not checked: it cannot be read: what begins here is not" in out
+    assert f"mid/kustomization.yaml: warning: not checked: it builds on base/kustomization.yaml, {broken}" in out
+    write(folder, {"base/kustomization.yaml": f"{base}Resource: [job.yaml]\n"})
+    out = run(capsys, "validate", ".")[1]
+    assert "base/kustomization.yaml:3:11: warning: not checked: it has an unknown field, Resource [not" in out
 
 
 @pytest.mark.usefixtures("kustomize")
