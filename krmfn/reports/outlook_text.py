@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from krmfn.forecast.standing import Outlook, Standing
+from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (
     MEANINGS,
@@ -46,9 +47,9 @@ def _render(view: View, color: bool) -> Iterator[str]:
     if outlook.loose:
         placed = sum(bool(place.node) for place in outlook.loose)
         yield (
-            f"in no gang: {placed} of {len(outlook.loose)} pods get a node"
+            f"in no gang: {placed} of {count(len(outlook.loose), 'pod')} get a node"
             if outlook.simulator
-            else (f"in no gang: {len(outlook.loose)} pods")
+            else f"in no gang: {count(len(outlook.loose), 'pod')}"
         )
     if outlook.loads and any(load.gangs or load.others or load.used for load in outlook.loads):
         yield ""

@@ -26,10 +26,12 @@ _WAYS_OUT: Final[Mapping[str, str]] = {
 
 
 def check_gates(needed: Iterable[str], given: Mapping[str, bool]) -> Iterator[Note]:
-    """An error for every needed gate that the configuration turns off."""
+    """An error for every needed gate that is `given` as off."""
     for gate in needed:
         if given.get(gate) is False:
-            message = f"the gang needs the feature gate {gate}, which the configuration turns off"
+            message = (
+                f"the gang needs the feature gate {gate}, which kubernetes.featureGates or --feature-gates leaves off"
+            )
             yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the feature gate on."))
 
 
@@ -60,5 +62,6 @@ def note_gates(
     components = dict.fromkeys(name for gate in missing for name in release.gates[gate].components)
     hint = f"Start {join(list(components))} with {flags[0]}"
     hint += "".join(f", and kube-apiserver also with {flag}" for flag in flags[1:])
-    hint += ". To confirm that they are on, list the gates under kubernetes.featureGates or in --feature-gates."
+    hint += ". Once they are on, pass the same --feature-gates to krmfn, or list them under"
+    hint += " kubernetes.featureGates in its configuration."
     return Note(rule, path, message, hint=hint)

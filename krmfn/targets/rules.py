@@ -36,7 +36,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "error",
         "The API version that the configuration sets is not served, or lacks a field that the gang needs.",
     ),
-    Rule("gate-off", "scheduler", "error", "The gang needs a feature gate that the configuration turns off."),
+    Rule("gate-off", "scheduler", "error", "The gang needs a feature gate that is off in the cluster."),
     Rule("gates-needed", "scheduler", "info", "The generated groups need feature gates that are off by default."),
     Rule(
         "bridge-needed",
