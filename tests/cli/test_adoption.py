@@ -291,7 +291,7 @@ def test_the_function_judges_by_its_configuration(krmfn: Call) -> None:
 @pytest.mark.parametrize("command", ["validate", "tree", "generate", "fit", "upgrade"])
 def test_files_are_passed_over(pods: Path, krmfn: Call, command: str) -> None:
     (pods / "old/broken.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: [\n")
-    words = [command, "--kubernetes", "1.36", "--to", "1.37"] if command == "upgrade" else [command]
+    words = [command, "--kubernetes", "1.37", "--to", "1.37"] if command == "upgrade" else [command]
     assert krmfn(*words, "old").code == 2
     done = krmfn(*words, "--exclude", "old/broken.*,base", "old")
     assert done.code == (1 if command == "validate" else 0)

@@ -138,7 +138,7 @@ def test_unreadable_file_is_named_and_ends_with_2(folder: Path, krmfn: Call) -> 
     (folder / "base/broken.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: [\n")
     done = krmfn("generate", "base")
     assert (done.out, done.code) == ("", 2)
-    assert "base/broken.yaml:4:1: error" in done.err
+    assert "base/broken.yaml:3:11: error" in done.err
 
 
 def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
@@ -150,7 +150,7 @@ def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
     done = krmfn("generate", "base")
     assert done.code == 0
     assert "krmfn: not checked: files that are not manifests (1)" in done.err
-    assert "base/foreign.yaml:2:1: info: neither a manifest nor YAML" in krmfn("generate", "-v", "base").err
+    assert "base/foreign.yaml:1:4: info: neither a manifest nor YAML" in krmfn("generate", "-v", "base").err
     assert all(value["kind"] for value in yaml.safe_load_all(done.out))
     assert "kind: Pod" in done.out
     assert krmfn("generate", "base/foreign.yaml").code == 2
