@@ -1,10 +1,10 @@
 """Reads YAML of the plainest kind line by line; gives None for everything else.
 
-What kustomize, kpt and most people write is of that kind: ASCII, block style, plain keys, scalars on one line, literal
-blocks, flow collections of plain words on one line. One pass gives the value and an outline of the lines, from which
-the nodes are made where somebody asks for them: they are those that libyaml's events give (`composing`), many times
-faster and without importing a YAML library. Where a line is not of a form below, the answer is None: no guess is ever
-made.
+What kustomize, kpt and most people write is of that kind: ASCII, block style, plain keys, scalars on one line (plain or
+in single quotes on several), literal blocks, flow collections of plain words on one line. One pass gives the value and
+an outline of the lines, from which the nodes are made where somebody asks for them: they are those that libyaml's
+events give (`composing`), many times faster and without importing a YAML library. Where a line is not of a form below,
+the answer is None: no guess is ever made.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ _PLAIN = (
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
-_VALUE = rf"""'(?:[^'\n]|'')*'|"[^"\\\n]*"|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
+_QUOTED = r""""(?:[^"\\\n]|\\["\\/nt])*\""""
+_VALUE = rf"""'(?:[^'\n]|'')*'?|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
+#: A further line of a plain scalar.
+_REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))+) *(?=\n|\Z)")
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
     rf"( *)((?:- +)*)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
-    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)?"
+    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)? *"
 )
 #: A scalar in a flow collection: its characters mean nothing there.
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
@@ -39,7 +42,8 @@ _PAIRS = rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])"
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
 MAX_DEPTH = 150
 
-#: What may follow a key or a dash: nothing (a collection, or null), a scalar, a flow collection, a literal block.
+#: What may follow a key or a dash: nothing (a collection, or null), a scalar, a flow collection, a literal block or a
+#: text in quotes that ends on a further line.
 _NOTHING, _SCALAR, _FLOWING, _LITERAL = range(4)
 
 #: A line that says something: its column, the columns of its dashes, the column behind them, the key as JSON spells it
@@ -48,6 +52,12 @@ _Line = tuple[int, tuple[int, ...], int, "str | None", int, "Any", int, int, int
 #: An open collection: its class, its offset, and a row for each pair or element: the offset of its line, the line, and
 #: the rows of the collection in it or the node of a literal block.
 _Rows = list["Any"]
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+#: A text in single quotes, on any number of lines; nothing follows it on its last line.
+_TEXT = re.compile(r"'((?:[^']|'')*)'(?= *(?:\n|\Z))")
+_PAIR = 2  # a row that is wholly said by its line
+_HEAD = 2  # what a collection says before its rows
 
 #: Lines that were seen before: objects of one kind have most of them in common. Empty for comments and blanks.
 _SEEN: dict[str, _Line | tuple[()]] = {}
@@ -87,7 +97,8 @@ def _take_apart(raw: str) -> _Line | tuple[()]:
         raise _Unusual  # a dash without a value, or a value without a dash
     parts: _Line | tuple[()] = ()
     if name is not None or text:
-        sort = _NOTHING if not text else _FLOWING if first in "{[" else _LITERAL if first == "|" else _SCALAR
+        is_open = first == "|" or (first == "'" and text.count("'") % 2 == 1)
+        sort = _NOTHING if not text else _FLOWING if first in "{[" else _LITERAL if is_open else _SCALAR
         value = text if sort == _LITERAL else _read_value(text) if text else None
         column, content = line.end(1), line.end(2)
         dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-")
@@ -103,7 +114,7 @@ def _read_value(text: str) -> Any:
     if first == "'":
         return text[1:-1].replace("''", "'")
     if first == '"':
-        return text[1:-1]
+        return _unescape(text[1:-1])
     if first == "{":
         pairs = [(spell_key(pair[1]), _read_value(pair[2])) for pair in _split_flow(text)]
         found = dict(pairs)
@@ -113,6 +124,10 @@ def _read_value(text: str) -> Any:
     if first == "[":
         return [_read_value(pair[2]) for pair in _split_flow(text)]
     return resolve_plain(text)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
 
 
 def _split_flow(text: str) -> Iterator[re.Match[str]]:
@@ -139,7 +154,17 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
             continue
         parts = _SEEN.get(raw)
         if parts is None:
-            parts = _take_apart(raw)
+            try:
+                parts = _take_apart(raw)
+            except _Unusual:
+                if waiting is not None:
+                    raise
+                value, behind = _read_on(text, rows, position, here)
+                if type(top) is list:
+                    top[-1] = value
+                else:
+                    top[rows[-1][1][3]] = value
+                continue
         if not parts:
             continue
         column, dashes, content, key, sort, value, _, _, _ = parts
@@ -193,7 +218,8 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
             if sort == _FLOWING:
                 value = value.copy()  # a line's value is that of many documents
             else:
-                scalar = _read_literal(text, position, parts, stop + 1, here)
+                read = _read_literal if value[0] == "|" else _read_quoted
+                scalar = read(text, position, parts, stop + 1, here)
                 value, behind = scalar.content, scalar.end
                 row = (position, parts, scalar)
         if key is None:
@@ -208,6 +234,54 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
     if not root:
         raise _Unusual
     return outline, root
+
+
+def _read_on(text: str, rows: _Rows, position: int, column: int) -> tuple[Any, int]:
+    """The value of a plain scalar whose first line was the last one before `position`, and where the lines of it end.
+
+    `column` is that of the collection that it is in.
+    """
+    row: Any = rows[-1] if len(rows) > _HEAD else ()
+    if len(row) != _PAIR or row[1][4] != _SCALAR:
+        raise _Unusual
+    line, parts = row
+    start, end = line + parts[7], line + parts[8]
+    if text[start] in "'\"" or text[end:position].strip(" \n"):  # a comment ends it
+        raise _Unusual
+    pieces = [text[start:end]]
+    while (found := _REST.match(text, position)) and found.start(1) - position > column:
+        breaks = text.count("\n", end, position)
+        pieces += (" " if breaks == 1 else "\n" * (breaks - 1), found[1])
+        end = found.end(1)
+        position = found.end() + 1
+        while text.startswith("\n", position):
+            position += 1
+    if len(pieces) == 1:
+        raise _Unusual
+    content = "".join(pieces)
+    rows[-1] = (line, parts, Scalar(start, end, None, None, content, ""))
+    return resolve_plain(content), end
+
+
+def _read_quoted(text: str, line: int, parts: _Line, position: int, column: int) -> Scalar:
+    """A text in single quotes that ends on a line behind `position`. The lines are indented more than `column`."""
+    start = line + parts[7]
+    found = _TEXT.match(text, start)
+    if found is None:
+        raise _Unusual
+    pieces: list[str] = []
+    first, *lines = found[1].split("\n")
+    breaks = 0
+    for number, each in enumerate(lines, 1):
+        bare = each.lstrip(" ")
+        breaks += 1
+        if bare or number == len(lines):
+            if len(each) - len(bare) <= column:
+                raise _Unusual
+            pieces += (" " if breaks == 1 else "\n" * (breaks - 1), bare if number == len(lines) else bare.rstrip(" "))
+            breaks = 0
+    content = first.rstrip(" ") + "".join(pieces)
+    return Scalar(start, found.end(), None, None, content.replace("''", "'"), "'")
 
 
 def _read_literal(text: str, line: int, parts: _Line, position: int, column: int) -> Scalar:
@@ -315,4 +389,6 @@ def _make_scalar(start: int, source: str) -> Scalar:
     content = source[1:-1] if style else source
     if style == "'":
         content = content.replace("''", "'")
+    elif style:
+        content = _unescape(content)
     return Scalar(start, start + len(source), None, None, content, style)
