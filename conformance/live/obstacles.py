@@ -96,6 +96,40 @@ def _tree(name: str, minimum: int, parent: str = "") -> Value:
     return _object("scheduling.k8s.io/v1alpha3", "CompositePodGroup", name, "ml", spec=spec)
 
 
+def _own_volume(storage: str) -> Value:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": storage,
+    }
+    return {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]}
+
+
+def _storage(name: str) -> Value:
+    return _object("storage.k8s.io/v1", "StorageClass", name, provisioner="disks.example.com")
+
+
+def _devices(template: str) -> Value:
+    return {"resourceClaims": [{"name": "d", "resourceClaimTemplateName": template}]}
+
+
+def _claim_template(name: str, device_class: str = "gpu") -> Value:
+    request = {"name": "r", "exactly": {"deviceClassName": device_class, "count": 2}}
+    spec = {"spec": {"devices": {"requests": [request]}}}
+    return _object("resource.k8s.io/v1", "ResourceClaimTemplate", name, "ml", spec=spec)
+
+
+def _device_class(**spec: Any) -> Value:
+    return _object("resource.k8s.io/v1", "DeviceClass", "gpu", spec=spec)
+
+
+def _slice(devices: int, node: str = "n1") -> Value:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    named = [{"name": f"gpu-{number}"} for number in range(devices)]
+    spec = {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": named}
+    return _object("resource.k8s.io/v1", "ResourceSlice", node, spec=spec)
+
+
 _CHILD: Final = {"parentCompositePodGroupName": "root", "workloadRef": {"workloadName": "g", "templateName": "g"}}
 _GPU: Final = {"nvidia.com/gpu": "2"}
 
@@ -247,6 +281,43 @@ OBSTACLES: Final = (
                 spec={"schedulingPolicy": {"gang": {"minCount": 1}}, **_CHILD},
             ),
         ),
+    ),
+    Obstacle(
+        "a claim of a pod's own, of a class that does not exist",
+        _own_volume("nowhere"),
+        stored=(_claim("other", "pv"), _volume("pv", "other"), _storage("fast")),
+    ),
+    Obstacle(
+        "a quota on claims below the gang", _own_volume("fast"), stored=(_quota({"persistentvolumeclaims": "2"}),)
+    ),
+    Obstacle(
+        "a LimitRange with a maximum below the claims",
+        _own_volume("fast"),
+        stored=(
+            _object(
+                "v1",
+                "LimitRange",
+                "limits",
+                "ml",
+                spec={"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Mi"}}]},
+            ),
+        ),
+    ),
+    Obstacle("a priority by hand", {"priority": 100}),
+    Obstacle(
+        "claims from a template that does not exist",
+        _devices("nowhere"),
+        stored=(_claim_template("two"), _device_class(), _slice(8)),
+    ),
+    Obstacle(
+        "a class of devices that does not exist",
+        _devices("two"),
+        stored=(_claim_template("two", "nowhere"), _device_class(), _slice(8)),
+    ),
+    Obstacle(
+        "fewer devices than the gang needs",
+        _devices("two"),
+        stored=(_claim_template("two"), _device_class(), _slice(5)),
     ),
     Obstacle(
         "a claim of a device that does not exist",

@@ -24,14 +24,12 @@ def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
 
     Without facts about nodes only what the API server refuses is proved.
     """
-    if not census.gangs or (census.facts.nodes is None and not _may_refuse(census)):
+    if not census.gangs:
+        return ()
+    from krmfn.capacity.admission import may_refuse
+
+    if census.facts.nodes is None and not may_refuse(census.facts):
         return ()
     from krmfn.capacity.proof import prove_all
 
     return prove_all(census, obeyed)
-
-
-def _may_refuse(census: Census) -> bool:
-    """Whether the input or the facts hold anything by which pods can be refused."""
-    facts = census.facts
-    return bool(facts.quotas or facts.objects("", "LimitRange") or facts.lists_all("RuntimeClass"))

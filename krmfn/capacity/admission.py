@@ -32,6 +32,12 @@ class Refusal(NamedTuple):
     name: str
 
 
+def may_refuse(facts: Facts) -> bool:
+    """Whether the input or the facts hold anything by which pods can be refused."""
+    listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass")))
+    return bool(facts.quotas or facts.objects("", "LimitRange") or listed)
+
+
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
     name = as_text(kind.template.spec.get("runtimeClassName"))
@@ -39,6 +45,20 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
         classes = facts.objects("node.k8s.io", "RuntimeClass")
         if not any(dig(value, "metadata", "name") == name for value in classes):
             return Refusal(f'pod rejected: RuntimeClass "{name}" not found', "RuntimeClass", name)
+    account = as_text(kind.template.spec.get("serviceAccountName") or kind.template.spec.get("serviceAccount"))
+    if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
+        accounts = [value for value in facts.objects("", "ServiceAccount") if _is_in(value, kind.namespace)]
+        if not any(_name(value) == account for value in accounts):
+            where = f"{kind.namespace}/{account}"
+            said = f'error looking up service account {where}: serviceaccount "{account}" not found'
+            return Refusal(said, "ServiceAccount", account)
+    number, priority = kind.template.spec.get("priority"), facts.priority(kind.template.priority_class)
+    if isinstance(number, int) and priority is not None and number != priority and facts.complete_classes:
+        said = (
+            f"the integer value of priority ({number}) must not be provided in pod spec; priority admission controller "
+            f"computed {priority} from the given PriorityClass name"
+        )
+        return Refusal(said, "PriorityClass", kind.template.priority_class)
     policy = as_text(kind.template.spec.get("preemptionPolicy"))
     if policy and facts.complete_classes:
         name = kind.template.priority_class
@@ -85,6 +105,20 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
                 bounds = {key: entry for key, entry in item.items() if key != "maxLimitRequestRatio" or not uncertain}
                 for said in _compare(bounds, "Pod", kind.requests, limits):
                     yield Refusal(said, "LimitRange", name)
+            elif dig(item, "type") == "PersistentVolumeClaim":
+                for said in (said for claim in kind.made for said in _compare_claim(item, claim)):
+                    yield Refusal(f"persistentvolumeclaims are forbidden: {said}", "LimitRange", name)
+
+
+def _makes_account(kind: PodKind) -> bool:
+    """Whether KubeRay makes the ServiceAccount that the pods use: that of a head with an autoscaler."""
+    path = kind.template.path
+    cluster = dig(kind.template.item.value, *path[:-2])
+    return "headGroupSpec" in path and dig(cluster, "enableInTreeAutoscaling") is True
+
+
+def _read_storage(claim: object) -> int:
+    return read_resources(dig(claim, "spec", "resources", "requests")).get("storage", 0)
 
 
 def _list_defaults(kind: PodKind, facts: Facts) -> list[Mapping[str, Any]]:
@@ -144,6 +178,15 @@ def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> It
             yield f"{bound}, but no limit is specified or limit is 0"
         elif limit * _ONE > most * request:
             yield f"{bound}, but provided ratio is {limit / request:f}"
+
+
+def _compare_claim(item: Any, claim: object) -> Iterator[str]:
+    size = _read_storage(claim)
+    for word, field in (("minimum", "min"), ("maximum", "max")):
+        bound = read_resources(dig(item, field)).get("storage")
+        if bound is not None and (size < bound if field == "min" else size > bound):
+            told = f"{word} storage usage per PersistentVolumeClaim is {format_quantity(bound)}"
+            yield f"{told}, but request is {format_quantity(size)}"
 
 
 def _sum_limits(spec: Mapping[str, Any], defaults: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
@@ -217,8 +260,9 @@ def _is_best_effort(kind: PodKind, facts: Facts) -> bool:
     return not any(each.get(name) for each in amounts for name in ("cpu", "memory"))
 
 
-def list_usage(kind: PodKind, facts: Facts) -> Resources:
-    """What one pod of the kind takes from a quota, by the names that quotas use."""
+def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
+    """What one pod of the kind takes from a quota, by the names that quotas use; with the `claims` that are made for
+    it."""
     defaults = _list_defaults(kind, facts)
     usage = {"pods": _ONE, "count/pods": _ONE}
     for name, amount in kind.requests.items():
@@ -228,6 +272,13 @@ def list_usage(kind: PodKind, facts: Facts) -> Resources:
     for name, amount in _sum_limits(kind.template.spec, defaults):
         if name in ("cpu", "memory", "ephemeral-storage"):
             usage[f"limits.{name}"] = amount
+    for claim in kind.made if claims else ():
+        storage, name = _read_storage(claim), as_text(dig(claim, "spec", "storageClassName"))
+        of_class = f"{name}.storageclass.storage.k8s.io/"
+        for prefix in ("", of_class) if name else ("",):
+            for what, amount in (("requests.storage", storage), ("persistentvolumeclaims", _ONE)):
+                usage[f"{prefix}{what}"] = usage.get(f"{prefix}{what}", 0) + amount
+        usage["count/persistentvolumeclaims"] = usage["persistentvolumeclaims"]
     return usage
 
 

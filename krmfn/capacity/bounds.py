@@ -23,8 +23,8 @@ MANY: Final = 10**12
 
 
 class Bound(NamedTuple):
-    """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread" or
-    "volume". `place` is the number of the term or constraint in the template, `key` its topology key."""
+    """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread",
+    "volume" or "device". `place` is the number of the term or constraint in the template, `key` its topology key."""
 
     pods: int
     cause: str
@@ -59,6 +59,9 @@ class Fitting:
         bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", self._term_of_host())]
         if self.world.obeyed.remembers and self.world.volumes.is_single(self.pod):
             bounds.append(Bound(1, "volume"))
+        devices = self.world.devices.count(self.pod)
+        if devices is not None:
+            bounds.append(Bound(devices, "device"))
         for term in self.apart:
             if term.key != HOSTNAME:
                 free = {node: cap for node, cap in caps.items() if term.key not in node.labels}

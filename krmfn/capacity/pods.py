@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.selectors import Answer, both, match_labels
@@ -56,8 +56,8 @@ class Spread(NamedTuple):
 
 class PodKind(NamedTuple):
     """A pod as the scheduler sees it. `pods` of them exist at once (None: unknown); `template` is the first of the
-    templates that are alike. `claims` are volume claims, `devices` resource claims by name; `node` is where its
-    manifest binds it."""
+    templates that are alike. `claims` are volume claims by name, `made` those that are made for each pod; `devices` are
+    resource claims, `device_templates` templates of such claims; `node` is where its manifest binds it."""
 
     template: Template
     pods: int | None
@@ -72,7 +72,9 @@ class PodKind(NamedTuple):
     together: tuple[Term, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[str, ...]
+    made: tuple[Mapping[str, Any], ...]
     devices: tuple[str, ...]
+    device_templates: tuple[str, ...]
     node: str
 
     def may_get(self, key: str) -> bool:
@@ -131,11 +133,28 @@ def _read(template: Template, facts: Facts) -> PodKind:
                 if (name := as_text(dig(volume, "persistentVolumeClaim", "claimName")))
             )
         ),
-        tuple(
-            name for claim in as_list(spec.get("resourceClaims")) if (name := as_text(dig(claim, "resourceClaimName")))
-        ),
+        tuple(list_made_claims(template)),
+        _read_claims(spec, "resourceClaimName"),
+        _read_claims(spec, "resourceClaimTemplateName"),
         as_text(spec.get("nodeName")),
     )
+
+
+def _read_claims(spec: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    return tuple(name for claim in as_list(spec.get("resourceClaims")) if (name := as_text(dig(claim, field))))
+
+
+def list_made_claims(template: Template) -> Iterator[Mapping[str, Any]]:
+    """The volume claims that are made for each pod: of its ephemeral volumes, and of a StatefulSet's templates. Their
+    names begin with `prefix` and end with `suffix`."""
+    for volume in as_list(template.spec.get("volumes")):
+        claim = dig(volume, "ephemeral", "volumeClaimTemplate")
+        if claim is not None:
+            yield {"prefix": "", "suffix": f"-{as_text(dig(volume, 'name'))}", "spec": as_mapping(dig(claim, "spec"))}
+    if template.item.kind == "StatefulSet":
+        for claim in as_list(dig(template.item.value, "spec", "volumeClaimTemplates")):
+            prefix = f"{as_text(dig(claim, 'metadata', 'name'))}-{template.item.name}-"
+            yield {"prefix": prefix, "suffix": "", "spec": as_mapping(dig(claim, "spec"))}
 
 
 def is_ray_worker(template: Template) -> bool:

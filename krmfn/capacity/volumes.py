@@ -26,6 +26,7 @@ _BETA: Final = "failure-domain.beta.kubernetes.io/"
 _GA: Final = "topology.kubernetes.io/"
 #: Labels of a volume that say where it is. A node that has none of them is in no zone, and takes every volume.
 ZONES: Final = tuple(f"{prefix}{name}" for prefix in (_BETA, _GA) for name in ("zone", "region"))
+_DEFAULT: Final = ("storageclass.kubernetes.io/", "storageclass.beta.kubernetes.io/")
 _NOWHERE: Final = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
 
 
@@ -62,19 +63,16 @@ class Volumes:
             volume = as_text(dig(claim, "spec", "volumeName"))
             if volume and volume not in self._volumes and self._facts.lists_all("PersistentVolume"):
                 return f'persistentvolume "{volume}" not found'
-            if not volume and self._is_static(claim) and not self._find_candidates(claim):
+            if not volume and self._is_hopeless(claim):
                 return UNBINDABLE
-        return ""
+        return UNBINDABLE if any(map(self._is_hopeless, self._list_made(pod))) else ""
 
     def list_demands(self, pod: PodKind) -> tuple[Demand, ...]:
         """What the claims demand of a node: of bound ones the volume's affinity and zone, of those that wait for their
         first consumer that a volume, or a place to make one, is there."""
-        return tuple(
-            demand
-            for name in pod.claims
-            if (claim := self._claims.get((pod.namespace, name))) is not None
-            for demand in self._list_demands(claim)
-        )
+        known = (self._claims.get((pod.namespace, name)) for name in pod.claims)
+        claims = [*(claim for claim in known if claim is not None), *self._list_made(pod)]
+        return tuple(demand for claim in claims for demand in self._list_demands(claim))
 
     def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[Demand]:
         name = as_text(dig(claim, "spec", "volumeName"))
@@ -90,33 +88,61 @@ class Volumes:
         elif not name and self._waits(claim):
             found = [_read_terms(volume) for volume in self._find_candidates(claim)]
             if not self._is_static(claim):
-                found.append(_read_places(self._classes[as_text(dig(claim, "spec", "storageClassName"))]))
+                found.append(_read_places(self._classes[self.find_class(claim)]))
             if None not in found:  # else it can be anywhere
                 yield Demand(UNBINDABLE, [term for terms in found for term in terms or ()])
 
-    def _knows_all(self, claim: Mapping[str, Any]) -> bool:
-        """Whether the facts tell all volumes that the claim can get, and what makes more of them."""
-        listed = all(map(self._facts.lists_all, ("PersistentVolume", "StorageClass")))
-        return listed and bool(as_text(dig(claim, "spec", "storageClassName")))
+    def _knows_all(self) -> bool:
+        """Whether the facts tell all volumes that a claim can get, and what makes more of them."""
+        return all(map(self._facts.lists_all, ("PersistentVolume", "StorageClass")))
+
+    def find_class(self, claim: Mapping[str, Any]) -> str:
+        """The storage class of a claim: of one that names none, the default one; empty for none at all."""
+        named = dig(claim, "spec", "storageClassName")
+        if named is not None:
+            return as_text(named)
+        older = as_text(dig(claim, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class"))
+        return older or next((name for name, value in self._classes.items() if _is_default(value)), "")
+
+    def _list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
+        """The claims that will be made for each pod, but for those that are there already."""
+        reserved = [as_mapping(dig(volume, "spec", "claimRef")) for volume in self._volumes.values()]
+        there = [*self._claims, *((as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in reserved)]
+        for claim in pod.made:
+            prefix, suffix = claim["prefix"], claim["suffix"]
+            if not any(
+                space == pod.namespace and name.startswith(prefix) and name.endswith(suffix) for space, name in there
+            ):
+                yield claim
+
+    def _is_hopeless(self, claim: Mapping[str, Any]) -> bool:
+        """Whether no volume is there for an unbound claim, and nothing makes one."""
+        return self._is_static(claim) and not self._find_candidates(claim)
 
     def _is_static(self, claim: Mapping[str, Any]) -> bool:
         """Whether nothing makes a volume for the claim."""
-        storage = self._classes.get(as_text(dig(claim, "spec", "storageClassName")))
+        storage = self._classes.get(self.find_class(claim))
         made = storage is not None and storage.get("provisioner") != "kubernetes.io/no-provisioner"
-        return self._knows_all(claim) and not made
+        return self._knows_all() and not made
 
     def _waits(self, claim: Mapping[str, Any]) -> bool:
         """Whether the scheduler chooses the volume."""
-        storage = self._classes.get(as_text(dig(claim, "spec", "storageClassName")))
-        return self._knows_all(claim) and dig(storage, "volumeBindingMode") == "WaitForFirstConsumer"
+        storage = self._classes.get(self.find_class(claim))
+        return self._knows_all() and dig(storage, "volumeBindingMode") == "WaitForFirstConsumer"
 
     def _find_candidates(self, claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        return [volume for volume in self._volumes.values() if _may_serve(volume, claim)]
+        name = self.find_class(claim)
+        return [volume for volume in self._volumes.values() if _may_serve(volume, claim, name)]
 
     def is_single(self, pod: PodKind) -> bool:
         """Whether only one pod can use one of the claims."""
         claims = (self._claims.get((pod.namespace, name)) for name in pod.claims)
         return any(as_list(dig(claim, "spec", "accessModes")) == ["ReadWriteOncePod"] for claim in claims)
+
+
+def _is_default(storage: Mapping[str, Any]) -> bool:
+    annotations = as_mapping(dig(storage, "metadata", "annotations"))
+    return any(as_text(annotations.get(f"{prefix}is-default-class")) == "true" for prefix in _DEFAULT)
 
 
 def _name(value: Mapping[str, Any]) -> str:
@@ -150,8 +176,8 @@ def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
     return found or None
 
 
-def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
-    """Whether an unbound claim can get the volume."""
+def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any], storage: str) -> bool:
+    """Whether an unbound claim of this storage class can get the volume."""
     wanted, given = as_mapping(claim.get("spec")), as_mapping(volume.get("spec"))
     reserved = given.get("claimRef")
     if reserved is not None:
@@ -165,7 +191,7 @@ def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
     least = read_resources(dig(wanted, "resources", "requests")).get("storage", 0)
     labels = as_mapping(dig(volume, "metadata", "labels"))
     return (
-        as_text(given.get("storageClassName")) == as_text(wanted.get("storageClassName"))
+        as_text(given.get("storageClassName")) == storage
         and (size is None or size >= least)
         and (modes is None or all(mode in as_list(modes) for mode in as_list(wanted.get("accessModes"))))
         and (given.get("volumeMode") or "Filesystem") == (wanted.get("volumeMode") or "Filesystem")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
+from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.pods import PodKind, Term, selects
 from krmfn.capacity.selectors import match_labels
 from krmfn.capacity.volumes import Volumes
-from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.survey.values import as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ class World:
     ) -> None:
         self.facts, self.kinds, self.obeyed = facts, kinds, obeyed
         self.volumes = Volumes(facts)
-        self._devices = {
-            (as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name")))
-            for value in facts.objects("resource.k8s.io", "ResourceClaim")
-        }
+        self.devices = Devices(facts)
         #: What bounds.fit worked out, by the identity of the kind.
         self.fittings: dict[int, Any] = {}
         self._refusals: dict[int, Refusal | None] = {}
@@ -38,7 +35,7 @@ class World:
         #: Whether the facts say which nodes there are.
         self.known = facts.nodes is not None
         terms = [term for kind in kinds for demand in self.volumes.list_demands(kind) for term in demand.terms]
-        self.room: Room = sort_nodes(nodes, kinds, keys, terms)
+        self.room: Room = sort_nodes(delegate(nodes, kinds, facts), kinds, keys, terms)
 
     def refusal(self, pod: PodKind) -> Refusal | None:
         """Why the API server never creates pods of this kind, as far as is known."""
@@ -55,10 +52,7 @@ class World:
     def missing_claim(self, pod: PodKind) -> str:
         """The scheduler's words for a claim that does not exist, or that no volume can be found for; empty when there
         is none that the facts know to be so."""
-        for name in pod.devices:
-            if self.facts.lists_all("ResourceClaim") and (pod.namespace, name) not in self._devices:
-                return f'resourceclaim.resource.k8s.io "{name}" not found'
-        return self.volumes.find_missing(pod)
+        return self.devices.find_missing(pod) or self.volumes.find_missing(pod)
 
     def others_match(self, term: Term, owner: PodKind) -> bool:
         """Whether a pod of another kind may be what the term looks for; also when the facts do not list all pods."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.admission import counts, find_refusal, list_usage
+from krmfn.capacity.admission import counts, find_refusal, list_usage, may_refuse
 from krmfn.capacity.pods import read_kinds
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
@@ -163,7 +163,7 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     """The pods that the API server refuses, with its words. Quotas count in the order of `pods`, from what is used of
     them already; in an `empty` cluster nothing is."""
     facts = census.facts
-    if not facts.quotas and not facts.objects("", "LimitRange") and not facts.lists_all("RuntimeClass"):
+    if not may_refuse(facts):
         return {}
     refused: dict[str, str] = {}
     used: dict[tuple[str, str, str], int] = {}
@@ -184,7 +184,7 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
 
 def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], bound: bool, created: bool) -> str:
     """The words of a quota that has no room for one more pod; otherwise the pod is counted, where it was not yet."""
-    usage = list_usage(kind, facts)
+    usage = list_usage(kind, facts, claims=False)  # they may be there already, and in what is used
     taken = []
     for quota in facts.quotas:
         if not counts(quota, kind, facts) or (created and quota.used):

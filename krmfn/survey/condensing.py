@@ -32,7 +32,8 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _OTHERS: Final = (
     *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
-    *("ResourceClaim", "Namespace", "Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor"),
+    *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
+    *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor"),
 )
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
@@ -154,6 +155,9 @@ def _shrink(item: Value, pods: bool) -> Value:
     metadata = {key: dig(item, "metadata", key) for key in names if dig(item, "metadata", key)}
     if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
         metadata["labels"] = dig(item, "metadata", "labels")
+    marks = as_mapping(dig(item, "metadata", "annotations")) if item.get("kind") == "StorageClass" else {}
+    if marks:
+        metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}
     shrunk = {"apiVersion": item.get("apiVersion"), "kind": item.get("kind"), "metadata": metadata}
     shrunk |= {key: item[key] for key in _FIELDS if key in item}
     if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):

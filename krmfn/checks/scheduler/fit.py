@@ -39,7 +39,7 @@ def find_nodes_too_small(census: Census, settings: Settings) -> Iterable[Finding
     return _view("nodes-too-small", census, settings)
 
 
-@rule("claim-without-volume", "error", "A volume claim of the pods does not exist, or no volume can be bound to it.")
+@rule("claim-without-volume", "error", "A claim of the pods does not exist, or no volume or device can be found for it.")
 def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Finding]:
     """A claim that keeps pods from being scheduled."""
     return _view("claim-without-volume", census, settings)
@@ -54,7 +54,7 @@ def find_affinity_without_target(census: Census, settings: Settings) -> Iterable
 @rule(
     "pod-refused",
     "error",
-    "The API server refuses the pods of a gang (LimitRange, RuntimeClass or preemption policy).",
+    "The API server refuses the pods of a gang (LimitRange, RuntimeClass, ServiceAccount, priority).",
 )
 def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
     """Pods that the API server never lets be created."""
@@ -201,7 +201,8 @@ def _place(reason: str, spec: Mapping[str, Any]) -> Path:
 def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
     assert obstacle.kind is not None
     template = obstacle.kind.template
-    message = f"the API server refuses these pods: {obstacle.said}; {_consequence(obstacle)}"
+    what = "the volume claims of these pods" if obstacle.said.startswith("persistentvolumeclaims") else "these pods"
+    message = f"the API server refuses {what}: {obstacle.said}; {_consequence(obstacle)}"
     hint = f"Change the pod template, or the {obstacle.by}."
     id = "quota-too-small" if obstacle.by.startswith("ResourceQuota") else "pod-refused"
     return Finding(template.item, (*template.spec_path, "containers"), message, hint=hint, rule=id)
@@ -220,9 +221,11 @@ def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
 
 def _spell_claim(obstacle: Obstacle, _: Census) -> Finding:
     assert obstacle.kind is not None
-    device = obstacle.said.startswith("resourceclaim")
+    device = obstacle.said.startswith(("resourceclaim", "request "))
     message = f"0/{obstacle.nodes} nodes are available: {obstacle.said}; {_consequence(obstacle)}"
     hint = "Create the claim, or use one that exists."
+    if obstacle.said.startswith(("resourceclaimtemplate", "request ")):
+        hint = "Create it, or use one that exists."
     if "persistent volumes" in obstacle.said:
         hint = "Create a volume for the claim, or use a storage class with a provisioner."
     path = (*obstacle.kind.template.spec_path, "resourceClaims" if device else "volumes")
@@ -295,6 +298,12 @@ LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
         ("topologySpreadConstraints",),
         "topology-spread",
         "Raise maxSkew, spread over another key, or use whenUnsatisfiable: ScheduleAnyway.",
+    ),
+    "device": (
+        "the cluster has no more devices for their claims",
+        ("resourceClaims",),
+        "nodes-too-small",
+        "Add nodes with devices, or make the gang smaller.",
     ),
     "volume": (
         "they share a claim that serves one pod (ReadWriteOncePod)",

@@ -1,0 +1,110 @@
+"""Devices that are allocated by claims: what pods need of them at least, and how many the cluster has.
+
+Source: pkg/scheduler/framework/plugins/{dynamicresources,noderesources}, pkg/controller/resourceclaim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.capacity.pods import PodKind
+    from krmfn.survey.facts import Facts, Node
+
+_GROUP: Final = "resource.k8s.io"
+_OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+#: More than any node has: such a resource is not the node's to give.
+_ANY: Final = 10**18
+
+
+class Devices:
+    """The claims, their templates, the device classes and the slices of the facts."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._claims = _index(facts, "ResourceClaim")
+        self._templates = _index(facts, "ResourceClaimTemplate")
+        self._classes = _index(facts, "DeviceClass")
+        self._total = _count(facts.objects(_GROUP, "ResourceSlice"))
+
+    def find_missing(self, pod: PodKind) -> str:
+        """What a pod refers to and the facts know not to exist, in the words of the scheduler or of the controller
+        that makes claims; empty where there is nothing."""
+        for name in pod.devices:
+            if (pod.namespace, name) not in self._claims and self._facts.lists_all("ResourceClaim"):
+                return f'resourceclaim.resource.k8s.io "{name}" not found'
+        for name in pod.device_templates:
+            if (pod.namespace, name) not in self._templates and self._facts.lists_all("ResourceClaimTemplate"):
+                return f'resourceclaimtemplate.resource.k8s.io "{name}" not found'
+        for spec in self._list_specs(pod):
+            for request in as_list(dig(spec, "devices", "requests")):
+                name = as_text(dig(request, "exactly", "deviceClassName"))
+                if name and not self._has_class(name) and self._facts.lists_all("DeviceClass"):
+                    return f"request {as_text(dig(request, 'name'))}: device class {name} does not exist"
+        return ""
+
+    def count(self, pod: PodKind) -> int | None:
+        """At most how many of these pods get their devices; None where nothing limits them."""
+        if self._total is None or not self._facts.lists_all("ResourceSlice"):
+            return None
+        templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
+        need = sum(_least(dig(template, "spec", "spec")) for template in templates)
+        return self._total // need if need else None
+
+    def _has_class(self, name: str) -> bool:
+        return (DEFAULT_NAMESPACE, name) in self._classes
+
+    def _list_specs(self, pod: PodKind) -> Sequence[Any]:
+        claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
+        made = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
+        # What was allocated stays so.
+        free = [dig(claim, "spec") for claim in claims if not dig(claim, "status", "allocation")]
+        return [*free, *(dig(template, "spec", "spec") for template in made)]
+
+
+def delegate(nodes: Sequence[Node], kinds: Sequence[PodKind], facts: Facts) -> Sequence[Node]:
+    """The nodes, each with any amount of the resources that it does not have itself and that stand for a device class:
+    the scheduler takes these from slices."""
+    named = {as_text(dig(value, "spec", "extendedResourceName")) for value in facts.objects(_GROUP, "DeviceClass")}
+    asked = {name for kind in kinds for name in kind.requests}
+    given = {name for name in asked if name in named or name.startswith(_OF_CLASS)}
+    if not given:
+        return nodes
+    return [
+        node._replace(
+            allocatable={**node.allocatable, **{name: _ANY for name in given if not node.allocatable.get(name)}}
+        )
+        for node in nodes
+    ]
+
+
+def _least(spec: object) -> int:
+    """How many devices a claim takes at least, of those that only one claim can have."""
+    requests = [as_mapping(dig(request, "exactly")) for request in as_list(dig(spec, "devices", "requests"))]
+    exclusive = (
+        request
+        for request in requests
+        if request and request.get("allocationMode") in (None, "ExactCount") and request.get("adminAccess") is not True
+    )
+    return sum(as_int(request.get("count")) or 1 for request in exclusive)
+
+
+def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:
+    """How many devices there are; None where some can be shared."""
+    devices = [device for value in slices for device in as_list(dig(value, "spec", "devices"))]
+    shared = any(dig(device, "allowMultipleAllocations") is True for device in devices)
+    return None if shared else len(devices)
+
+
+def _index(facts: Facts, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+    return {
+        (
+            as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE,
+            as_text(dig(value, "metadata", "name")),
+        ): value
+        for value in facts.objects(_GROUP, kind)
+    }
