@@ -39,7 +39,7 @@ def find_nodes_too_small(census: Census, settings: Settings) -> Iterable[Finding
     return _view("nodes-too-small", census, settings)
 
 
-@rule("claim-without-volume", "error", "A claim of the pods does not exist, or no volume or device can be found for it.")
+@rule("claim-without-volume", "error", "A claim of the pods does not exist, or no volume can be bound to it.")
 def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Finding]:
     """A claim that keeps pods from being scheduled."""
     return _view("claim-without-volume", census, settings)
