@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/plugins/{dynamicresources,noderesources}, pkg/co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.results import DEFAULT_NAMESPACE
@@ -19,6 +19,7 @@ _GROUP: Final = "resource.k8s.io"
 _OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 #: More than any node has: such a resource is not the node's to give.
 _ANY: Final = 10**18
+_ONE: Final = 10**9
 
 
 class Devices:
@@ -66,20 +67,40 @@ class Devices:
         return [*free, *(dig(template, "spec", "spec") for template in made)]
 
 
-def delegate(nodes: Sequence[Node], kinds: Sequence[PodKind], facts: Facts) -> Sequence[Node]:
-    """The nodes, each with any amount of the resources that it does not have itself and that stand for a device class:
-    the scheduler takes these from slices."""
+def delegate(nodes: Sequence[Node], asked: Iterable[str], facts: Facts) -> Sequence[Node]:
+    """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
+    stand for a device class: the scheduler takes these from slices. Any amount, where it is not known."""
     named = {as_text(dig(value, "spec", "extendedResourceName")) for value in facts.objects(_GROUP, "DeviceClass")}
-    asked = {name for kind in kinds for name in kind.requests}
     given = {name for name in asked if name in named or name.startswith(_OF_CLASS)}
     if not given:
         return nodes
-    return [
-        node._replace(
-            allocatable={**node.allocatable, **{name: _ANY for name in given if not node.allocatable.get(name)}}
-        )
-        for node in nodes
-    ]
+    slices = facts.objects(_GROUP, "ResourceSlice")
+    local = all(dig(value, "spec", "nodeName") for value in slices) and _count(slices) is not None
+    there: dict[str, int] = {}
+    for value in slices:
+        node = as_text(dig(value, "spec", "nodeName"))
+        there[node] = there.get(node, 0) + len(as_list(dig(value, "spec", "devices"))) * _ONE
+    known = local and facts.lists_all("ResourceSlice")
+    found = []
+    for each in nodes:
+        most = there.get(each.name, 0) if known and each.number == 1 and each.name else _ANY
+        more = {name: most for name in given if most and not each.allocatable.get(name)}
+        found.append(each._replace(allocatable={**each.allocatable, **more}))
+    return found
+
+
+def fill_in(spec: object) -> Mapping[str, Any]:
+    """The spec of a claim with the server's defaults."""
+    devices = as_mapping(dig(spec, "devices"))
+    requests = []
+    for request in map(as_mapping, as_list(devices.get("requests"))):
+        exactly = as_mapping(request.get("exactly"))
+        if exactly:
+            mode = as_text(exactly.get("allocationMode")) or "ExactCount"
+            count = {"count": as_int(exactly.get("count")) or 1} if mode == "ExactCount" else {}
+            exactly = {**exactly, "allocationMode": mode, **count}
+        requests.append({**request, "exactly": exactly} if exactly else request)
+    return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
 
 
 def _least(spec: object) -> int:

@@ -104,6 +104,15 @@ class Volumes:
         older = as_text(dig(claim, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class"))
         return older or next((name for name, value in self._classes.items() if _is_default(value)), "")
 
+    def is_told(self, space: str, name: str) -> bool:
+        """Whether the facts tell what becomes of a claim: a bound one's volume, or the volumes that an unbound one can
+        get where nothing makes more of them."""
+        claim = self._claims.get((space, name))
+        if claim is None:
+            return self._facts.lists_all("PersistentVolumeClaim")
+        volume = as_text(dig(claim, "spec", "volumeName"))
+        return volume in self._volumes if volume else self._is_static(claim)
+
     def _list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
         """The claims that will be made for each pod, but for those that are there already."""
         reserved = [as_mapping(dig(volume, "spec", "claimRef")) for volume in self._volumes.values()]

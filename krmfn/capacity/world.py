@@ -35,7 +35,8 @@ class World:
         #: Whether the facts say which nodes there are.
         self.known = facts.nodes is not None
         terms = [term for kind in kinds for demand in self.volumes.list_demands(kind) for term in demand.terms]
-        self.room: Room = sort_nodes(delegate(nodes, kinds, facts), kinds, keys, terms)
+        asked = {name for kind in kinds for name in kind.requests}
+        self.room: Room = sort_nodes(delegate(nodes, asked, facts), kinds, keys, terms)
 
     def refusal(self, pod: PodKind) -> Refusal | None:
         """Why the API server never creates pods of this kind, as far as is known."""

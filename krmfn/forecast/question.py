@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.capacity.devices import delegate, fill_in
 from krmfn.capacity.nodes import DEFAULT_SLOTS
+from krmfn.forecast.granted import grant
 from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import HOSTNAME
+from krmfn.survey.values import as_list, as_mapping, dig
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -20,6 +23,7 @@ _SCHEDULER = "kube-scheduler"
 _STORED = (
     *(("", "Namespace"), ("", "PersistentVolumeClaim"), ("", "PersistentVolume"), ("", "LimitRange")),
     *(("storage.k8s.io", "StorageClass"), ("node.k8s.io", "RuntimeClass"), ("resource.k8s.io", "ResourceClaim")),
+    *(("resource.k8s.io", "DeviceClass"), ("resource.k8s.io", "ResourceSlice")),
 )
 _VERSIONS: Mapping[str, str] = {
     "storage.k8s.io": "storage.k8s.io/v1",
@@ -37,12 +41,20 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Map
         needed = all(gates.get(name, True) for name in gate.needs)
         if _SCHEDULER in gate.components:
             gates[gate.name] = given.get(gate.name, not gate.opt_in) and needed
-    objects = [*_list_stored(facts), *_list_groups(census), *(pod.value for pod in (*roster.bound, *roster.waiting))]
+    asked = {name for pod in roster.waiting for name in _list_limits(pod.value)}
+    objects = [*_list_stored(facts, asked), *_list_groups(census), *grant((*roster.bound, *roster.waiting), facts)]
     return {"gates": gates, "objects": objects, "trials": list(trials)}
 
 
-def _list_stored(facts: Facts) -> Iterator[Mapping[str, Any]]:
-    for node in facts.nodes or ():
+def _list_limits(pod: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the resources that a pod's containers may use."""
+    for field in ("containers", "initContainers"):
+        for box in as_list(dig(pod, "spec", field)):
+            yield from as_mapping(dig(box, "resources", "limits"))
+
+
+def _list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:
+    for node in delegate(facts.nodes or (), asked, facts):
         yield from _spell_node(node)
     for name, entry in facts.priority_classes.items():
         yield {
@@ -56,6 +68,10 @@ def _list_stored(facts: Facts) -> Iterator[Mapping[str, Any]]:
     for group, kind in _STORED:
         for value in facts.objects(group, kind):
             kept = {key: entry for key, entry in value.items() if key in _FIELDS}
+            if kind == "ResourceClaim":
+                kept["spec"] = fill_in(value.get("spec"))
+            if kind == "StorageClass":
+                kept.setdefault("volumeBindingMode", "Immediate")
             yield {**kept, "apiVersion": _VERSIONS.get(group, "v1"), "kind": kind}
 
 

@@ -26,9 +26,11 @@ def template(count: int = 1, **request: Any) -> dict[str, Any]:
     return make("ResourceClaimTemplate", "two", VERSION, spec=spec)
 
 
-def slices(count: int, **device: Any) -> dict[str, Any]:
+def slices(count: int, node: str = "", **device: Any) -> dict[str, Any]:
     devices = [{"name": f"d{number}", **device} for number in range(count)]
-    return make("ResourceSlice", "s", VERSION, "", spec={"driver": "gpu.example.com", "devices": devices})
+    return make(
+        "ResourceSlice", "s", VERSION, "", spec={"driver": "gpu.example.com", "nodeName": node, "devices": devices}
+    )
 
 
 def device_class(**spec: Any) -> dict[str, Any]:
@@ -78,8 +80,12 @@ def test_claims_of_devices(facts: tuple[dict[str, Any], ...], found: list[str], 
 def test_a_resource_that_stands_for_a_class_is_not_missed_in_the_nodes() -> None:
     gpu = job({}, limits={"example.com/gpu": "8"})
     assert prove_of(gpu) == ["pod 0/1 nodes are available: 1 Insufficient example.com/gpu"]
-    assert not prove_of(gpu, device_class(extendedResourceName="example.com/gpu"))
-    assert not prove_of(job({}, limits={"deviceclass.resource.kubernetes.io/gpu": "8"}), device_class())
+    named = device_class(extendedResourceName="example.com/gpu")
+    assert not prove_of(gpu, named, listed=False)
+    assert not prove_of(gpu, named, slices(1))  # on which node is not told
+    of_class = job({}, limits={"deviceclass.resource.kubernetes.io/gpu": "8"})
+    assert not prove_of(of_class, device_class(), slices(16, node="n1"))
+    assert prove_of(of_class, device_class(), slices(15, node="n1")) == ["resource"]
 
 
 def stateful(name: str | None) -> dict[str, Any]:

@@ -1,0 +1,101 @@
+"""What other controllers do before pods are scheduled, for a simulator that has none: volumes and devices.
+
+A volume that somebody makes when it is needed, and what the facts do not tell, is taken for granted: a pod is handed
+over without it, so that nothing is called impossible that only was not known. Claims that are made from templates are
+handed over as claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from krmfn.capacity.devices import fill_in
+from krmfn.capacity.volumes import Volumes
+from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.forecast.roster import Pod
+    from krmfn.survey.facts import Facts
+
+Value = Mapping[str, Any]
+_DEVICES: Final = "resource.k8s.io"
+
+
+def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
+    """The pods as a simulator gets them, each behind the claims that are made for it. Those that are bound are left
+    as they are."""
+    volumes, devices = Volumes(facts), _Devices(facts)
+    runtimes = {as_text(dig(value, "metadata", "name")) for value in facts.objects("node.k8s.io", "RuntimeClass")}
+    for pod in pods:
+        if pod.node:
+            yield pod.value
+            continue
+        spec = dict(as_mapping(pod.value.get("spec")))
+        space = as_text(dig(pod.value, "metadata", "namespace")) or DEFAULT_NAMESPACE
+        if "volumes" in spec:
+            spec["volumes"] = [each for each in as_list(spec["volumes"]) if _is_told(each, space, volumes)]
+            for field in ("volumeMounts", "volumeDevices"):
+                _leave_only(_list_names(spec["volumes"]), spec, field)
+        if spec.get("runtimeClassName") not in runtimes and not facts.lists_all("RuntimeClass"):
+            spec.pop("runtimeClassName", None)
+        if "resourceClaims" in spec:
+            yield from devices.hand_over(pod.value, spec, space)
+            _leave_only(_list_names(spec["resourceClaims"]), spec, "resources", "claims")
+        yield {**pod.value, "spec": spec}
+
+
+def _is_told(volume: object, space: str, volumes: Volumes) -> bool:
+    """Whether the scheduler can decide about a volume by what the facts tell."""
+    name = as_text(dig(volume, "persistentVolumeClaim", "claimName"))
+    return dig(volume, "ephemeral") is None and (not name or volumes.is_told(space, name))
+
+
+def _list_names(values: object) -> set[str]:
+    return {as_text(dig(value, "name")) for value in as_list(values)}
+
+
+def _leave_only(names: set[str], spec: dict[str, Any], *path: str) -> None:
+    """Of the containers' lists at the path only what has one of the names."""
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            spec[field] = [_cut(as_mapping(box), names, path) for box in as_list(spec[field])]
+
+
+def _cut(value: Value, names: set[str], path: tuple[str, ...]) -> Value:
+    first, *rest = path
+    if first not in value:
+        return value
+    if rest:
+        return {**value, first: _cut(as_mapping(value[first]), names, tuple(rest))}
+    return {**value, first: [each for each in as_list(value[first]) if as_text(dig(each, "name")) in names]}
+
+
+class _Devices:
+    def __init__(self, facts: Facts) -> None:
+        self._templates = {_key(value): value for value in facts.objects(_DEVICES, "ResourceClaimTemplate")}
+        self._claims = {_key(value) for value in facts.objects(_DEVICES, "ResourceClaim")}
+        self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
+
+    def hand_over(self, pod: Value, spec: dict[str, Any], space: str) -> Iterator[Value]:
+        """The claims that are made for a pod. `spec` names them then, and no longer what is not known."""
+        kept: list[Value] = []
+        for entry in map(as_mapping, as_list(spec["resourceClaims"]) if self._known else ()):
+            name, claim = as_text(entry.get("name")), as_text(entry.get("resourceClaimName"))
+            template = self._templates.get((space, as_text(entry.get("resourceClaimTemplateName"))))
+            if template is not None:
+                claim = f"{as_text(dig(pod, 'metadata', 'name'))}-{name}"
+                yield {
+                    "apiVersion": f"{_DEVICES}/v1",
+                    "kind": "ResourceClaim",
+                    "metadata": {"name": claim, "namespace": space},
+                    "spec": fill_in(dig(template, "spec", "spec")),
+                }
+            if template is not None or (space, claim) in self._claims:
+                kept.append({"name": name, "resourceClaimName": claim})
+        spec["resourceClaims"] = kept
+
+
+def _key(value: Value) -> tuple[str, str]:
+    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))
