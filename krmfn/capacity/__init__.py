@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from krmfn.capacity.proof import Obstacle
     from krmfn.survey.census import Census
+    from krmfn.survey.facts import Facts
 
-__all__ = ["Obeyed", "Obstacle", "prove"]
+__all__ = ["Obeyed", "Obstacle", "may_refuse", "prove"]
 
 
 def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
@@ -24,12 +25,14 @@ def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
 
     Without facts about nodes only what the API server refuses is proved.
     """
-    if not census.gangs:
-        return ()
-    from krmfn.capacity.admission import may_refuse
-
-    if census.facts.nodes is None and not may_refuse(census.facts):
+    if not census.gangs or (census.facts.nodes is None and not may_refuse(census.facts)):
         return ()
     from krmfn.capacity.proof import prove_all
 
     return prove_all(census, obeyed)
+
+
+def may_refuse(facts: Facts) -> bool:
+    """Whether the input or the facts hold anything by which pods can be refused."""
+    listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass")))
+    return bool(facts.quotas or facts.objects("", "LimitRange") or listed)

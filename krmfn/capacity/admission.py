@@ -32,12 +32,6 @@ class Refusal(NamedTuple):
     name: str
 
 
-def may_refuse(facts: Facts) -> bool:
-    """Whether the input or the facts hold anything by which pods can be refused."""
-    listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass")))
-    return bool(facts.quotas or facts.objects("", "LimitRange") or listed)
-
-
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
     name = as_text(kind.template.spec.get("runtimeClassName"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.admission import counts, find_refusal, list_usage, may_refuse
+from krmfn.capacity import may_refuse
+from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask

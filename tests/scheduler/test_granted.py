@@ -1,4 +1,4 @@
-"""What a simulator is asked about pods whose volumes and devices other controllers bring: what is only not known may not
+"""What a simulator is asked about pods whose volumes and devices other controllers bring: what is not known does not
 make it say that they never run."""
 
 from __future__ import annotations
