@@ -49,7 +49,7 @@ def test_the_same_file_in_another_spelling_is_not_added_again() -> None:
 
 
 def test_a_field_that_is_no_list_is_refused_by_name() -> None:
-    with pytest.raises(NotPossible, match=r"k\.yaml: resources is not a list"):
+    with pytest.raises(NotPossible, match=r"k\.yaml:1: resources is not a list"):
         add_entries(b"resources: {a: b}\n", "k.yaml", {"resources": ["b.yaml"]})
 
 
