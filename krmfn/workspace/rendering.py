@@ -140,6 +140,7 @@ class Build:
         self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free)
         try:
             self._built = built = stage.add(folder, top=not plain)
+            stage.finish()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         if plain and stage.runs:
@@ -162,7 +163,7 @@ class Build:
         stage = self._stage
         assert self._running is not None
         try:
-            data = self._running.end(_MOST_SECONDS)
+            data = stage.restore(self._running.end(_MOST_SECONDS))
         except Failed as failure:
             said = _tell(failure, self._place)
             if stage.makes_secrets and (found := _QUOTES.search(said)):

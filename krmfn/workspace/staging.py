@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from krmfn.workspace.aside import WORD, Aside
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -82,6 +83,20 @@ class Stage:
         self._done: set[str] = set()
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
+        self._aside = Aside(os.path.basename(root))
+        self._cut: dict[str, bytes] = {}  # the files of which something is set aside, whole
+        self._names_schemas = False
+
+    def finish(self) -> None:
+        """The copy is complete: only what nothing in it can touch stays set aside."""
+        if self.runs or self._names_schemas:
+            for place, data in self._cut.items():
+                self._write(place, data)
+            self._cut.clear()
+
+    def restore(self, data: bytes) -> bytes:
+        """What kustomize printed, with what was set aside."""
+        return self._aside.restore(data) if self._cut else data
 
     def place(self, path: str) -> str:
         """Where a path of the tree is in the copy."""
@@ -149,7 +164,7 @@ class Stage:
             self._builds[place] += self._builds[below]
             return os.path.relpath(below, place)
         if kind == "file":
-            if self._copy(path, overlay):
+            if self._copy(path, overlay, is_resource=True):
                 return entry
             if brought := self._bring(path, overlay):
                 return brought
@@ -244,8 +259,8 @@ class Stage:
         for path in list_named(self.tree, value, overlay.folder):
             self._copy(path, overlay)
 
-    def _copy(self, path: str, overlay: Overlay) -> bool:
-        """Copies a file; False where kustomize would not read it."""
+    def _copy(self, path: str, overlay: Overlay, is_resource: bool = False) -> bool:
+        """Copies a file; False where kustomize would not read it. Of resources the schemas are set aside."""
         # A kustomization is written by _spell or not at all: a copy would be read as it is.
         if path.rpartition("/")[2] in NAMES:
             return False
@@ -256,9 +271,17 @@ class Stage:
         # As for kustomize: a file may be a link, and lies below the folder of the kustomization all the same.
         if not is_below(self.place(real), self.place(folder)):
             return False
-        if self.place(path) not in self._written:
+        place = self.place(path)
+        if place not in self._written or (place in self._cut and not is_resource):
             self._note(path)
-            self._write(self.place(path), self._read(path))
+            data = self._read(path)
+            rest = self._aside.cut(data) if is_resource else data
+            if rest is not data:
+                self._cut[place] = data
+            else:
+                self._cut.pop(place, None)
+                self._names_schemas |= not is_resource and WORD in data
+            self._write(place, rest)
         return True
 
     def _bring(self, path: str, overlay: Overlay) -> str:
@@ -302,6 +325,7 @@ class Stage:
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
         data = content if isinstance(content, bytes) else _spell_json(content)
+        self._names_schemas |= not isinstance(content, bytes) and WORD in data
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)

@@ -1,0 +1,57 @@
+"""The schemas of CustomResourceDefinitions, set aside while kustomize builds.
+
+kustomize reads and writes them several times and changes nothing in them; they are most of what many repositories
+build. A mark stands for each, and what kustomize printed gets the text back, as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+
+_KINDS = re.compile(rb"^kind:(.*)$", re.MULTILINE)
+_SCHEMA = re.compile(rb"^( +)openAPIV3Schema: *\n( +)(?=\w)", re.MULTILINE)
+#: What may be named elsewhere in the file, and what is no plain text at all.
+_SHARED = re.compile(rb"(?:[:-] +|^ *)[&*]\w|<<:|[\t\r]", re.MULTILINE)
+#: What a patch, a replacement or a function has to spell to get at a schema.
+WORD = b"openAPIV3Schema"
+
+
+class Aside:
+    """The schemas of one build. `name` is a word that is nowhere else."""
+
+    def __init__(self, name: str) -> None:
+        """Nothing is set aside yet."""
+        self._mark = f"krmfn-schema-{name}-".encode()
+        self._kept: list[tuple[int, bytes]] = []
+
+    def cut(self, data: bytes) -> bytes:
+        """A file of CustomResourceDefinitions with marks for their schemas; any other file as it is."""
+        kinds = _KINDS.findall(data) if WORD in data else []
+        if not kinds or {kind.strip() for kind in kinds} != {b"CustomResourceDefinition"} or _SHARED.search(data):
+            return data
+        pieces: list[bytes] = []
+        done = 0
+        while found := _SCHEMA.search(data, done):
+            start, margin = found.start(2), len(found[2])
+            if margin <= len(found[1]):
+                return data
+            # It goes on to the next line that is indented no more than its key, comments aside.
+            ends = re.compile(rb"^ {0,%d}[^ \n#]" % len(found[1]), re.MULTILINE).search(data, start)
+            end = ends.start() if ends else len(data)
+            pieces += (data[done:start], b"%bdescription: %b%d\n" % (found[2], self._mark, len(self._kept)))
+            self._kept.append((margin, data[start:end]))
+            done = end
+        return b"".join((*pieces, data[done:]))
+
+    def restore(self, data: bytes) -> bytes:
+        """What kustomize printed, with the schemas."""
+        mark = re.compile(rb"^( *)description: %b(\d+)\n" % re.escape(self._mark), re.MULTILINE)
+        return mark.sub(lambda found: self._indent(int(found[2]), len(found[1])), data) if self._kept else data
+
+    def _indent(self, number: int, margin: int) -> bytes:
+        """A schema whose first line has another margin."""
+        old, text = self._kept[number]
+        if margin != old:
+            # A comment may stand further left.
+            text = re.sub(rb"^ {0,%d}(?=[^\n])" % old, b" " * margin, text, flags=re.MULTILINE)
+        return text if text.endswith(b"\n") else text + b"\n"

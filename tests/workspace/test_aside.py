@@ -1,0 +1,113 @@
+"""Schemas that are set aside while kustomize builds come back as they were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krmfn.krm import Stream
+from krmfn.workspace.aside import Aside
+from tests.workspace.test_rendering import build, folder, write
+
+__all__ = ["folder"]
+
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: runs.example.com}
+spec:
+  group: example.com
+  names: {kind: Run, plural: runs}
+  scope: Namespaced
+  versions:
+    - name: v1
+      schema:
+        openAPIV3Schema:
+            type: object
+            description: |
+              A run.
+
+                indented
+# a comment further left
+            properties:
+              openAPIV3Schema:
+                type: string
+      served: true
+      storage: true
+    - name: v2
+      schema:
+        openAPIV3Schema:
+          type: object
+      served: false
+      storage: false
+"""
+KUSTOMIZATION = "resources: [job.yaml, definition.yaml]\ncommonLabels: {a: b}\n"
+PATCH = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: runs.example.com}
+spec: {versions: [{name: v1, schema: {openAPIV3Schema: {type: object, description: patched}}}]}
+"""
+
+
+def read_versions(data: bytes) -> list[dict[str, object]]:
+    (found,) = (item for item in Stream.parse(data).items if item.kind == "CustomResourceDefinition")
+    versions: list[dict[str, object]] = found.value["spec"]["versions"]
+    return versions
+
+
+def test_schemas_come_back_with_any_indentation() -> None:
+    aside = Aside("x")
+    cut = aside.cut(DEFINITION.encode())
+    assert (b"properties" in cut, b"served: false" in cut) == (False, True)
+    assert aside.restore(cut).decode() == DEFINITION
+    moved = cut.replace(b"            description", b"         description")
+    assert read_versions(aside.restore(moved)) == read_versions(DEFINITION.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DEFINITION.replace("type: string", "type: &text string"),
+        DEFINITION.replace("\n", "\r\n"),
+        DEFINITION + "---\nkind: ConfigMap\n",
+        DEFINITION.replace("kind: CustomResourceDefinition", "kind: ConfigMap"),
+        "kind: CustomResourceDefinition\na:\n  openAPIV3Schema: {type: object}\n",
+        "kind: CustomResourceDefinition\na:\n  openAPIV3Schema:\n  b: c\n",
+    ],
+)
+def test_other_texts_stay(text: str) -> None:
+    assert Aside("x").cut(text.encode()) == text.encode()
+
+
+def test_kustomize_gives_the_schemas_as_they_were(folder: Path) -> None:
+    write(folder, {"kustomization.yaml": KUSTOMIZATION, "definition.yaml": DEFINITION})
+    data = build().data
+    assert read_versions(data) == read_versions(DEFINITION.encode())
+    assert b"further left" in data  # kustomize itself moves comments, or drops them
+
+
+@pytest.mark.parametrize(
+    ("field", "files"),
+    [
+        ("patches: [{path: patch.yaml}]\n", {"patch.yaml": PATCH}),
+        ("patches:\n- patch: |\n" + "".join(f"    {line}\n" for line in PATCH.splitlines()), {}),
+        (
+            "patches:\n- target: {kind: CustomResourceDefinition}\n  patch: |\n    - op: replace\n"
+            "      path: /spec/versions/0/schema/openAPIV3Schema/description\n      value: patched\n",
+            {},
+        ),
+    ],
+)
+def test_a_patch_of_a_schema_finds_it(field: str, files: dict[str, str], folder: Path) -> None:
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + field, "definition.yaml": DEFINITION, **files})
+    assert '"description": "patched"' in str(read_versions(build().data)).replace("'", '"')
+
+
+def test_a_file_that_is_also_the_source_of_a_configmap_is_whole(folder: Path) -> None:
+    generated = "configMapGenerator: [{name: a, files: [definition.yaml]}]\n"
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + generated, "definition.yaml": DEFINITION})
+    data = build().data
+    assert b"krmfn-schema" not in data
+    assert data.count(b"type: string") == 2
