@@ -33,7 +33,11 @@ def sum_up(templates: Iterable[Template]) -> str:
 def name_min_count(group: Group, item: Item) -> str:
     """`minCount`, as a hint that changes it says; of a group that was generated for `item`, where: an edit of the group
     would be lost."""
-    return f"minCount (by krmfn.dev/min-count of {item.kind} {item.name})" if is_generated(group.item) else "minCount"
+    return (
+        f"minCount (annotation krmfn.dev/min-count on {item.kind} {item.name})"
+        if is_generated(group.item)
+        else "minCount"
+    )
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ The only module that imports click. Must not know what a command does.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -104,14 +104,20 @@ def build(module: ModuleType, name: str) -> click.Command:
     if arguments.most != 0:
         count = arguments.most if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
+        offers: dict[str, Any] = {"shell_complete": _offer(module.list_words)} if hasattr(module, "list_words") else {}
         parameters.append(
-            click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind)
+            click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind, **offers)
         )
     parameters += [_option(option) for option in module.OPTIONS]
     text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
     return click.Command(
         name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0].rstrip(".")
     )
+
+
+def _offer(list_words: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell offers for the beginning of an argument."""
+    return lambda ctx, param, incomplete: [each for each in list_words() if each.startswith(incomplete)]
 
 
 def _option(option: Option) -> click.Option:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
@@ -13,6 +13,11 @@ SHELLS = ("bash", "zsh", "fish")
 SUMMARY = "Prints the script that completes commands and options in a shell: source <(krmfn completion bash)."
 ARGUMENTS = Argument("SHELL", f"One of {', '.join(SHELLS)}.", 1, 1)
 OPTIONS = ()
+
+
+def list_words() -> Iterable[str]:
+    """The arguments that a shell offers."""
+    return SHELLS
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.catalogue import RULES
@@ -15,6 +15,11 @@ SUMMARY = "Lists the rules, or prints the page of one."
 ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
 STAGE = Option(("--stage",), "List only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
 OPTIONS = (STAGE,)
+
+
+def list_words() -> Iterable[str]:
+    """The arguments that a shell offers."""
+    return RULES
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

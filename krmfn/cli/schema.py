@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
@@ -17,6 +17,11 @@ ARGUMENTS = Argument(
     "KIND", "GangScheduling (the configuration), Workload, PodGroup, CompositePodGroup and others.", 1, 1
 )
 OPTIONS = (KUBERNETES,)
+
+
+def list_words() -> Iterable[str]:
+    """The arguments that a shell offers."""
+    return _paths(newest_release().name)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

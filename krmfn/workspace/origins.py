@@ -7,12 +7,13 @@ is part of the rendered name; what a patch or a transformer has changed is not f
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import FileRef, Item, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import ABSENT, Result
+from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
 from krmfn.workspace.manifests import RENDERED, Manifest
 from krmfn.workspace.overlays import NotRendered
@@ -82,7 +83,8 @@ class Origins(NamedTuple):
         source = self.items.get(id(finding.item))
         if source is None or not _is_same(source, finding.item, finding.path):
             return finding
-        return finding._replace(item=source)
+        message, hint = (_rename(text, finding.item.ref, source.ref) for text in (finding.message, finding.hint))
+        return finding._replace(item=source, message=message, hint=hint)
 
     def place(self, item: Item) -> FileRef:
         """Where an object begins, or else the kustomization."""
@@ -115,6 +117,14 @@ def _read_origin(item: Item) -> str:
     return ""
 
 
+def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
+    """A text about an object that calls it what its file calls it: the same in every world that it is rendered for."""
+    for name, own in ((str(ref), str(source)), (f"{ref.kind} {ref.name}", f"{source.kind} {source.name}")):
+        if name != own:
+            text = own.join(re.split(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
+    return text
+
+
 def _is_same(source: Item, item: Item, path: tuple[Any, ...]) -> bool:
     return bool(source.get(path, ABSENT) == item.get(path, ABSENT))
 
@@ -134,6 +144,6 @@ def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:
 
 def _name(result: Result, names: Sequence[str]) -> Result:
     place = result.file.path if result.file else ""
-    if not names or (len(names) == 1 and posixpath.dirname(place) == names[0]):
+    if not names or (len(names) == 1 and (posixpath.dirname(place) or ".") == names[0]):
         return result
     return result._replace(tags={**result.tags, "world": ", ".join(names)})

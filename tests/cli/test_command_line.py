@@ -188,6 +188,23 @@ def test_completion_is_not_taken_for_the_function(krmfn: Call) -> None:
     assert "_KRMFN_COMPLETE=bash_complete" in done.out
 
 
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"),
+    [
+        ("", "val", "validate"),
+        ("rules", "min-count-o", "min-count-one"),
+        ("help", "comp", "completion"),
+        ("schema", "podgroup.", "podgroup.volcano"),
+        ("completion", "z", "zsh"),
+        ("validate -o", "sar", "sarif"),
+        ("validate", "--require", "--require-render"),
+    ],
+)
+def test_a_shell_completes_commands_options_and_arguments(words: str, begun: str, offered: str, krmfn: Call) -> None:
+    asked = {"_KRMFN_COMPLETE": "fish_complete", "COMP_WORDS": f"krmfn {words} {begun}", "COMP_CWORD": begun}
+    assert [line.split("\t")[0].rpartition(",")[2] for line in krmfn(**asked).out.splitlines()] == [offered]
+
+
 def test_no_color(krmfn: Call) -> None:
     bad = JOB.replace("parallelism: 8", "parallelism: -1")
     assert "\x1b[" in krmfn("generate", "-", "--color", "always", stdin=bad).err
