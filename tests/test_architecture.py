@@ -28,14 +28,14 @@ ARROWS: dict[str, set[str]] = {
     "survey": {"krm", "releases", "model", "config", "sources"},
     "capacity": {"krm", "model", "survey"},
     "targets": {"krm", "model", "releases", "config"},
-    "reconcile": {"krm", "model", "targets"},
+    "reconcile": {"krm", "model", "releases", "targets"},
     "convert": {"krm", "model", "releases", "targets", "reconcile"},
     "checks": {
         *("krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile", "bridge"),
     },
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
     "workspace": {"krm", "model", "releases", "reconcile"},
-    "forecast": {"krm", "model", "config", "survey", "capacity"},
+    "forecast": {"krm", "model", "releases", "config", "survey", "capacity"},
     "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
     "reports": {"krm", "model", "releases", "survey", "plan", "forecast"},
     "pipeline": {

@@ -27,29 +27,31 @@ _VARIABLES: Final = {
     "labelled": "variables.by == '' || object.metadata.?labels[?variables.by].hasValue()",
     "suffix": "variables.by == '' ? '' : '-' + object.metadata.?labels[?variables.by].orValue('')",
     "group": "variables.base + variables.suffix",
-    "link": "object.spec.?schedulingGroup.?podGroupName.orValue('')",
 }
 _PATCH: Final = (
-    "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/schedulingGroup', "
-    "value: Object.spec.schedulingGroup{podGroupName: variables.group}}]"
+    "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/%s', "
+    "value: Object.spec.%s{%s: variables.group}}]"
 )
 
 
-def write_policies(namespaces: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in."""
+def write_policies(namespaces: Mapping[str, Any], link: tuple[str, str]) -> tuple[dict[str, Any], ...]:
+    """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in,
+    `link` the path from the spec of a pod to the name of its group."""
+    field, key = link
     scope = {"matchResources": {"namespaceSelector": dict(namespaces)}} if namespaces else {}
     variables = [{"name": name, "expression": expression} for name, expression in _VARIABLES.items()]
+    standing = {"name": "link", "expression": f"object.spec.?{field}.?{key}.orValue('')"}
     mutating = {
         **_head(),
         "reinvocationPolicy": "IfNeeded",
-        "variables": variables[:-1],
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH}}],
+        "variables": variables,
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH % (field, field, key)}}],
     }
     validations = [
         {"expression": expression, "messageExpression": _concatenate(text, *values)}
         for expression, text, values in (NAMED, LABELLED, LINKED)  # the first that does not hold is the answer
     ]
-    validating = {**_head(), "variables": variables, "validations": validations}
+    validating = {**_head(), "variables": [*variables, standing], "validations": validations}
     bind = {"policyName": NAME, **scope}
     return (
         _object("MutatingAdmissionPolicy", mutating),

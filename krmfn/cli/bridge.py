@@ -41,7 +41,7 @@ def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
         terms = [_spell(term) for term in parse_requirements(options["namespace_selector"])]
     except SelectorError as error:
         raise UsageError(f"--namespace-selector: {error}") from None
-    policies = write_policies({"matchExpressions": terms} if terms else {})
+    policies = write_policies({"matchExpressions": terms} if terms else {}, release.link)
     streams.write(_HEAD + channels.yaml("---\n".join(write_block(policy) + "\n" for policy in policies)))
     return 0
 

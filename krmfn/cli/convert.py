@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COLOR, PATHS, QUIET, VERBOSE, Option, UsageError
+from krmfn.cli.options import COLOR, CONFIG, PATHS, QUIET, VERBOSE, Option, UsageError
 from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read, say_if_empty
 from krmfn.convert import convert
@@ -14,6 +16,7 @@ from krmfn.model.marks import TOOL_GROUPS
 from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
+from krmfn.workspace.worlds import World
 
 SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
 ARGUMENTS = PATHS
@@ -25,6 +28,7 @@ OPTIONS = (
     ),
     WRITE,
     CHECK,
+    CONFIG,
     COLOR,
     VERBOSE,
     QUIET,
@@ -42,7 +46,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     manifests = read(read_paths(words), options)
-    done = convert(manifests.items, options["to"])
+    items = manifests.items
+    folder = posixpath.dirname(items[0].file.path) if items else ""
+    settings = Configurations(options).find(World("", "", items, None, folder or "."))
+    done = convert(items, options["to"], settings.api_versions)
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)
     say_if_empty([item for item in manifests.items if item.ref.group not in TOOL_GROUPS], results, words, options)

@@ -132,9 +132,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _complete(world: World, configurations: Configurations, version: str = "", convert: bool = False) -> State:
     """The objects of a world with their groups, for the `version` that its cluster runs; converted to it if wanted."""
-    items = _convert(world.items, version) if convert and version else world.items
+    wanted = configurations.find(world, kubernetes=version)
+    items = _convert(world.items, version, wanted.api_versions) if convert and version else world.items
     settings = configurations.find(world, as_cluster=True, kubernetes=version)
-    return State(world, complete(items, configurations.find(world, kubernetes=version))[0], settings)
+    return State(world, complete(items, wanted)[0], settings)
 
 
 def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -177,12 +178,12 @@ def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence
     return [_place(entry, new.world.name, places, made) for entry in entries]
 
 
-def _convert(items: Sequence[Item], release: str) -> Sequence[Item]:
+def _convert(items: Sequence[Item], release: str, pinned: Mapping[str, str]) -> Sequence[Item]:
     if not release:
         return items
     from krmfn.convert import convert
 
-    done = convert(items, release)
+    done = convert(items, release, pinned)
     kept = [item for item in items if item not in done.removed]
     return [*kept, *(items[0].new(addition.value) for addition in done.added)]
 

@@ -6,20 +6,22 @@ configuration. Pods cannot change their group: what runs has to be created anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from krmfn.convert import downward, foreign, upward
 from krmfn.convert.board import Board
 from krmfn.convert.fitting import fit
+from krmfn.convert.respelling import respell
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
 from krmfn.releases.gates import list_fields
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import Release, find_release, first_release, list_releases
+from krmfn.releases.release import NotWritable, Release, find_release, first_release, list_releases
+from krmfn.releases.spelling import GROUP_LINKS
 
 __all__ = ["Conversion", "convert"]
 
@@ -41,9 +43,10 @@ class Conversion(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def convert(items: Sequence[Item], to: str) -> Conversion:
+def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = None) -> Conversion:
     """Make the scheduling objects and links of `items` those of release `to`, such as "1.37".
 
+    `pinned` gives kinds the version that they are written in, where the release serves it and it has their fields.
     Objects of any release may be mixed. PodGroups of other schedulers become native ones. Raises
     UnknownRelease.
     """
@@ -55,19 +58,24 @@ def convert(items: Sequence[Item], to: str) -> Conversion:
     foreign.to_native(board)
     found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
     origins = {name for version in found if (name := _find_origin(version, releases))}
-    if not goal.has("pod-groups") and any(site.path[-1] == "podGroupName" for _, site in board.sites()):
+    if not goal.has("pod-groups") and any(site.path[-2:] in GROUP_LINKS for _, site in board.sites()):
         origins.add(first_release("pod-groups").name)  # links alone do not say which release they are of
     if any(site.path[-2:] == ("workloadRef", "name") for _, site in board.sites()):
         origins.add(releases[0].name)
     names = [release.name for release in releases]
     places = [names.index(name) for name in origins]
     end = names.index(goal.name)
+    last = max([*places, end])
+    if last > end:  # the steps know the spelling of the first release with trees
+        trees = first_release("composite-groups")
+        respell(board, trees, releases[names.index(trees.name) :])
     for up, _ in _list_steps(releases[min([*places, end]) : end + 1]):
         up(board)
-    last = max([*places, end])
     for _, down in reversed(_list_steps(releases[end : last + 1])):
         down(board)
-    _rewrite_versions(board, goal, releases)
+    _rewrite_versions(board, goal, releases, pinned or {})
+    if goal.has("pod-groups"):
+        respell(board, goal, [goal])
     if last > end:
         fit(board, goal)
     for item in (item for item, text in before.values() if item.text != text):
@@ -98,12 +106,16 @@ def _list_steps(releases: Sequence[Release]) -> list[tuple[_Step, _Step]]:
     ]
 
 
-def _rewrite_versions(board: Board, goal: Release, releases: Sequence[Release]) -> None:
+def _rewrite_versions(board: Board, goal: Release, releases: Sequence[Release], pinned: Mapping[str, str]) -> None:
     """Objects in a version of `goal`, or of a release between which and `goal` there is no step, get the most stable
     version of `goal` that has their fields: such versions differ in their names, and in fields."""
     alike = [one for one in releases if not _list_steps(sorted((one, goal), key=releases.index))]
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
-            best = goal.api_version(kind, list_fields(item.value.get("spec") or {}))
+            fields = list_fields(item.value.get("spec") or {})
+            try:
+                best = goal.api_version(kind, fields, pinned.get(kind, ""))
+            except NotWritable:
+                best = goal.api_version(kind, fields)
             if best != item.api_version and any(_is_served(one, kind, item.api_version) for one in alike):
                 board.edit(item, Item.set, ("apiVersion",), best)

@@ -15,6 +15,7 @@ from krmfn.model.names import slug
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import find_release, first_release, list_releases
+from krmfn.releases.spelling import GROUP_LINKS
 
 _MODES: Final = {"single": "Pod", "all": "PodGroup"}
 #: Fields that 1.35 has no word for.
@@ -137,7 +138,7 @@ def to_1_35(board: Board) -> None:
         if item.api_version == f"{NATIVE}/v1alpha2":
             board.edit(item, _lower_templates, board, used)
     for item, site in board.sites():
-        if site.path[-1] == "podGroupName":
+        if site.path[-2:] in GROUP_LINKS:
             found = references.get((item.space, site.value))
             if found is None:
                 board.note(

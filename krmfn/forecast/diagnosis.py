@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.wording import count
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
 
@@ -81,7 +82,7 @@ def diagnose(
     mine = mine or owned
     every = {id(pod): pod for pod in (*mine, *owned)}
     done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
-    linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in _LINKS)}
+    linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in LINK_FIELDS)}
     older = every.keys() - done - linked if linked else set()
     mine = [pod for pod in mine if id(pod) not in older]
     said = tuple(dict.fromkeys(_listen(about, mine, items)))
@@ -242,7 +243,6 @@ _CONDITIONS: Final = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",
 )
-_LINKS: Final = ("schedulingGroup", "workloadRef")
 _WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
 #: What verdicts say of capacity, and what helps.
 _CAPACITY: Final[Mapping[str, tuple[str, str]]] = {

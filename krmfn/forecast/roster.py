@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.capacity.pods import add_injected
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _find_template(pod: Mapping[str, Any], census: Census, owned: Mapping[int, S
 
 
 def _signature(spec: Mapping[str, Any]) -> object:
-    link = dig(spec, "schedulingGroup", "podGroupName") or dig(spec, "workloadRef", "podGroup")
+    link = [dig(spec, field) for field in sorted(LINK_FIELDS)]
     return link, [as_text(dig(box, "name")) for box in as_list(spec.get("containers"))]
 
 

@@ -7,21 +7,20 @@ kinds have one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Place
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import LINK_FIELDS
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.plan.records import Change
     from krmfn.releases.release import Release
     from krmfn.survey.census import Census
-
-_LINKS: Final = ("schedulingGroup", "workloadRef")
 
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
@@ -59,12 +58,12 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     paths = [change.path for change in changes]
     if item.ref.group == GROUP and any(path[-1:] == ("minCount",) for path in paths):
         yield "The new minCount applies from the next scheduling attempt; running pods are not affected."
-    links = any("schedulingGroup" in path or "workloadRef" in path for path in paths)
+    links = any(not LINK_FIELDS.isdisjoint(path) for path in paths)
     step = find_steps(census).get(id(item))
     if step is not None:
         message, hint = describe(step)
         yield f"{message[0].upper()}{message[1:]}. {hint}"
-    unlinked = any(change.path[-1] in _LINKS and change.new is ABSENT for change in changes)
+    unlinked = any(change.path[-1] in LINK_FIELDS and change.new is ABSENT for change in changes)
     if item.ref.group == "ray.io" and is_recreated(item):
         if any("template" in path for path in paths):
             yield "KubeRay deletes all pods and creates them again (upgradeStrategy Recreate)."

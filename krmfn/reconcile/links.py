@@ -9,6 +9,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
+from krmfn.releases.spelling import LINK_FIELDS, LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 #: The keys under which pods name a group of another scheduler.
 _KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())
 #: Every link is below one of these.
-_WORDS: Final = (b"schedulingGroup", b"workloadRef", POD_GROUP.encode(), *(key.encode() for key in sorted(_KEYS)))
+_WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP, *sorted(_KEYS)))
 
 #: The list of a TrainJob that patches pod templates, and what is left of a patch that says nothing any more.
 _PATCHES: Final = "runtimePatches"
@@ -57,7 +58,7 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
 def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
     if "containers" not in spec:
         return
-    for field, key in (("schedulingGroup", "podGroupName"), ("workloadRef", "name")):
+    for field, key in LINKS:
         link = spec.get(field)
         if isinstance(link, dict) and isinstance(link.get(key), str):
             whole = (*path, "spec", field)
@@ -98,7 +99,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
-    return path[-1] in {"podGroupName", POD_GROUP, *_KEYS} or path[-2:] == ("workloadRef", "name")
+    return path[-1] in {POD_GROUP, *_KEYS} or path[-2:] in LINKS
 
 
 def may_be_linked(item: Item) -> bool:

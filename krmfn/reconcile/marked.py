@@ -16,6 +16,7 @@ from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.releases.spelling import TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,9 +97,8 @@ def _read_sources(text: str) -> tuple[Source, ...]:
 
 
 def _workload_of(item: Item) -> str:
-    native = item.get(("spec", "workloadRef", "workloadName"))
-    older = item.get(("spec", "podGroupTemplateRef", "workload", "workloadName"))
-    return next((name for name in (native, older) if isinstance(name, str)), "")
+    names = (item.get(("spec", *path[:-1], "workloadName")) for path in reversed(TEMPLATES))
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 class Owners:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from krmfn.krm.item import Item
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
+from krmfn.releases.spelling import TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED: Final = frozenset(
     {
-        "controllerRef", "podGroups", "podGroupTemplates", "compositePodGroupTemplates", "podGroupTemplateRef",
-        "workloadRef", "parentCompositePodGroupName", "schedulingPolicy", "policy", "schedulingConstraints",
+        "controllerRef", "podGroups", "podGroupTemplates", "compositePodGroupTemplates",
+        *(path[0] for path in TEMPLATES),
+        "parentCompositePodGroupName", "schedulingPolicy", "policy", "schedulingConstraints",
         "disruptionMode", "priorityClassName", "preemptionPolicy",
         "minMember", "minResources", "queue", "networkTopology", "subGroupPolicy",
         "minSubGroup", "subGroups", "topologyConstraint",

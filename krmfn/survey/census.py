@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.tree import Path
+from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
 from krmfn.survey.members import from_item
@@ -244,9 +245,10 @@ def _read_bridged(metadata: Mapping[str, Any], path: Path) -> Link | None:
 
 
 def _link(spec: Mapping[str, Any], path: Path) -> Link | None:
-    name = as_text(dig(spec, "schedulingGroup", "podGroupName"))
-    if name:
-        return Link(name, "", (*path, "schedulingGroup", "podGroupName"))
+    for place in GROUP_LINKS:
+        name = as_text(dig(spec, *place))
+        if name:
+            return Link(name, "", (*path, *place))
     workload, group = as_text(dig(spec, "workloadRef", "name")), as_text(dig(spec, "workloadRef", "podGroup"))
     if workload and group:
         key = as_text(dig(spec, "workloadRef", "podGroupReplicaKey"))

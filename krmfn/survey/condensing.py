@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import format_quantity
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
@@ -18,7 +19,7 @@ from krmfn.survey.values import as_list, as_mapping, as_text, dig
 Value = Mapping[str, Any]
 #: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.
 _POD: Final = (
-    *("nodeName", "schedulerName", "priorityClassName", "schedulingGroup", "workloadRef", "affinity", "resources"),
+    *("nodeName", "schedulerName", "priorityClassName", *sorted(LINK_FIELDS), "affinity", "resources"),
     *("runtimeClassName", "overhead", "schedulingGates", "nodeSelector", "tolerations", "topologySpreadConstraints"),
     *("resourceClaims", "preemptionPolicy", "restartPolicy"),
 )
@@ -40,7 +41,6 @@ _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", 
 _FIELDS: Final = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
 )
-_LINKS: Final = ("schedulingGroup", "workloadRef")
 
 
 def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _shrink_schema(crd: Value) -> Value:
 
 
 def _leads(name: str) -> bool:
-    return name in _LINKS
+    return name in LINK_FIELDS
 
 
 def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:

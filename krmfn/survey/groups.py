@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.krm.records import NamedTuple
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import TEMPLATES, read_mode
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Policy: TypeAlias = 'Literal["gang", "basic", ""]'
 Mode: TypeAlias = 'Literal["single", "all", ""]'
+_MODES: Mapping[str, Mode] = {"Single": "single", "All": "all"}
 
 
 class Group(NamedTuple):
@@ -72,10 +74,7 @@ def topology_key(spec: Mapping[str, Any]) -> str:
 
 def disruption_mode(spec: Mapping[str, Any]) -> Mode:
     """The disruption mode that is written: `Pod`/`PodGroup` of 1.36 read as single and all."""
-    mode = spec.get("disruptionMode")
-    if mode == "PodGroup" or "all" in as_mapping(mode):
-        return "all"
-    return "single" if mode == "Pod" or "single" in as_mapping(mode) else ""
+    return _MODES.get(read_mode(spec.get("disruptionMode")), "")
 
 
 def read_groups(item: Item) -> Iterator[Group]:
@@ -151,8 +150,12 @@ def _policy(value: object, field: str) -> tuple[Policy, int | None]:
 
 
 def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:
-    old = as_mapping(dig(spec, "podGroupTemplateRef", "workload"))
-    if old:
-        return as_text(old.get("workloadName")), as_text(old.get("podGroupTemplateName"))
-    new = as_mapping(spec.get("workloadRef"))
-    return as_text(new.get("workloadName")), as_text(new.get("templateName"))
+    *path, last = find_reference(spec)
+    value = as_mapping(dig(spec, *path))
+    return as_text(value.get("workloadName")), as_text(value.get(last))
+
+
+def find_reference(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """The path from the spec of a group to the name of its template, as it is spelled there."""
+    found = [path for path in TEMPLATES if as_mapping(dig(spec, *path[:-1]))]
+    return next((path for path in found if dig(spec, *path) is not None), found[0] if found else TEMPLATES[-1])

@@ -14,12 +14,11 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
 from krmfn.releases.release import Release
+from krmfn.releases.spelling import LINK_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
-
-_LINKS: Final = frozenset({"schedulingGroup", "workloadRef"})
+    from typing import Any
 
 
 def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
@@ -35,7 +34,7 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
         *(("minGroupCount",) if release.has("mutable-min-group-count") else ()),
     }
     pods = [
-        _without(_at(gang.values[template.owner], (*template.path, "spec")), _LINKS)
+        _without(_at(gang.values[template.owner], (*template.path, "spec")), LINK_FIELDS)
         for leaf in leaves(gang.root)
         for template in leaf.templates
         if template.owner < len(gang.values) and _is_renewed(gang.owners[template.owner])

@@ -13,7 +13,8 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import GROUP, newest_release
+from krmfn.releases.release import GROUP, find_release, list_releases, newest_release
+from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES
 
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
@@ -63,6 +64,15 @@ def _list_plain() -> Iterator[PodTemplate]:
                 yield PodTemplate(kind.group, kind.name, spelled)
 
 
+def _list_users_of_templates() -> Iterator[Field]:
+    """Where groups name the Workload of their template: the newest spelling first."""
+    releases = [find_release(name) for name in list_releases()]
+    for place in dict.fromkeys(path[:-1] for path in reversed(TEMPLATES)):
+        for kind in _NATIVE:
+            if any(kind in release.kinds and release.template[:-1] == place for release in releases):
+                yield Field(GROUP, kind, "/".join(("spec", *place, "workloadName")))
+
+
 def list_references() -> Iterator[Reference]:
     """Every kind whose name is written somewhere, with the places."""
     templates = sorted(list_pod_templates())
@@ -73,15 +83,18 @@ def list_references() -> Iterator[Reference]:
         GROUP,
         "Workload",
         (
-            *(Field(GROUP, kind, "spec/workloadRef/workloadName") for kind in _NATIVE),
-            Field(GROUP, "PodGroup", "spec/podGroupTemplateRef/workload/workloadName"),
+            *_list_users_of_templates(),
             *_in_pods(templates, "spec/workloadRef/name"),
         ),
     )
     parents = tuple(Field(GROUP, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
     yield Reference(GROUP, "CompositePodGroup", parents)
-    links = (*_in_pods(templates, "spec/schedulingGroup/podGroupName"), *_in_pods(templates, _BRIDGED))
-    yield Reference(GROUP, "PodGroup", links)
+    links = [
+        field
+        for path in (*("/".join(("spec", *path)) for path in GROUP_LINKS), _BRIDGED)
+        for field in _in_pods(templates, path)
+    ]
+    yield Reference(GROUP, "PodGroup", tuple(links))
     for row in SCHEDULERS.values():
         place, key = row.link
         written = key.replace("/", r"\/")

@@ -62,6 +62,21 @@ def enrich(schemas: Path) -> None:
     settings.write_text(settings.read_text().replace('"Single", "All"]', '"Single", "All", "Graceful"]'))
 
 
+def rename(schemas: Path) -> None:
+    """What a release may spell otherwise: the link of a pod, the reference of a group to its template, a mode."""
+    folder = schemas / "kubernetes" / NEXT
+    release = json.loads((folder / "release.json").read_text())
+    spelled = {"link": ["gang", "group"], "template": ["workloadRef", "template"]}
+    modes = {"Single": {"single": {}}, "All": {"whole": {}}}
+    words = {"schedulingGroup": "gang", "podGroupName": "group", "templateName": "template", "all": "whole"}
+    for path in folder.glob("*.json"):
+        text = path.read_text()
+        for old, new in words.items():
+            text = text.replace(f'"{old}"', f'"{new}"')
+        path.write_text(text)
+    (folder / "release.json").write_text(json.dumps(release | spelled | {"modes": modes}))
+
+
 def lengthen(schema: dict[str, Any]) -> bool:
     field = schema.get("properties", {}).get("podGroupTemplates", {})
     return bool(field) and bool(field.update(maxItems=LONGER) or True)
@@ -77,6 +92,12 @@ def krmfn(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def richer(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """With the next release, which has more than longer lists."""
     return install(tmp_path_factory, add_release, enrich)
+
+
+@pytest.fixture(scope="module")
+def renamed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """With the next release, which spells links in its own way."""
+    return install(tmp_path_factory, add_release, rename)
 
 
 def install(tmp_path_factory: pytest.TempPathFactory, *changes: Callable[[Path], None]) -> Run:
@@ -149,6 +170,46 @@ def test_what_it_has_more_is_lost_on_the_way_down(to: str, richer: Run) -> None:
     assert checked.code == 0, checked.out
     again = richer("convert", "--to", NEXT, "-", data=done.out).out
     assert again.count("apiVersion: scheduling.k8s.io/v1\n") == 2
+
+
+def test_a_pin_holds_in_conversions(richer: Run, tmp_path: Path) -> None:
+    asked = cut(WIDE)
+    (tmp_path / "made.yaml").write_text(richer("generate", "-", data=asked).out)
+    pins = {"version": NEXT, "apiVersions": {"PodGroup": "v1beta1"}}
+    head = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "metadata": {"name": "a"}}
+    (tmp_path / "krmfn.yaml").write_text(json.dumps(head | {"spec": {"kubernetes": pins}}))
+    versions = [f"apiVersion: scheduling.k8s.io/{version}\n" for version in ("v1", "v1beta1")]
+    kept, back = (richer("convert", "--to", to, str(tmp_path / "made.yaml")) for to in (NEXT, OLD))
+    assert [kept.out.count(version) for version in versions] == [1, 1], kept.err
+    assert [back.out.count(version) for version in versions] == [0, 2], back.err
+
+
+def test_its_own_spelling_is_read_and_written(renamed: Run, tmp_path: Path) -> None:
+    """Links, references and modes: what one release wrote is understood and converted, there and back."""
+    made = {release: renamed("generate", "--kubernetes", release, "-", data=WIDE).out for release in (OLD, NEXT)}
+    cluster = {key: renamed("generate", "--kubernetes", key, "-", data=cut(WIDE)).out for key in (OLD, NEXT)}
+    assert cluster[NEXT].count("gang:\n          group: raycluster-wide\n") == 13
+    assert cluster[NEXT].count("    template: cluster\n") == 1
+    assert cluster[NEXT].count("whole: {}") == 2
+    for value in (made[NEXT], cluster[NEXT]):
+        checked = renamed("validate", "--fail-on", "error", "-", data=value)
+        assert (checked.code, "group-unused" in checked.out, "template-missing" in checked.out) == (0, False, False)
+        assert renamed("generate", "-", data=value).out == value
+        assert renamed("tree", "-", data=value).out.count("─ RayCluster wide") == 13
+    cluster["1.36"] = renamed("convert", "-q", "--to", "1.36", "-", data=cluster[OLD]).out
+    for old, new in ((OLD, NEXT), (NEXT, OLD), (NEXT, "1.36")):
+        assert renamed("convert", "-q", "--to", new, "-", data=cluster[old]).out == cluster[new], (old, new)
+    for release, value in cluster.items():
+        (tmp_path / f"{release}.yaml").write_text(value)
+    plan = renamed("diff", str(tmp_path / f"{OLD}.yaml"), str(tmp_path / f"{NEXT}.yaml"))
+    assert "scheduled one by one" not in plan.out
+    assert "Object.spec.gang{group: variables.group}" in renamed("bridge").out
+    wrong = cluster[NEXT].replace("group: raycluster-wide\n", "group: raycluster-wild\n")
+    assert "raycluster-wild" in renamed("validate", "-", data=wrong).out
+
+
+def cut(wide: str) -> str:
+    return wide.replace("granularity: Group", "granularity: Cluster")
 
 
 def test_init_writes_it(krmfn: Run, tmp_path: Path) -> None:

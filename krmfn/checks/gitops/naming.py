@@ -11,6 +11,7 @@ from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
+from krmfn.survey.groups import find_reference
 from krmfn.survey.values import as_list, as_text
 
 TYPE_CHECKING = False
@@ -142,8 +143,7 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
     composites = {id(group.item): group for group in census.composites.values()}
     for group in (*groups.values(), *composites.values()):
         if group.workload and (group.namespace, group.workload) not in census.workloads:
-            old = "podGroupTemplateRef" in group.spec
-            reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
+            reference = find_reference(group.spec)[:-1]
             yield group.item, ("spec", *reference, "workloadName"), "Workload", group.workload
         if group.parent and (group.namespace, group.parent) not in census.composites:
             yield group.item, ("spec", "parentCompositePodGroupName"), "CompositePodGroup", group.parent

@@ -10,6 +10,7 @@ from krmfn.checks.rule import rule
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
+from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.values import as_text, dig
 
 TYPE_CHECKING = False
@@ -72,12 +73,13 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("bridge-replaces-link", "warning", "The link of a pod template differs from its annotation krmfn.dev/pod-group.")
-def find_link_replaced(census: Census, _: Settings) -> Iterator[Finding]:
+def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     """The policy puts its link over the one in the template."""
     for template in _list_bridged(census):
-        own = as_text(dig(template.spec, "schedulingGroup", "podGroupName"))
+        link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
+        own = as_text(dig(template.spec, *link))
         if own and template.link is not None and (template.link.by or own != template.link.group):
-            path = (*template.spec_path, "schedulingGroup", "podGroupName")
+            path = (*template.spec_path, *link)
             group = template.link.group + ("-…" if template.link.by else "")
             message = f'the pods are linked to the group "{group}" when they are created, not to "{own}"'
             hint = "Remove the link, or the annotations krmfn.dev/pod-group and krmfn.dev/pod-group-by."

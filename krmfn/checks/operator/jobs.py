@@ -163,7 +163,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
                 else "the Job controller creates a second Workload and PodGroup"
             )
         message = f"controllerRef names {item.kind} {item.name}, whose pods are not linked to a group: {effect}"
-        hint = "Set schedulingGroup.podGroupName in the pod template, as krmfn generate does."
+        hint = f"Set {'.'.join(settings.release.link)} in the pod template, as krmfn generate does."
         yield Finding(workload.item, ("spec", "controllerRef"), message, item.name, hint=hint)
 
 

@@ -29,11 +29,11 @@ _CLUSTERS: Final[dict[str, Path]] = {
 
 
 @rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster for which it waits.")
-def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
+def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Finding]:
     """The submitter of a RayJob links to the gang of its cluster."""
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
-            path = (*base, "submitterPodTemplate", "spec", "schedulingGroup", "podGroupName")
+            path: Path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
             name = as_text(dig(item.value, *path))
             groups = {template.link.group for template in census.templates_of(item) if template.link}
             if name and name in groups:
@@ -41,7 +41,7 @@ def find_submitter_linked(census: Census, _: Settings) -> Iterator[Finding]:
                     f"the submitter links to {name}, the group of the cluster that it waits for: the submitter is "
                     "created when the cluster is ready, so it must not be in the cluster's gang"
                 )
-                hint = "Remove schedulingGroup from submitterPodTemplate."
+                hint = f"Remove {path[-2]} from submitterPodTemplate."
                 yield Finding(item, path, message, name, hint=hint)
 
 

@@ -57,7 +57,7 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("second-gang-system", "warning", "The pods of a gang also belong to a group of another scheduler.")
-def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
+def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Finding]:
     """The pods belong to a group of another scheduler, too."""
     for gang in census.gangs:
         for template in gang.templates:
@@ -65,10 +65,10 @@ def find_second_gang_system(census: Census, _: Settings) -> Iterator[Finding]:
                 held = as_mapping(template.metadata.get(field))
                 if key in held:
                     message = (
-                        f"{key} puts the pods into a group of {system}, but schedulingGroup into "
+                        f"{key} puts the pods into a group of {system}, but {settings.release.link[0]} into "
                         f"{gang.group.name}: a scheduler follows only one of them"
                     )
-                    hint = f"Remove the key; if {system} schedules these pods, remove schedulingGroup."
+                    hint = f"Remove the key; if {system} schedules these pods, remove {settings.release.link[0]}."
                     path = (*template.path, "metadata", field, key)
                     yield Finding(template.item, path, message, held[key], hint=hint)
         for owner in gang.owners:

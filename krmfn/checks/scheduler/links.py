@@ -10,7 +10,7 @@ from krmfn.model.findings import Finding, Note
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
 from krmfn.model.wording import join
-from krmfn.survey.groups import topology_key
+from krmfn.survey.groups import find_reference, topology_key
 from krmfn.survey.values import as_int, as_mapping, dig
 
 TYPE_CHECKING = False
@@ -94,8 +94,7 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
             if old
             else "the group works, but the Workload that describes it is missing"
         )
-        reference = ("podGroupTemplateRef", "workload") if old else ("workloadRef",)
-        path = (*group.path, *reference)
+        path = (*group.path, *find_reference(group.spec)[:-1])
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
             message = f'no Workload "{group.workload}" in the files checked{near}: {effect}'
@@ -107,7 +106,7 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
             near = suggest(group.template, workload.templates)
             message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
             hint = f"Use one of: {', '.join(sorted(workload.templates))}."
-            yield Finding(group.item, (*path, "templateName"), message, group.template, hint=hint)
+            yield Finding(group.item, (*group.path, *find_reference(group.spec)), message, group.template, hint=hint)
 
 
 @rule("template-differs", "warning", "A group differs from its template in the Workload.", needs="pod-groups")

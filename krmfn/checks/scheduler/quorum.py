@@ -149,14 +149,14 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
 
 
 @rule("group-unused", "warning", "No pod template links to this group.")
-def find_group_unused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_unused(census: Census, settings: Settings) -> Iterator[Finding]:
     """A PodGroup that no template names."""
     for gang in census.gangs:
         group = gang.group
         if gang.templates or (group.path[-1] != "spec" and not census.templates):
             continue
         message = f'no pod template in the files checked links to "{group.name}"'
-        hint = f"Set schedulingGroup.podGroupName: {group.name} in the pod template, or remove the group."
+        hint = f"Set {'.'.join(settings.release.link)}: {group.name} in the pod template, or remove the group."
         if group.path[-1] != "spec":
             hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
         yield Finding(group.item, group.path, message, hint=hint)

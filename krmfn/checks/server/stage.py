@@ -18,6 +18,7 @@ from krmfn.model.identity import identify
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.releases.stored import find_writer
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER"
 _MOST_SHOWN = 60
-_LINKS = ("schedulingGroup", "workloadRef")
 #: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
 _GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 
@@ -189,7 +189,7 @@ class Judge:
         verdict, unknown = _leave_out(item, refused_by(answer.causes), judge)
         yield from unknown
         for cause in (*verdict.causes, *doubted):
-            if cause.rule == "unknown-field" and cause.path[-1] in _LINKS:
+            if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
             current = dig(item.value, cause.path, ABSENT)
             # Others wrote the definition, and choose which values are wrong.

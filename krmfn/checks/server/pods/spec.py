@@ -43,6 +43,7 @@ from krmfn.checks.server.verdict import (
 )
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.releases.spelling import GROUP_LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -316,17 +317,17 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
 def _check_group(spec: Object, path: Path, pod: Setting) -> None:
     """P1-P5: the link to a group, and that eviction responders exclude it."""
     out = pod.out
-    group = spec.get("schedulingGroup")
-    if group is not None:
-        where = (*path, "schedulingGroup")
-        name = group.get("podGroupName")
+    for field, key in GROUP_LINKS:
+        group = spec.get(field)
+        if group is None:
+            continue
+        where = (*path, field)
+        name = group.get(key)
         if name is None:
-            out.append(
-                invalid((*where, "podGroupName"), "scheduling-group", None, "must specify one of: `podGroupName`")
-            )
+            out.append(invalid((*where, key), "scheduling-group", None, f"must specify one of: `{key}`"))
         else:
             for message in check_long_name(name, "characters"):
-                out.append(invalid((*where, "podGroupName"), "scheduling-group", name, message))
+                out.append(invalid((*where, key), "scheduling-group", name, message))
         if spec.get("evictionResponders"):
             out.append(forbidden(where, "scheduling-group", "may not be set when evictionResponders is set"))
     reference = spec.get("workloadRef")
