@@ -67,7 +67,7 @@ def rename(schemas: Path) -> None:
     folder = schemas / "kubernetes" / NEXT
     release = json.loads((folder / "release.json").read_text())
     spelled = {"link": ["gang", "group"], "template": ["workloadRef", "template"]}
-    modes = {"Single": {"single": {}}, "All": {"whole": {}}}
+    modes: dict[str, dict[str, dict[str, str]]] = {"Single": {"single": {}}, "All": {"whole": {}}}
     words = {"schedulingGroup": "gang", "podGroupName": "group", "templateName": "template", "all": "whole"}
     for path in folder.glob("*.json"):
         text = path.read_text()
