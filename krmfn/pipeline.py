@@ -159,10 +159,26 @@ def find_all(
                 noted.add((id(finding.item), finding.path))
             yield finding
     all_asking = [item for asked in found.asked for item in asked.items]
-    for finding in check_stages(stages, items, members, old, settings, all_asking):
+    for finding in _join_renamed([*check_stages(stages, items, members, old, settings, all_asking)]):
         again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
         if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
             yield finding
+
+
+def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings, where one that names a prefix or suffix stands for what follows from it: references to nothing, and
+    groups that nothing links to. It is as severe as they are."""
+    renamed = {(id(each.item), each.path): each for each in findings if each.rule == "renamed-reference"}
+    unused = {(each.item.space, each.proposed) for each in renamed.values()}
+    severe: set[int] = set()
+    kept = []
+    for finding in findings:
+        cause = renamed.get((id(finding.item), finding.path)) if finding.rule in _OF_RENAMED else None
+        if cause and _rate(finding) == "error":
+            severe.add(id(cause))
+        if not cause and (finding.rule != "group-unused" or (finding.item.space, finding.item.name) not in unused):
+            kept.append(finding)
+    return (each._replace(severity="error") if id(each) in severe else each for each in kept)
 
 
 def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = None) -> Outlook:
@@ -282,6 +298,8 @@ _DEADLOCKS = (
     *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
     *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
 )
+#: Rules that also find a reference which renamed-reference explains.
+_OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 #: Rules about gangs for which no controller makes pods.
 _UNMADE = ("kueue-queue-too-small", "ray-head-ports", "job-name-too-long", "job-class-never")
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
@@ -14,7 +14,8 @@ from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageErro
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
-from krmfn.krm import Item
+from krmfn.krm import FileRef, Item
+from krmfn.krm.results import Result
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.wording import join
 from krmfn.pipeline import generate
@@ -76,6 +77,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         added += outcome.added
         removed += outcome.removed
         results += judged.judge_results(world, settings, outcome.results)
+    results += _tell_affixes(found, added) if in_files else ()
     report_aside(results, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
     if found.items and not (added or left or results or options["quiet"]):
@@ -94,6 +96,25 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     else:
         print_stream(manifests, added, removed)
     return 0
+
+
+def _tell_affixes(found: Worlds, added: Iterable[Addition]) -> Iterator[Result]:
+    """What kustomizations do to the names in files: with --write, groups are there before a prefix is."""
+    gangs = {id(owner) for _, owner in added}
+    folders = {
+        world.folder
+        for world in found.worlds
+        if any(id(item) in gangs or GENERATED_FROM in item.annotations for item in world.items)
+    }
+    for path, reached in found.affixed.items():
+        if not folders.isdisjoint(reached):
+            message = (
+                "namePrefix or nameSuffix renames groups, but kustomize does not know which fields refer to them: the "
+                "pods keep the old name and are never scheduled"
+            )
+            hint = f"Run krmfn init --no-function {os.path.dirname(path) or '.'}."
+            tags = {"rule": "affix-unconfigured", "stage": "gitops", "hint": hint}
+            yield Result(message, "warning", file=FileRef(path), tags=tags)
 
 
 def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Sequence[str]) -> None:

@@ -84,6 +84,8 @@ class Origins(NamedTuple):
         if source is None or not _is_same(source, finding.item, finding.path):
             return finding
         message, hint = (_rename(text, finding.item.ref, source.ref) for text in (finding.message, finding.hint))
+        if isinstance(finding.proposed, str) and finding.item.name != source.name:  # a name that only one world has
+            finding = finding._replace(proposed=ABSENT)
         return finding._replace(item=source, message=message, hint=hint)
 
     def place(self, item: Item) -> FileRef:

@@ -154,6 +154,24 @@ def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLU
                     yield tree.resolve(path)
 
 
+def list_affixed(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, set[str]]:
+    """The kustomizations that rename objects and list no `configurations`, by their paths, each with the folders whose
+    objects it renames. A folder with `configurations` of its own is not among them: they hold above it, too."""
+    places = {tree.resolve(folder): folder for folder in overlays}
+    found: dict[str, set[str]] = {}
+    for folder, overlay in overlays.items():
+        if not any(overlay.value.get(field) for field in ("namePrefix", "nameSuffix")):
+            continue
+        waiting, reached = [folder], set[str]()
+        while waiting:
+            here = waiting.pop()
+            if here not in reached and not overlays[here].value.get("configurations"):
+                reached.add(here)
+                waiting += [places[place] for place in list_uses(tree, overlays[here]) if place in places]
+        found[overlay.path] = reached
+    return found
+
+
 def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
     """The files that any text in `value` names, from a folder: patches, sources of ConfigMaps, replacements."""
     waiting = [value]

@@ -69,7 +69,8 @@ class World(NamedTuple):
 class Worlds(NamedTuple):
     """The worlds of a command line, and what there is to say about files that are in none of them.
 
-    `borrowed` are the files among those that no argument names: kustomizations that one names build on them.
+    `borrowed` are the files among those that no argument names: kustomizations that one names build on them. `affixed`
+    are kustomizations that rename objects but not references to groups, with the folders of these objects.
     """
 
     worlds: tuple[World, ...]
@@ -77,6 +78,7 @@ class Worlds(NamedTuple):
     read: tuple[Manifest, ...] = ()  # in the order of the arguments
     sources: tuple[Sources, ...] = ()
     borrowed: frozenset[str] = frozenset()
+    affixed: Mapping[str, set[str]] = {}
     missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
     start: str = "."  # the folder that keys are seen from
 
@@ -213,6 +215,7 @@ def find_written(
     there are any, the function does the work. Raises InputMissing.
     """
     from krmfn.workspace.fragments import leave_out_fragments
+    from krmfn.workspace.overlays import list_affixed
     from krmfn.workspace.splitting import split
 
     find_here()
@@ -243,7 +246,8 @@ def find_written(
         _make_world(files, trees[0] if trees else None, ".") for _, files in (split(rest) if trees else [("", rest)])
     ]
     outside = frozenset(file.path for file in borrowed)
-    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside)
+    affixed = list_affixed(trees[0], found) if trees else {}
+    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)
 
 
 def _is_folder(argument: str) -> bool:

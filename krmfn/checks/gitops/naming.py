@@ -44,13 +44,11 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     for item, path, kind, name in dangling:
         found = renamed.get((item.space, kind, name), set())
         if len(found) == 1:
-            now = next(iter(found))
-            message = (
-                f'{kind} "{name}" is now called "{now}": a kustomize prefix or suffix renamed it, but not this '
-                "reference"
-            )
-            hint = "List krmfn's nameReference file under configurations: of the kustomization (krmfn init writes it)."
-            yield Finding(item, path, message, name, now, hint)
+            message = f'a kustomize prefix or suffix renamed {kind} "{name}", but not this reference to it'
+            if path[-1] != "workloadName":
+                message += ": these pods are never scheduled"
+            hint = "Run krmfn init --no-function in the folder of the kustomization that adds the prefix or suffix."
+            yield Finding(item, path, message, name, next(iter(found)), hint)
 
 
 @rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
