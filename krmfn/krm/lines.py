@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it
-    r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
+    r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
 _QUOTED = r""""(?:[^"\\\n]|\\["\\/nt])*\""""
 _VALUE = rf"""'(?:[^'\n]|'')*'?|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: A further line of a plain scalar.
-_REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| (?=[^ #\n]))+) *(?=\n|\Z)")
+_REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))+) *(?=\n|\Z)")
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
     rf"( *)((?:- +)*)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*)?"

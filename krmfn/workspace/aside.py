@@ -7,11 +7,13 @@ build. A mark stands for each, and what kustomize printed gets the text back, as
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-_KINDS = re.compile(rb"^kind:(.*)$", re.MULTILINE)
+_KINDS = re.compile(rb"\nkind:(.*)")
 _SCHEMA = re.compile(rb"^( +)openAPIV3Schema: *\n( +)(?=\w)", re.MULTILINE)
-#: What may be named elsewhere in the file, and what is no plain text at all.
-_SHARED = re.compile(rb"(?:[:-] +|^ *)[&*]\w|<<:|[\t\r]", re.MULTILINE)
+#: What begins an anchor or an alias behind a blank, or what is no plain text at all.
+_SHARED = re.compile(rb"[&*]\w")
+_FOREIGN = (b"<<:", b"\t", b"\r")
 #: What a patch, a replacement or a function has to spell to get at a schema.
 WORD = b"openAPIV3Schema"
 
@@ -26,22 +28,13 @@ class Aside:
 
     def cut(self, data: bytes) -> bytes:
         """A file of CustomResourceDefinitions with marks for their schemas; any other file as it is."""
-        kinds = _KINDS.findall(data) if WORD in data else []
-        if not kinds or {kind.strip() for kind in kinds} != {b"CustomResourceDefinition"} or _SHARED.search(data):
-            return data
         pieces: list[bytes] = []
         done = 0
-        while found := _SCHEMA.search(data, done):
-            start, margin = found.start(2), len(found[2])
-            if margin <= len(found[1]):
-                return data
-            # It goes on to the next line that is indented no more than its key, comments aside.
-            ends = re.compile(rb"^ {0,%d}[^ \n#]" % len(found[1]), re.MULTILINE).search(data, start)
-            end = ends.start() if ends else len(data)
-            pieces += (data[done:start], b"%bdescription: %b%d\n" % (found[2], self._mark, len(self._kept)))
+        for start, end, margin in _find_schemas(data) if WORD in data else ():
+            pieces += (data[done:start], b"%bdescription: %b%d\n" % (b" " * margin, self._mark, len(self._kept)))
             self._kept.append((margin, data[start:end]))
             done = end
-        return b"".join((*pieces, data[done:]))
+        return b"".join((*pieces, data[done:])) if pieces else data
 
     def restore(self, data: bytes) -> bytes:
         """What kustomize printed, with the schemas."""
@@ -55,3 +48,29 @@ class Aside:
             # A comment may stand further left.
             text = re.sub(rb"^ {0,%d}(?=[^\n])" % old, b" " * margin, text, flags=re.MULTILINE)
         return text if text.endswith(b"\n") else text + b"\n"
+
+
+@lru_cache(maxsize=16)  # overlays use the same files
+def _find_schemas(data: bytes) -> tuple[tuple[int, int, int], ...]:
+    """Where the schemas of a file of CustomResourceDefinitions begin and end, and how far they are indented."""
+    kinds = {kind.strip() for kind in _KINDS.findall(b"\n" + data)}
+    if kinds != {b"CustomResourceDefinition"} or _may_share(data):
+        return ()
+    places = []
+    done = 0
+    while found := _SCHEMA.search(data, done):
+        start, margin = found.start(2), len(found[2])
+        if margin <= len(found[1]):
+            return ()
+        # It goes on to the next line that is indented no more than its key, comments aside.
+        ends = re.compile(rb"^ {0,%d}[^ \n#]" % len(found[1]), re.MULTILINE).search(data, start)
+        done = ends.start() if ends else len(data)
+        places.append((start, done, margin))
+    return tuple(places)
+
+
+def _may_share(data: bytes) -> bool:
+    """Whether the file may have parts that are named elsewhere in it."""
+    return any(mark in data for mark in _FOREIGN) or any(
+        data[found.start() - 1] in b" \n" for found in _SHARED.finditer(data)
+    )

@@ -60,6 +60,7 @@ def assert_alike(text: str) -> bool:
         "yes: no\n",
         "a:\n  b:\n    c:\nd: e\n",
         "a: b\n c\n",
+        "a: b  c   d\n  e  f\n",
         "a: 1\n\n\n  2 - 'c' [d] e:f\n\n  - g  \nb:\n- c d\n  e\n- f\n",
         "a: 'b\n  c''d \n\n\n  e'\nf:\n- 'g\n   '\n- '\n  h'  \n",
         'a: "b\\n\\"c\\"\\\\\\t"  \nd:  \n  e: f \n',
