@@ -189,7 +189,11 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
-    unmade = [finding for finding in run("operator", census, settings) if finding.rule in (*_DEADLOCKS, *_UNMADE)]
+    unmade = [
+        finding
+        for finding in run("operator", census, settings)
+        if finding.rule in _DEADLOCKS or (finding.rule in _UNMADE and _rate(finding) == "error")
+    ]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
     return _forecast(census, settings, found, simulator, unmade)
 
@@ -301,5 +305,9 @@ _DEADLOCKS = (
 #: Rules that also find a reference which renamed-reference explains.
 _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 #: Rules about gangs for which no controller makes pods.
-_UNMADE = ("kueue-queue-too-small", "ray-head-ports", "job-name-too-long", "job-class-never")
+_UNMADE = (
+    *("kueue-queue-too-small", "kueue-queue-missing", "kueue-namespace-not-selected"),
+    *("kueue-flavor-missing", "kueue-flavor-unsuitable"),
+    *("ray-head-ports", "job-name-too-long", "job-class-never"),
+)
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

@@ -51,7 +51,7 @@ def render(views: Sequence[View]) -> str:
 
 def _draw(view: View, number: int) -> Iterator[str]:
     if view.outlook.loads:
-        yield outlook_svg.render([view._replace(world="")], f"-{number}")
+        yield outlook_svg.render([view._replace(world="")], f"-{number}", headed=False)
 
 
 def _list_gangs(outlook: Outlook) -> Iterator[str]:

@@ -62,12 +62,13 @@ class _Mark(NamedTuple):
     ink: str
 
 
-def render(views: Sequence[View], mark: str = "") -> str:
-    """One picture, the worlds one below the other. `mark` tells its identifiers apart from those of another picture."""
+def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
+    """One picture, the worlds one below the other. `mark` tells its identifiers apart from those of another picture;
+    without a heading where it is `headed` by something else."""
     parts: list[str] = []
     top = _EDGE
     for view in views:
-        drawn, top = _draw(view, top, len(views) > 1)
+        drawn, top = _draw(view, top, len(views) > 1, headed)
         parts += drawn
     title = "; ".join(summarize(view.outlook) for view in views)
     told = " ".join(line for view in views for line in describe(view.outlook))
@@ -94,15 +95,17 @@ def describe(outlook: Outlook) -> Iterator[str]:
         yield f"{standing.name} {MEANINGS[standing.verdict]}{where}{why}."
 
 
-def _draw(view: View, top: int, named: bool) -> tuple[list[str], int]:
+def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], int]:
     outlook = view.outlook
     marks = {
         standing.name: _Mark(_letter(number), *LIGHT[number % len(LIGHT)])
         for number, standing in enumerate(outlook.standings)
     }
     title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
-    parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(view), "d")]
-    top += 54
+    parts = []
+    if headed:
+        parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(view), "d")]
+        top += 54
     for standing in outlook.standings:
         drawn, top = _draw_gang(standing, marks[standing.name], top)
         parts += drawn

@@ -9,7 +9,7 @@ import yaml
 
 from krmfn.config import read_settings
 from krmfn.krm import Stream
-from krmfn.pipeline import find_all
+from krmfn.pipeline import find_all, to_results
 
 RIGHT = """
 apiVersion: v1
@@ -90,6 +90,32 @@ def test_each_mistake_has_its_rule(rule: str, old: str, new: str, facts: bool) -
         assert before in text
         text = text.replace(before, after)
     assert find(text, facts) == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("covered", "device", "severity"),
+    [
+        ("cpu, memory", "", "warning"),
+        ("cpu, memory, example.com/gpu", "", None),
+        ("cpu, memory, example.com/gpus", "", "warning"),  # misspelled
+        ("cpu, memory, gpu.memory", "", "info"),  # Kueue's configuration may turn one into the other
+        ("cpu, gpu.memory", "", "warning"),
+        ("cpu, memory", "example.com/gpu", None),
+        ("cpu, memory", "example.com/tpu", "warning"),
+    ],
+)
+def test_resources_that_the_configuration_of_kueue_may_turn_into_others(
+    covered: str, device: str, severity: str | None
+) -> None:
+    text = RIGHT.replace("[nvidia.com/gpu]", f"[{covered}]").replace("- coveredResources: [cpu, pods]", "- others: []")
+    text = text.replace("nvidia.com/gpu: 2}", "example.com/gpu: 2, memory: 1Gi}")
+    text += "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: d}\n"
+    text += f"spec: {{extendedResourceName: {device}}}\n"
+    items = list(Stream.parse(text.encode(), "a.yaml").items)
+    settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": {}})
+    found = to_results(find_all(items, settings, None, ("operator",), "apply"))
+    told = [result.severity for result in found if result.tags["rule"] == "kueue-resource-not-covered"]
+    assert told == ([severity] if severity else [])
 
 
 def find(text: str, facts: bool) -> set[str]:

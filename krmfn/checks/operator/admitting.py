@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KUEUE: Final = "kueue.x-k8s.io"
 _LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
+_NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 _NAMESPACE: Final = "kubernetes.io/metadata.name"
 
 
@@ -182,22 +183,28 @@ def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 @rule("kueue-resource-not-covered", "warning", "A resource requests something that its ClusterQueue does not cover.")
 def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Finding]:
-    """Kueue may be set up to ignore such requests, which no object shows."""
+    """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
+    where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
+    devices = census.facts.objects("resource.k8s.io", "DeviceClass")
+    mapped = {as_text(dig(value, "spec", "extendedResourceName")) for value in devices}
     for item, local, name, queue in _list_waiting(census):
         groups = as_list(dig(queue, "spec", "resourceGroups"))
         covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
         asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
-        missing = sorted(asked - covered)
+        missing = sorted(asked - covered - mapped)
         if missing:
+            others = covered - asked - _NATIVE
+            near = suggest(missing[0], others)
+            doubtful = bool(others) and not near and _NATIVE.isdisjoint(missing)
             message = (
-                f"the pods request {join(missing)}, which no resourceGroup of the ClusterQueue {name} covers: Kueue "
-                f"never admits this {item.kind}"
+                f"the pods request {join(missing)}{near}, which no resourceGroup of the ClusterQueue {name} covers: "
+                f"Kueue never admits this {item.kind}"
             )
             hint = (
                 f"Add {join(missing)} to coveredResources with a quota, or remove the request. This does not apply if "
                 "Kueue's configuration ignores it (excludeResourcePrefixes, transformations, quotaCheckStrategy)."
             )
-            yield Finding(item, _LABEL, message, local, hint=hint)
+            yield Finding(item, _LABEL, message, local, hint=hint, severity="info" if doubtful else None)
 
 
 @rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
