@@ -104,6 +104,9 @@ def test_an_installed_simulator_answers_as_recorded(installed: str) -> None:
     if installed == "none":
         return  # ./dev simulator builds them; what they answered is recorded above
     wrong = json.loads((MISSED / f"{installed}.simulated.json").read_text())
+    # Nothing binds claims in the recorded clusters; for a simulator they are taken to be bound in time.
+    missed = json.loads((MISSED / f"{installed}.json").read_text())
+    wrong |= {name: reason for name, reason in missed.items() if "something may bind it" in reason}
     for number, scenario in enumerate(read(DATA, installed)):
         if number % SAMPLE == 0:
             # What depends on the order may come out once this way and once that way.
