@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.versions import Profile
+from krmfn.releases import schemastore
 
 GROUP = "scheduling.k8s.io"
 PLURALS = {
@@ -38,9 +39,18 @@ BUILT_IN = {
     "DaemonSet": "apps/v1",
 }
 
+# The kinds that make no pods, by name.
+PLAIN = {name.rpartition("/")[2]: row for name, row in schemastore.load("kubernetes/plain.json").items()}
+for _name, _row in schemastore.load("kubernetes/plain.json").items():
+    _group, _, _kind = _name.rpartition("/")
+    BUILT_IN[_kind] = "/".join(part for part in (_group, *_row["versions"]) if part)
+    PLURALS[_kind] = _row["resource"]
+
 
 def collection(profile: Profile, kind: str, body: Any) -> str:
     """The path of the collection that an object of this body is created in."""
+    if PLAIN.get(kind, {}).get("cluster"):
+        return f"{root(profile, kind, body)}/{PLURALS[kind]}"
     return f"{root(profile, kind, body)}/namespaces/{quote(namespace_of(body), safe='')}/{PLURALS[kind]}"
 
 

@@ -19,7 +19,7 @@ from conformance.accept import widest_profile
 from conformance.again import ask_again
 from conformance.build import build_programs
 from conformance.fixtures import create_fixtures
-from conformance.generate.mix import CORE, OTHERS, TABLES, cases
+from conformance.generate.mix import CORE, OTHERS, TABLES, WITHOUT_PODS, cases
 from conformance.living import Living
 from conformance.record import Recorder, applicable
 from conformance.server import TOKEN, serve
@@ -34,6 +34,7 @@ SETS: dict[str, tuple[Mapping[str, float], int]] = {
     "recorded": (CORE, 0),
     "others": (OTHERS, 250),
     "pods": (TABLES, 6000),
+    "plain": (WITHOUT_PODS, 3500),
 }
 STOP = {signal.SIGINT, signal.SIGTERM}
 COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
@@ -167,8 +168,8 @@ def record_profiles(arguments: argparse.Namespace) -> int:
         profile = read_profiles()[name]
         for folder in arguments.set or SETS:
             kinds, count = SETS[folder]
-            if folder == "pods" and profile != widest_profile(profile.release.name):
-                continue  # gates of groups change nothing in what pods hold
+            if folder in ("pods", "plain") and profile != widest_profile(profile.release.name):
+                continue  # gates of groups change nothing here
             summary, records = record_profile(profile, arguments.seed, arguments.count or count or COUNTS[name], kinds)
             write_records(arguments.out / folder / f"{name}.jsonl.xz", records)
             print(summary, file=sys.stderr)

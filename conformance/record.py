@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from conformance.address import collection
+from conformance.address import PLAIN, collection
 from conformance.client import Answer, Client
 from conformance.difference import carry, compare, filled_in
 from conformance.threeway import ThreeWay
@@ -78,8 +78,8 @@ class Recorder:
         return sent | {"verdict": verdict} | self.read_result(case, answer, case.object)
 
     def read_result(self, case: Case, answer: Answer, sent: Any) -> dict[str, Any]:
-        if not answer.accepted or case.category.endswith((".table", ".tables")):
-            return {}  # what a server makes of pods in general is not written down
+        if not answer.accepted or case.kind in PLAIN or case.category.endswith((".table", ".tables")):
+            return {}  # what a server makes of objects in general is not written down
         returned = answer.body
         if case.operation == "status":
             # Metadata stays as it is stored: not a thing of this request.

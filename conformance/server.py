@@ -161,7 +161,7 @@ def server_command(program: str, profile: Profile, folder: Path, port: int, stor
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={folder / 'accounts.pub'}",
         f"--service-account-signing-key-file={folder / 'accounts.key'}",
-        "--service-cluster-ip-range=10.0.0.0/24",
+        "--service-cluster-ip-range=10.0.0.0/16",
         "--authorization-mode=AlwaysAllow",
         "--allow-privileged=true",
         f"--token-auth-file={folder / 'tokens.csv'}",

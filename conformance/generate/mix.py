@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from conformance.address import BUILT_IN, GROUP
+from conformance.address import BUILT_IN, GROUP, PLAIN
 from conformance.generate.breakage import break_once
 from conformance.generate.changes import change_once
 from conformance.generate.kinds import STATUS, shape_of
@@ -37,6 +37,8 @@ TABLES = {
     "StatefulSet": 2.0,
     **dict.fromkeys(("DaemonSet", "ReplicaSet", "ReplicationController", "PodTemplate"), 1.0),
 }
+# Kinds that make none.
+WITHOUT_PODS = dict.fromkeys(PLAIN, 1.0)
 CREATE, UPDATE = 0.4, 0.96
 BY_HAND = 0.5
 WALKS = 0.5
@@ -47,7 +49,8 @@ def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> It
     """Made-up cases without end, with all hand-made and systematic ones strewn in, in another order for each seed."""
     rng = Random(f"{seed}/{profile.name}")
     by_hand = [case for case in (*odd_cases(profile), *sweep(profile)) if case.kind in wanted]
-    if wanted is TABLES:
+    by_tables = wanted is TABLES or wanted is WITHOUT_PODS
+    if by_tables:
         by_hand = [case for kind in wanted for case in tables_in_turn(profile, kind)]
     rng.shuffle(by_hand)
     kinds = [kind for kind in wanted if kind in profile.served or kind in BUILT_IN]
@@ -59,7 +62,7 @@ def cases(profile: Profile, seed: int, wanted: Mapping[str, float] = CORE) -> It
             yield by_hand.pop()
             continue
         kind = rng.choices(kinds, weights)[0]
-        if wanted is TABLES:
+        if by_tables:
             if rng.random() < WALKS:
                 yield walk(profile.release.name, kind, f"w{seed}-{number}", rng)
             else:

@@ -1,7 +1,8 @@
 """Cases from tables of values: each value at its place in a small valid object, alone and several together, as a create
 and as an update.
 
-The tables are `podvalues.yaml` (places of a pod's spec, tried in every kind that makes pods) and `kindvalues.yaml`.
+The tables are `podvalues.yaml` (places of a pod's spec, tried in every kind that makes pods), `kindvalues.yaml`, and
+`plainvalues.yaml` for kinds without pods.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from conformance.address import BUILT_IN
+from conformance.address import BUILT_IN, PLAIN
 from conformance.generate.shapes import Where
 from conformance.generate.texts import bad, good
 from conformance.record import Case
@@ -43,6 +44,10 @@ def read_table(name: str) -> dict[str, Any]:
 @cache
 def list_edits(kind: str) -> tuple[Edit, ...]:
     """Everything that the tables try in a kind; those of pods come last."""
+    if kind in PLAIN:
+        plain = read_table("plainvalues.yaml")
+        rows = (*plain["every"].items(), *plain[kind].items())
+        return tuple((read_place(text), value) for text, values in rows if text != "object" for value in values)
     pods = PODS.get(kind, TEMPLATE)
     tables: list[tuple[Where, dict[str, list[Any]]]] = [((), read_table("kindvalues.yaml")["every"])]
     tables.append(((), read_table("kindvalues.yaml").get(kind, {})))
@@ -62,7 +67,11 @@ def read_place(text: str) -> Where:
 
 
 def small(kind: str) -> dict[str, Any]:
-    """A valid object of a kind that makes pods."""
+    """A valid object of a kind."""
+    if kind in PLAIN:
+        place = {} if PLAIN[kind].get("cluster") else {"namespace": "ml"}
+        content: dict[str, Any] = copy.deepcopy(read_table("plainvalues.yaml")[kind]["object"])
+        return {"apiVersion": BUILT_IN[kind], "kind": kind, "metadata": {"name": "t", **place}} | content
     pods: dict[str, Any] = {"containers": [{"name": "c", "image": "busybox:1"}]}
     meta = {"name": "t", "namespace": "ml"}
     head = {"apiVersion": BUILT_IN[kind], "kind": kind, "metadata": meta}
@@ -124,7 +133,7 @@ def tables_in_turn(profile: Profile, kind: str) -> Iterator[Case]:
     rng = Random(f"{profile.name}/{kind}")
     for number, edit in enumerate(list_edits(kind)):
         yield Case(f"{kind}.create.table", kind, "create", edited(small(kind), [edit], rng))
-        if edit[0][:2] in (("metadata", "generateName"), ("metadata", "name")):
+        if edit[0][:2] in (("metadata", "generateName"), ("metadata", "name"), ("metadata", "namespace")):
             continue
         old = small(kind)
         old["metadata"]["name"] = f"t-{number}"
@@ -144,5 +153,5 @@ def tables_together(kind: str, name: str, rng: Random) -> Case:
     more = [edit for edit in rng.sample(edits, 2) if edit[0][0] != "metadata"]
     start, changes = rng.choice(((base, chosen), (old, more), (old, chosen[-1:]), (base, more)))
     new = edited(start, changes, rng)
-    also, live = rng.random() < 0.5, rng.random() < 0.25
+    also, live = rng.random() < 0.5, kind not in PLAIN and rng.random() < 0.25
     return Case(f"{kind}.update.tables", kind, "update", new, old=old, also=also, live=live)

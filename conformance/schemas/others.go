@@ -17,11 +17,13 @@ type Served map[string]map[string]any
 var (
 	groupName = regexp.MustCompile(`GroupName *= *"([^"]*)"`)
 	removed   = regexp.MustCompile(`func \(in \*(\w+)\) APILifecycleRemoved\(\) \(major, minor int\) \{\s*return 1, (\d+)`)
-	kept      = []string{"type", "items", "additionalProperties", "$ref", "x-kubernetes-go-type", "x-kubernetes-embedded", "x-kubernetes-key-type"}
+	kept      = []string{"type", "items", "additionalProperties", "$ref", "x-kubernetes-go-type", "x-kubernetes-embedded", "x-kubernetes-key-type",
+		"x-kubernetes-go-name", "x-kubernetes-pointer", "x-kubernetes-always-written", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
+		"x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy", "default"}
 )
 
 // writeOthers writes the shapes of all built-in kinds that have no rules here: a file for each group and version, without
-// anything but names and types; and kinds.json, which says what a server has: by default, and when it is switched on.
+// anything but names, types, and how values are merged; and kinds.json, which says what a server has: by default, and when it is switched on.
 func writeOthers(source *Source, files map[string]*File, homes map[string]string, api, release, out string, known map[string]bool, byDefault, all Served) {
 	minor, err := strconv.Atoi(strings.TrimPrefix(release, "1."))
 	check(err)
@@ -83,7 +85,7 @@ func readRemoved(folder string, minor int) map[string]bool {
 	return gone
 }
 
-// strip leaves names and types.
+// strip leaves names, types, and how values are merged.
 func strip(schema Object) Object {
 	out := Object{}
 	for key, value := range schema {
@@ -125,4 +127,3 @@ func writeKinds(path string, byDefault Served, off map[string][]string) {
 	}
 	check(os.WriteFile(path, render(Object{"served": served, "off": switchable}), 0o644))
 }
-

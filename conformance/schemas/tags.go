@@ -113,9 +113,17 @@ func apply(lines []string, schema Object) (required, member bool) {
 
 // shapeOnly keeps the tags that say how a value is merged.
 func shapeOnly(lines []string) []string {
+	return only(lines, "+listType=", "+listMapKey=", "+structType=", "+mapType=", "+patchMergeKey=", "+patchStrategy=")
+}
+
+func defaultOnly(lines []string) []string {
+	return only(lines, "+default=")
+}
+
+func only(lines []string, prefixes ...string) []string {
 	var out []string
 	for _, line := range lines {
-		for _, prefix := range []string{"+listType=", "+listMapKey=", "+structType=", "+mapType=", "+patchMergeKey=", "+patchStrategy="} {
+		for _, prefix := range prefixes {
 			if strings.HasPrefix(line, prefix) {
 				out = append(out, line)
 			}

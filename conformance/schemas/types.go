@@ -35,7 +35,7 @@ type Writer struct {
 	Homes  map[string]string
 	// Group is the folder of the kind's API group: its versions share one file, so their names are written without package.
 	Group string
-	// Plain leaves all tags out, and adds nothing to files of other kinds.
+	// Plain leaves out all tags of validation, and adds nothing to files of other kinds.
 	Plain bool
 }
 
@@ -189,7 +189,7 @@ func (w *Writer) fields(declared *Type, fields *ast.StructType, inside string, p
 			tagged = shapeOnly(tagged) // pods are decoded and merged by these schemas, not validated
 		}
 		if w.Plain {
-			tagged = nil
+			tagged = append(shapeOnly(lines(field.Doc)), defaultOnly(lines(field.Doc))...)
 		}
 		isRequired, isMember := apply(tagged, schema)
 		if isRequired {

@@ -9,7 +9,7 @@ from tests.cli.conftest import Call
 
 DEFINITION = define("{spec: {type: object, required: [a], properties: {a: {type: integer, minimum: 3}}}}")
 FOO = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: f}\nspec: {a: 1, b: 2}\n"
-SERVICE = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
+ENDPOINTS = "---\napiVersion: v1\nkind: Endpoints\nmetadata: {name: s}\n"
 
 
 def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
@@ -25,8 +25,8 @@ def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
 
 
 def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
-    (folder / "foo.yaml").write_text(FOO + SERVICE)
-    said = "2 objects: 1 by their fields alone (v1 Service), 1 of kinds that are not known here (example.com/v1 Foo)"
+    (folder / "foo.yaml").write_text(FOO + ENDPOINTS)
+    said = "2 objects: 1 by their fields alone (v1 Endpoints), 1 of kinds that are not known here (example.com/v1 Foo)"
     assert said in krmfn("validate", "foo.yaml").err
     assert said not in krmfn("validate", "-q", "foo.yaml").err
     assert "known here" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err

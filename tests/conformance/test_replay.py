@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.address import PLAIN
 from conformance.compare import is_patch
 from tests.conformance.replay import DATA, PROFILES, SETS, compare_records, profile_of, read
 from tests.conformance.replay import answer as ask
@@ -33,6 +34,11 @@ def test_every_kind_that_makes_pods_is_asked_about() -> None:
     for profile in ("1.35-was", "1.36-was-all", "1.37-was-all"):
         asked = {(record["kind"], record["operation"]) for record in read("pods", profile)}
         assert {(kind, way) for kind in (*kinds, "Job", "CronJob") for way in ("create", "update")} <= asked
+
+
+def test_every_kind_without_pods_is_asked_about() -> None:
+    asked = {(record["kind"], record["operation"]) for record in read("plain", "1.37-was-all")}
+    assert {(kind, way) for kind in PLAIN for way in ("create", "update")} <= asked
 
 
 def test_patches_are_decoded_otherwise() -> None:

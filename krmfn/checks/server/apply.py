@@ -97,7 +97,7 @@ def _unplaced(message: str) -> str:
 
 
 def _place(stored: dict[str, Any]) -> tuple[str, str]:
-    return stored["metadata"]["namespace"], stored["metadata"]["name"]
+    return stored["metadata"].get("namespace", ""), stored["metadata"]["name"]
 
 
 def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
@@ -106,6 +106,7 @@ def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
     what = f"({where.namespace}/{where.name}; {version}, Kind={kind.name})"
     texts = [problem.message for problem in error.problems]
     if error.converting:
+        texts[0] = f"error decoding from json: {texts[0]}" if texts[0].startswith("illegal base64") else texts[0]
         why = f"failed to convert new object {what} to proper version: unable to convert unstructured object to"
         why += f" {version}, Kind={kind.name}: {texts[0]}"
     else:
@@ -350,6 +351,13 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
             continue
         if not keys.keys and (entry is None or isinstance(entry, (dict, list))):
             yield _misfit(where, label, f"element {index}: {_name_wrong_member(entry)}")
+            continue
+        # References to objects of any kind are the only items whose key has no default.
+        if item.go == "v1.ObjectReference" and isinstance(entry, dict) and not any(key in entry for key in keys.keys):
+            listed = " ".join(f'"{key}"' for key in keys.keys)
+            text = f"associative list with keys has an element that omits all key fields [{listed}]"
+            text += " (and doesn't have default values for any key fields)"
+            yield _misfit(where, label, f"element {index}: {text}")
             continue
         if keys.keys and not isinstance(entry, dict):
             what = "a null element" if entry is None else "non-map elements"

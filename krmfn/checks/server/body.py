@@ -37,7 +37,9 @@ def address_of(kind: Kind, value: Any) -> Address:
     meta = value.get("metadata") if isinstance(value, dict) else None
     namespace = meta.get("namespace") if isinstance(meta, dict) else None
     name = meta.get("name") if isinstance(meta, dict) else None
-    if not isinstance(namespace, str) or not namespace or not namespace.isprintable() or set(namespace) & set("/%"):
+    if kind.cluster:
+        namespace = ""
+    elif not isinstance(namespace, str) or not namespace or not namespace.isprintable() or set(namespace) & set("/%"):
         namespace = "default"
     if version not in kind.versions or api_version != write_api_version(kind, version):
         version = kind.versions[0] if kind.versions else ""
@@ -63,7 +65,7 @@ def read_body(
         return {}, problem
     new = Normal(read, value)
     new["apiVersion"], new["kind"] = expected, kind.name
-    namespace = new.get("metadata", {}).get("namespace", where.namespace)
+    namespace = "" if kind.cluster else new.get("metadata", {}).get("namespace", where.namespace)
     if namespace != where.namespace:
         text = "the namespace of the provided object does not match the namespace sent on the request"
         return {}, Verdict(400, text, (Cause("Decode", ("metadata", "namespace"), text, "namespace-of-request"),))
@@ -113,7 +115,7 @@ def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdic
 def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict | None:
     path: Path = ("kind",) if name != kind.name else ("apiVersion",)
     other = find_kind(group, name, kind.release, kind.gates)
-    if other is None or version not in other.root.keywords["x-kubernetes-versions"]:
+    if other is None or version not in other.versions:
         qualified = f"{group}/{version}" if group else version
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'
     elif (other.group, other.name) == (kind.group, kind.name):
@@ -178,7 +180,7 @@ def check_name(new: dict[str, Any], where: Address) -> Verdict | None:
 
 
 def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
-    key = f"/{kind.resource}/{where.namespace}/{where.name}"
+    key = f"/{kind.resource}/{where.namespace}/{where.name}".replace("//", "/")
     text = (
         f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: StorageError: invalid object,"
         f" Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"

@@ -114,7 +114,7 @@ def judge(
     if strict or problems:
         return Judgement((*problems, *strict))
     causes: list[Cause] = []
-    check_new_metadata(meta, given, causes)
+    check_new_metadata(meta, given, causes, any_finalizer=True)
     found = structure.check(completed)
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
     let = [] if before is None else [cause for cause in found if stays(structure, completed, before, cause.path)]

@@ -83,6 +83,19 @@ def check_short_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
     return (f"must be no more than 63 {unit}", wrong) if count_bytes(text) > 63 else (wrong,)
 
 
+def check_dns_1035(text: str) -> tuple[str, ...]:
+    """A DNS label of RFC 1035, which begins with a letter."""
+    wrong = ("must be no more than 63 characters",) if count_bytes(text) > 63 else ()
+    if not text.strip(_LABEL) and "a" <= text[:1] <= "z" and text[-1] != "-":
+        return wrong
+    return (
+        *wrong,
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+        " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+        " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+    )
+
+
 def check_long_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
     """A DNS subdomain of RFC 1123."""
     if _is_subdomain(text):

@@ -18,7 +18,7 @@ from krmfn.checks.server.formats import (
     check_short_name,
     count_bytes,
 )
-from krmfn.checks.server.schema import Type
+from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 from krmfn.krm.paths import Path
@@ -26,9 +26,10 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
 Out = list[Cause]
+Check: TypeAlias = "Callable[[str], tuple[str, ...]]"
 
 _ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -39,14 +40,18 @@ _MANAGED = ("metadata", "managedFields")
 
 
 def check_new_metadata(
-    of: Type, meta: Mapping[str, Any], out: Out, labels: bool = False, plain_prefix: bool = False
+    of: Type,
+    meta: Mapping[str, Any],
+    out: Out,
+    check: Check = check_long_name,
+    kind: Kind | None = None,
+    any_finalizer: bool = False,
 ) -> None:
-    """What a create refuses. The name has been generated and the namespace filled in before. `labels`: names have no
-    dots."""
-    _check_names(meta, _check_label if labels else check_long_name, out, not plain_prefix)
+    """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
+    _check_names(meta, check, out, kind)
     _check_common(of, meta, out)
-    for index, name in enumerate(meta.get("finalizers", ())):
-        _check_kube_finalizer(name, index, out)
+    if not any_finalizer:
+        _check_kube_finalizers(meta, out, kind)
 
 
 def check_shared_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
@@ -57,12 +62,13 @@ def check_shared_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
 
 
 def check_changed_metadata(
-    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out, names: bool = False
+    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out, kind: Kind | None = None
 ) -> None:
-    """What an update refuses. Both have the system's fields filled in. `names`: names are checked as a create does."""
+    """What an update refuses. Both have the system's fields filled in."""
     if meta == old:
         return
-    _check_names(meta, check_long_name if names else check_path_segment, out)
+    names = kind is not None and kind.names_on_update
+    _check_names(meta, check_long_name if names else check_path_segment, out, kind, changed=True)
     _check_common(of, meta, out)
     if "deletionTimestamp" in old:
         added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
@@ -74,14 +80,11 @@ def check_changed_metadata(
         if meta.get(name) != old.get(name):
             text = write_json(meta.get(name))
             out.append(invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable"))
-    for index, name in enumerate(meta.get("finalizers", ())):
-        _check_kube_finalizer(name, index, out)
+    _check_kube_finalizers(meta, out, kind)
 
 
-def _check_names(
-    meta: Mapping[str, Any], check: Callable[[str], tuple[str, ...]], out: Out, with_prefix: bool = True
-) -> None:
-    prefix = meta.get("generateName") if with_prefix else ""
+def _check_names(meta: Mapping[str, Any], check: Check, out: Out, kind: Kind | None, changed: bool = False) -> None:
+    prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     hand = check is not check_path_segment
     if prefix:
         masked = _mask_dash(prefix) if hand else prefix
@@ -94,15 +97,13 @@ def _check_names(
         for message in _as_characters(check(name), hand):
             out.append(invalid(("metadata", "name"), "metadata-name", name, message))
     namespace = meta.get("namespace")
+    if kind is not None and kind.cluster:
+        return
     if not namespace:
         out.append(required(("metadata", "namespace"), "metadata-namespace"))
     else:
         for message in check_short_name(namespace, "characters"):
             out.append(invalid(("metadata", "namespace"), "metadata-namespace", namespace, message))
-
-
-def _check_label(text: str) -> tuple[str, ...]:
-    return check_short_name(text, "characters")
 
 
 def _mask_dash(prefix: str) -> str:
@@ -112,9 +113,7 @@ def _mask_dash(prefix: str) -> str:
 
 
 def _as_characters(messages: tuple[str, ...], hand: bool) -> tuple[str, ...]:
-    return (
-        tuple(message.replace("253 bytes", "253 characters") for message in messages) if messages and hand else messages
-    )
+    return tuple(message.replace("3 bytes", "3 characters") for message in messages) if messages and hand else messages
 
 
 def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
@@ -219,10 +218,11 @@ def _check_finalizers(finalizers: list[str], out: Out) -> None:
         out.append(invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail))
 
 
-def _check_kube_finalizer(name: str, index: int, out: Out) -> None:
-    if "/" not in name and name not in _STANDARD_FINALIZERS:
-        detail = "name is neither a standard finalizer name nor is it fully qualified"
-        out.append(invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail))
+def _check_kube_finalizers(meta: Mapping[str, Any], out: Out, kind: Kind | None) -> None:
+    for index, name in enumerate(meta.get("finalizers", ())):
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            out.append(invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail))
 
 
 def _check_managed_fields(entries: list[Any], out: Out) -> None:

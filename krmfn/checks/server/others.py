@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 #: Groups that Kubernetes itself had once.
 _GONE = frozenset({"extensions", "settings.k8s.io", "auditregistration.k8s.io"})
 
-#: Kinds whose validation does not look at metadata.
-_UNCHECKED_METADATA = frozenset({"v1.PodDisruptionBudget"})
-
 
 @cache
 def _read_kinds(release: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
@@ -122,8 +119,6 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
             return found.problems
         read = found.value
     causes: list[Cause] = []
-    if root.go in _UNCHECKED_METADATA:
-        return ()
     given = read.get("metadata", {})
     wipe_system_fields(given)
     forget_unreadable_managers(given)

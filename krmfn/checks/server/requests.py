@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from krmfn.checks.server.admission import Facts
 from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.checks.server.declarative import check_create, check_update
-from krmfn.checks.server.formats import check_short_name
+from krmfn.checks.server.formats import check_path_segment, check_short_name
 from krmfn.checks.server.metadata import check_changed_metadata, check_new_metadata
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.strategy import (
@@ -49,7 +49,7 @@ def create(
     meta = new.setdefault("metadata", {})
     _fill(kind, new)
     wipe_system_fields(meta)
-    meta.setdefault("namespace", where.namespace)
+    _place(kind, meta, where)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta)
     warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
@@ -62,9 +62,14 @@ def create(
     for prepare in kind.prepare:
         prepare(kind, new)
     dropped = tuple(_drop(kind, new, None))
-    causes: list[Cause] = []
-    check_new_metadata(kind.meta, meta, causes, kind.label_names, kind.plain_prefix)
+    causes = [cause for check in kind.first for cause in check(kind, new, None)]
+    if causes:
+        return refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
+    if not kind.late_metadata:
+        check_new_metadata(kind.meta, meta, causes, kind.check_name, kind)
     _check_by_hand(kind, "create", new, None, causes)
+    if kind.late_metadata and not causes:
+        check_new_metadata(kind.meta, meta, causes, check_path_segment, kind)
     if kind.declarative:
         check_create(kind.root, new, (), causes)
     if causes:
@@ -93,14 +98,14 @@ def update(
     Not `conditional`: the request comes from a patch, which names neither a version nor a uid to be met.
     """
     before = stored["metadata"]
-    where = address or Address(address_of(kind, value).version, before["namespace"], before["name"])
+    where = address or Address(address_of(kind, value).version, before.get("namespace", ""), before["name"])
     new, refusal = read_body(kind, value, where, duplicates)
     refusal = refusal or check_name(new, where)
     if refusal:
         return refusal
     meta = new.setdefault("metadata", {})
     _fill(kind, new)
-    meta.setdefault("namespace", where.namespace)
+    _place(kind, meta, where)
     forget_unreadable_managers(meta)
     warning = drop_repeated_owners(meta, not conditional)
     warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
@@ -113,9 +118,13 @@ def update(
     _take_over(meta, before)
     if kind.status:
         _put(new, "status", stored.get("status"))
+    for prepare in kind.prepare_update:
+        prepare(kind, new, stored)
     dropped = tuple(_drop(kind, new, stored))
-    causes: list[Cause] = []
-    check_changed_metadata(kind.meta, meta, before, causes, kind.names_on_update)
+    causes = [cause for check in kind.first for cause in check(kind, new, stored)]
+    if causes:
+        return refuse(kind.name, kind.group, where.name, causes)
+    check_changed_metadata(kind.meta, meta, before, causes, kind)
     _check_by_hand(kind, "update", new, stored, causes)
     if kind.declarative:
         check_update(kind.root, new, stored, (), causes)
@@ -177,7 +186,7 @@ def hold(kind: Kind, value: Any, facts: Facts = _NO_FACTS) -> dict[str, Any] | N
         return None
     _fill(kind, held)
     own = held["metadata"]
-    own.setdefault("namespace", where.namespace)
+    _place(kind, own, where)
     if not (own["resourceVersion"].isascii() and own["resourceVersion"].isdigit()):
         own["resourceVersion"] = STORED_VERSION
     return held
@@ -187,9 +196,18 @@ def mark_stored(kind: Kind, stored: dict[str, Any]) -> dict[str, Any]:
     """What a create left behind, as the next request meets it: defaulted once more, with the server's own metadata."""
     held: dict[str, Any] = copy_value(stored)
     _fill(kind, held)
+    for settle in kind.settle:
+        settle(kind, held)
     meta = held["metadata"]
     meta["uid"], meta["creationTimestamp"], meta["resourceVersion"] = STORED_UID, _STORED_TIME, STORED_VERSION
     return held
+
+
+def _place(kind: Kind, meta: dict[str, Any], where: Address) -> None:
+    if kind.cluster:
+        meta.pop("namespace", None)
+    else:
+        meta.setdefault("namespace", where.namespace)
 
 
 def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("custom-schema", "A value does not match the schema of a CustomResourceDefinition."),
     _row("custom-rule-broken", "An object violates a CEL rule of its CustomResourceDefinition."),
     _row("custom-rule", "A CEL rule of a CustomResourceDefinition was not evaluated.", "info"),
+    _row("invalid-value", "A value breaks a rule of its kind."),
     _row("required", "A required field is missing, empty or zero."),
     _row("minimum", "A number is too small."),
     _row("maximum", "A number is too large."),

@@ -231,31 +231,36 @@ class Kind:
 
     __slots__ = (
         "admission",
+        "any_finalizer",
+        "check_name",
+        "cluster",
         "declarative",
         "default_functions",
+        "first",
         "gates",
         "group",
         "handwritten",
-        "label_names",
+        "late_metadata",
         "meta",
         "name",
         "names_on_update",
         "plain_prefix",
         "pod_spec",
         "prepare",
+        "prepare_update",
         "release",
         "resource",
         "root",
+        "settle",
         "status",
         "unconditional_update",
         "versions",
     )
 
-    def __init__(self, file: str, schemas: Schemas) -> None:
-        self.root: Type = schemas.root(file)
+    def __init__(self, root: Type, keywords: Mapping[str, Any], schemas: Schemas) -> None:
+        self.root = root
         self.release = schemas.release
         self.gates = schemas.gates
-        keywords = self.root.keywords
         self.meta: Type = self.root.fields["metadata"].type
         self.name: str = keywords["x-kubernetes-kind"]
         self.group: str = keywords["x-kubernetes-group"]
@@ -269,8 +274,17 @@ class Kind:
         self.status: bool = keywords.get("x-kubernetes-status-subresource", False)
         #: Whether an update checks the names in metadata as a create does.
         self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
-        #: Whether names of objects are DNS labels.
-        self.label_names: bool = keywords.get("x-kubernetes-label-names", False)
+        #: Whether objects have no namespace.
+        self.cluster: bool = keywords.get("x-kubernetes-cluster", False)
+        #: What the names of objects are.
+        names = keywords.get("x-kubernetes-names", "formats.check_long_name")
+        for gate, check in keywords.get("x-kubernetes-names-if-enabled", {}).items():
+            names = check if self.gates.get(gate, False) else names
+        self.check_name = find_function(names)
+        #: Whether finalizers without a domain may have any name.
+        self.any_finalizer: bool = keywords.get("x-kubernetes-any-finalizer", False)
+        #: Whether metadata is looked at when nothing else is wrong.
+        self.late_metadata: bool = keywords.get("x-kubernetes-late-metadata", False)
         #: Whether generateName may be anything.
         self.plain_prefix: bool = keywords.get("x-kubernetes-plain-prefix", False)
         self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
@@ -287,6 +301,11 @@ class Kind:
         #: Defaults that depend on other fields, and what a create adds.
         self.default_functions = tuple(map(find_function, keywords.get("x-kubernetes-default-functions", ())))
         self.prepare = tuple(map(find_function, keywords.get("x-kubernetes-prepare", ())))
+        #: What is refused before metadata and all else are looked at.
+        self.first = tuple(map(find_function, keywords.get("x-kubernetes-first", ())))
+        #: What an update takes over, and what a server fills in when it stores an object.
+        self.prepare_update = tuple(map(find_function, keywords.get("x-kubernetes-prepare-update", ())))
+        self.settle = tuple(map(find_function, keywords.get("x-kubernetes-settle", ())))
         self.pod_spec: tuple[str, ...] = tuple(keywords.get("x-kubernetes-pod-spec", ()))
 
     @property
@@ -313,8 +332,27 @@ def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool]) ->
 def _load(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
     if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
         return None
+    schemas = compile_schemas(release, gates)
     try:
-        found = Kind(kind.lower(), compile_schemas(release, gates))
+        root = schemas.root(kind.lower())
+        found = Kind(root, root.keywords, schemas)
+    except (schemastore.SchemaMissing, KeyError):
+        found = None
+    return found if found and (found.group, found.name) == (group, kind) else _load_plain(group, kind, schemas)
+
+
+def _load_plain(group: str, kind: str, schemas: Schemas) -> Kind | None:
+    """A kind that has nothing to do with pods: its type is among the shapes, what is checked is a row of a table."""
+    row = schemastore.load("kubernetes/plain.json").get(f"{group}/{kind}")
+    if row is None:
+        return None
+    (version,) = row["versions"]
+    try:
+        root = schemas.definition(f"others/{group}{'.' if group else ''}{version}.json", kind)
     except (schemastore.SchemaMissing, KeyError):
         return None
-    return found if (found.group, found.name) == (group, kind) else None
+    checks = [[row["check"], None]] if "check" in row else []
+    keywords = {f"x-kubernetes-{name}": value for name, value in row.items()}
+    keywords |= {"x-kubernetes-kind": kind, "x-kubernetes-group": group}
+    keywords |= {"x-kubernetes-handwritten": {"create": checks, "update": checks}}
+    return Kind(root, keywords, schemas)

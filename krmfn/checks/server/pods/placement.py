@@ -100,17 +100,21 @@ def _check_weight(weighted: Object, at: Path, pod: Setting) -> None:
 def _check_node_affinity(affinity: Object, path: Path, pod: Setting) -> None:
     needed = affinity.get(_REQUIRED)
     if needed is not None:
-        where = (*path, _REQUIRED, "nodeSelectorTerms")
-        terms = needed.get("nodeSelectorTerms", ())
-        if not terms:
-            pod.out.append(required(where, _AFFINITY, "must have at least one node selector term"))
-        any_value = "node-affinity-values" in pod.allowed
-        for index, term in enumerate(terms):
-            _check_node_term(term, (*where, index), any_value, pod)
+        check_node_selector(needed, (*path, _REQUIRED), "node-affinity-values" in pod.allowed, pod)
     for index, preferred in enumerate(affinity.get(_PREFERRED, ())):
         at = (*path, _PREFERRED, index)
         _check_weight(preferred, at, pod)
         _check_node_term(preferred.get("preference", {}), (*at, "preference"), True, pod)
+
+
+def check_node_selector(selector: Object, path: Path, any_value: bool, pod: Setting) -> None:
+    """Terms of which a node has to meet one. `any_value`: the stored object has values that are no labels."""
+    where = (*path, "nodeSelectorTerms")
+    terms = selector.get("nodeSelectorTerms", ())
+    if not terms:
+        pod.out.append(required(where, _AFFINITY, "must have at least one node selector term"))
+    for index, term in enumerate(terms):
+        _check_node_term(term, (*where, index), any_value, pod)
 
 
 def _check_node_term(term: Object, at: Path, any_value: bool, pod: Setting) -> None:

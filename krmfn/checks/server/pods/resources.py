@@ -56,10 +56,10 @@ def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = 
         _check_amount(name, amount, (*where, Key(name)), pod, of_pod)
         limit = limits.get(name)
         if limit is None:
-            if not _may_overcommit(name):
+            if not may_overcommit(name):
                 detail = "Limit must be set for non overcommitable resources"
                 out.append(required((*path, "limits"), _RULE, detail))
-        elif amount != limit and not _may_overcommit(name):
+        elif amount != limit and not may_overcommit(name):
             detail = f"must be equal to {name} limit of {write_amount(limit)}"
             out.append(invalid(where, _RULE, write_amount(amount), detail))
         elif amount > limit:
@@ -73,30 +73,42 @@ def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = 
 
 def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: bool) -> None:
     out = pod.out
-    wrong = check_label_key(name)
-    bare = "/" not in name
+    wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
     for message in wrong:
         out.append(invalid_text(path, _RULE, write_json(name), message))
-    standard = name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE))
-    if not wrong and bare and not standard:
-        wrong = ("must be a standard resource type or fully qualified",)
-        out.append(invalid_text(path, _RULE, write_json(name), wrong[0]))
-    if of_pod:
-        if not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
-            out.append(not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory")))
-    elif bare:
-        if name not in _OF_CONTAINERS and not name.startswith(_HUGE):
-            out.append(invalid_text(path, _RULE, write_json(name), "must be a standard resource for containers"))
-    elif not _is_native(name) and (name.startswith("requests.") or check_label_key("requests." + name)):
-        detail = "doesn't follow extended resource name standard"
-        out.append(invalid_text(path, _RULE, write_json(name), detail))
+    if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
+        out.append(not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory")))
     if amount < 0:
         out.append(invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0"))
-    if amount % BILLION and (name in _WHOLE or not _is_native(name)):
+    if amount % BILLION and is_whole(name):
         out.append(invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer"))
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
         detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
         out.append(invalid(path, _RULE, write_amount(amount), detail))
+
+
+def list_misnomers(name: str) -> tuple[str, ...]:
+    """Why a name is not one of a resource."""
+    wrong = check_label_key(name)
+    if wrong or "/" in name or name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE)):
+        return wrong
+    return ("must be a standard resource type or fully qualified",)
+
+
+def list_container_misnomers(name: str) -> tuple[str, ...]:
+    """Why a container cannot name a resource like this."""
+    wrong = list_misnomers(name)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not name.startswith(_HUGE):
+            return (*wrong, "must be a standard resource for containers")
+    elif not _is_native(name) and (name.startswith("requests.") or check_label_key("requests." + name)):
+        return (*wrong, "doesn't follow extended resource name standard")
+    return wrong
+
+
+def is_whole(name: str) -> bool:
+    """Whether there is no half of a resource."""
+    return name in _WHOLE or not _is_native(name)
 
 
 def _is_divisible(name: str, amount: Amount) -> bool:
@@ -110,7 +122,7 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _may_overcommit(name: str) -> bool:
+def may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(_HUGE)
 
 

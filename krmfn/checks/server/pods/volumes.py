@@ -110,7 +110,7 @@ def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
         if not first:
             # The order of the manifest is not that of the server.
             first = next(known for known in _SOURCES if known in volume)
-            _check_kind(first, volume[first], name, at, pod)
+            check_kind(first, volume[first], name, at, pod)
         if kind != first:
             again = _SOURCES[kind][0] or kind
             pod.out.append(forbidden((*at, again), _RULE, "may not specify more than 1 volume type"))
@@ -120,7 +120,8 @@ def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
         pod.out.append(required(at, _RULE, "must specify a volume type"))
 
 
-def _check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> None:
+def check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> None:
+    """One source of a volume."""
     where = (*at, _SOURCES[kind][1] or kind)
     for field in _REQUIRED.get(kind, ()):
         if not source.get(field):

@@ -1,0 +1,129 @@
+"""EndpointSlice.
+
+Source: k8s.io/kubernetes/pkg/apis/discovery/validation and pkg/apis/discovery/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krmfn.checks.server.formats import check_ip, check_label_key, check_label_value, check_long_name, check_short_name
+from krmfn.checks.server.plain.values import (
+    RULE,
+    Object,
+    check_address,
+    check_choice,
+    check_endpoint_address,
+    check_immutable,
+    read_address,
+    refuse,
+)
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.verdict import Cause, duplicate, invalid, required, too_many
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TYPES = ("FQDN", "IPv4", "IPv6")
+
+
+def fill_slice(kind: Kind, new: dict[str, Any]) -> None:
+    for port in new.get("ports", ()):
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def check_slice(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    of = new.get("addressType", "")
+    if old:
+        yield from check_immutable({"addressType": of}, old, "addressType", ())
+    if not of:
+        yield required(("addressType",), "required")
+    else:
+        yield from check_choice(of, ("addressType",), _TYPES)
+    ports = new.get("ports", [])
+    if len(ports) > 20000:
+        yield too_many(("ports",), "max-items", len(ports), 20000)
+    else:
+        yield from _check_ports(ports)
+    endpoints = new.get("endpoints", [])
+    if old and endpoints == old.get("endpoints", []):
+        return
+    if len(endpoints) > 1000:
+        yield too_many(("endpoints",), "max-items", len(endpoints), 1000)
+        return
+    for index, endpoint in enumerate(endpoints):
+        yield from _check_endpoint(kind, endpoint, of, ("endpoints", index))
+
+
+def _check_ports(ports: list[Any]) -> Iterator[Cause]:
+    names = [port["name"] for port in ports]
+    for index, port in enumerate(ports):
+        at, name = ("ports", index), port["name"]
+        if name:
+            yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
+        if name in names[:index]:
+            yield duplicate((*at, "name"), "unique-key", quote(name))
+        yield from check_choice(port["protocol"], (*at, "protocol"), ("SCTP", "TCP", "UDP"))
+        if "appProtocol" in port:
+            yield from refuse((*at, "appProtocol"), port["appProtocol"], check_label_key(port["appProtocol"]))
+
+
+def _check_endpoint(kind: Kind, endpoint: Object, of: str, at: Path) -> Iterator[Cause]:
+    addresses, path = endpoint.get("addresses", []), (*at, "addresses")
+    if not addresses:
+        yield required(path, "required", "must contain at least 1 address")
+    elif len(addresses) > 100:
+        yield too_many(path, "max-items", len(addresses), 100)
+    for index, text in enumerate(addresses):
+        yield from _check_one(kind, text, of, path, index)
+    for name, check in (("nodeName", check_long_name), ("hostname", check_short_name)):
+        if name in endpoint:
+            yield from refuse((*at, name), endpoint[name], check(endpoint[name], "characters"))
+    for name, most in (("forZones", 8), ("forNodes", 8)):
+        hints, where = endpoint.get("hints", {}).get(name, []), (*at, "hints", name)
+        if len(hints) > most:
+            yield too_many(where, "max-items", len(hints), most)
+            return
+        seen: set[str] = set()
+        for index, hint in enumerate(hints):
+            text = hint.get("name", "")
+            if text in seen:
+                yield duplicate((*where, index, "name"), "unique-key", quote(text))
+            seen.add(text)
+            wrong = check_label_value(text) if name == "forZones" else check_long_name(text, "characters")
+            yield from refuse((*where, index, "name"), text, wrong)
+
+
+def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterator[Cause]:
+    at = (*path, index)
+    if of == "FQDN":
+        name = text.removesuffix(".")
+        wrong = check_long_name(name, "characters")
+        if not name:
+            yield required(at, "required")
+        elif wrong:
+            yield invalid(at, RULE, name, ",".join(wrong))
+        elif "." not in name:
+            yield invalid(at, RULE, name, "should be a domain with at least two segments separated by dots")
+        else:
+            long = next((label for label in name.split(".") if len(label) > 63), "")
+            yield from refuse(at, long, check_short_name(long, "characters") if long else ())
+    elif of in ("IPv4", "IPv6"):
+        wrong_address = list(check_address(kind, text, at)) if of == "IPv4" else _list_wrong(text, at)
+        if wrong_address:
+            yield from wrong_address
+            return
+        if read_address(text).version != int(of[-1]):
+            yield invalid(path, RULE, text, f"must be an {of} address")
+        yield from check_endpoint_address(text, at)
+
+
+def _list_wrong(text: str, at: Path) -> list[Cause]:
+    wrong = list(refuse(at, text, check_ip(text, strict=True)))
+    if not wrong and text != str(read_address(text)):
+        wrong.append(invalid(at, RULE, text, f"must be in canonical form ({quote(str(read_address(text)))})"))
+    return wrong

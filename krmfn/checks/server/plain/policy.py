@@ -1,0 +1,113 @@
+"""PodDisruptionBudget, PriorityClass, RuntimeClass, Lease.
+
+Source: k8s.io/kubernetes/pkg/apis/{policy,scheduling,node,coordination}/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krmfn.checks.server.formats import check_short_name
+from krmfn.checks.server.plain.values import (
+    RULE,
+    Object,
+    check_choice,
+    check_immutable,
+    check_label_selector,
+    check_labels,
+    check_least,
+    check_share,
+    refuse,
+)
+from krmfn.checks.server.pods.placement import check_tolerations
+from krmfn.checks.server.pods.resources import check_resources
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.replicated import is_wrong_selector
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_SPEC = ("spec",)
+_SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_MOST = 1_000_000_000
+
+
+def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if least is not None and most is not None:
+        yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
+    for name, value in (("minAvailable", least), ("maxUnavailable", most)):
+        if value is not None:
+            yield from check_share(value, (*_SPEC, name))
+    any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
+    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
+    if "unhealthyPodEvictionPolicy" in spec:
+        values = ("AlwaysAllow", "IfHealthyBudget")
+        yield from check_choice(spec["unhealthyPodEvictionPolicy"], (*_SPEC, "unhealthyPodEvictionPolicy"), values)
+
+
+def fill_priority_class(kind: Kind, new: dict[str, Any]) -> None:
+    new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    value, name = new.get("value", 0), new["metadata"].get("name", "")
+    if old:
+        if value != old.get("value", 0):
+            yield forbidden(("value",), "immutable", "may not be changed in an update.")
+        yield from check_immutable(new, old, "preemptionPolicy", ())
+        return
+    if name.startswith("system-"):
+        why = ""
+        if name not in _SYSTEM:
+            why = f"{name} is not a known system priority class"
+        elif value != _SYSTEM[name]:
+            why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+        elif new.get("globalDefault"):
+            why = f"globalDefault of {name} PriorityClass must be false"
+        if why:
+            detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            yield forbidden(("metadata", "name"), RULE, detail)
+    elif value > _MOST:
+        yield forbidden(("value",), "maximum", f"maximum allowed value of a user defined priority is {_MOST}")
+    if not new["preemptionPolicy"]:
+        yield required(("preemptionPolicy",), "required")
+    else:
+        yield from check_choice(new["preemptionPolicy"], ("preemptionPolicy",), ("PreemptLowerPriority", "Never"))
+
+
+def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    handler = new.get("handler", "")
+    if old:
+        yield from check_immutable(new, old, "handler", ())
+    if not handler:
+        yield required(("handler",), "required")
+    else:
+        yield from refuse(("handler",), handler, check_short_name(handler, "characters"))
+    out: list[Cause] = []
+    pod = Setting({}, kind.gates, out)
+    if "overhead" in new:
+        check_resources({"limits": new["overhead"].get("podFixed", {})}, ("overhead",), pod)
+    scheduling = new.get("scheduling", {})
+    tolerations = scheduling.get("tolerations", ())
+    check_tolerations(tolerations, ("scheduling", "tolerations"), pod)
+    yield from out
+    yield from check_labels(scheduling.get("nodeSelector", {}), ("scheduling", "nodeSelector"))
+    seen: list[Any] = []
+    for index, toleration in enumerate(tolerations):
+        key = [toleration.get(name, "") for name in ("key", "operator", "value", "effect")]
+        if key in seen:
+            yield duplicate(("scheduling", "tolerations", index), "unique-key", "{…}")
+        seen.append(key)
+
+
+def check_lease(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    seconds = spec.get("leaseDurationSeconds")
+    if seconds is not None and seconds <= 0:
+        yield invalid((*_SPEC, "leaseDurationSeconds"), "minimum", seconds, "must be greater than 0")
+    yield from check_least(spec.get("leaseTransitions"), 0, (*_SPEC, "leaseTransitions"))

@@ -1,0 +1,264 @@
+"""PersistentVolumeClaim, PersistentVolume, StorageClass, CSIDriver, VolumeAttributesClass.
+
+Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePersistentVolume*) and pkg/apis/storage/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from posixpath import normpath
+
+from krmfn.checks.server.amounts import write_amount
+from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
+from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_immutable, refuse, spell_empty
+from krmfn.checks.server.plain.volumes import SOURCES, check_sources
+from krmfn.checks.server.pods.claims import check_claim_spec
+from krmfn.checks.server.pods.placement import check_node_selector
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.spell import Key, write_json
+from krmfn.checks.server.verdict import (
+    Cause,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_long,
+)
+from krmfn.krm.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_SPEC: Path = ("spec",)
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_BETA = "volume.beta.kubernetes.io/storage-class"
+_OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+_FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+
+
+def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    spec.setdefault("volumeMode", "Filesystem")
+    new.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
+    new["status"] = {"phase": "Pending"}
+    _pair_sources(new["spec"], {})
+
+
+def _pair_sources(spec: dict[str, Any], before: Object) -> None:
+    """One of the two sources of data stands for both where they can; what cannot be a source is dropped."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if reference is not None and reference.get("namespace") and "dataSourceRef" not in before:
+        del spec["dataSourceRef"]
+        reference = None
+    kept = reference is not None or "dataSource" in before or "dataSourceRef" in before
+    if source is not None and not kept and (source.get("kind", ""), source.get("apiGroup", "")) not in _OLD_SOURCES:
+        del spec["dataSource"]
+        source = None
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
+
+
+def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    _pair_sources(new["spec"], old["spec"])
+
+
+def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    out: list[Cause] = []
+    spec = new["spec"]
+    check_claim_spec(spec, _SPEC, Setting({}, kind.gates, out))
+    yield from out
+    if old:
+        yield from _check_changed_claim(new, old)
+
+
+def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
+    spec, before = dict(new["spec"]), dict(old["spec"])
+    notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
+    status = old.get("status", {})
+    if not before.get("volumeName"):
+        before["volumeName"] = spec["volumeName"] = ""
+    name, was = spec.get("storageClassName"), before.get("storageClassName")
+    if _BETA in noted and was is None and name == noted[_BETA] and notes.get(_BETA, name) == name:
+        spec.pop("storageClassName", None)
+    else:
+        if notes.get(_BETA, "") != noted.get(_BETA, ""):
+            yield invalid(("metadata", "annotations", _BETA), "immutable", notes.get(_BETA, ""), "field is immutable")
+        if name is not None and was is None and noted.get(_BETA, name) == name:
+            before["storageClassName"] = name
+    size, least = (each.get("resources", {}).get("requests", {}).get("storage", 0) for each in (spec, before))
+    if status.get("phase") == "Bound":
+        resources = spec.get("resources", {})
+        if "requests" in resources:
+            spec["resources"] = {**resources, "requests": {**resources["requests"], "storage": least}}
+        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    if {key: value for key, value in spec.items() if value is not None} != {
+        key: value for key, value in before.items() if value is not None
+    }:
+        yield forbidden(_SPEC, "immutable", _FIXED)
+    if size < least and size <= status.get("capacity", {}).get("storage", 0):
+        path = (*_SPEC, "resources", "requests", "storage")
+        yield forbidden(path, "immutable", "field can not be less than status.capacity")
+    if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
+        yield from check_immutable(new["spec"], old["spec"], "volumeMode", ())
+    current = status.get("currentVolumeAttributesClassName")
+    name = new["spec"].get("volumeAttributesClassName")
+    if current is not None and not name and name != old["spec"].get("volumeAttributesClassName"):
+        word = "nil" if name is None else "empty string"
+        detail = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+
+
+def fill_volume(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+    spec.setdefault("volumeMode", "Filesystem")
+
+
+def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    out: list[Cause] = []
+    spec, pod = new["spec"], Setting({}, kind.gates, out)
+    modes = spec.get("accessModes", ())
+    path = (*_SPEC, "accessModes")
+    if not modes:
+        yield required(path, "required")
+    for mode in modes:
+        yield from check_choice(mode, path, _MODES)
+    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
+        yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
+    yield from _check_capacity(new, spec.get("capacity", {}))
+    policy = spec["persistentVolumeReclaimPolicy"]
+    path = (*_SPEC, "persistentVolumeReclaimPolicy")
+    yield from check_choice(policy, path, ("Delete", "Recycle", "Retain"))
+    if policy == "Recycle" and "hostPath" in spec and normpath("/" + spec["hostPath"].get("path", "")) in ("/", "//"):
+        yield forbidden(path, RULE, "may not be 'recycle' for a hostPath mount of '/'")
+    affinity = spec.get("nodeAffinity")
+    if affinity is not None:
+        at = (*_SPEC, "nodeAffinity", "required")
+        if "required" not in affinity:
+            yield required(at, "required", "must specify required node constraints")
+        else:
+            check_node_selector(affinity["required"], at, False, pod)
+    check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
+    name = spec.get("storageClassName", "")
+    if name:
+        yield from refuse((*_SPEC, "storageClassName"), name, check_long_name(name, "characters"))
+    yield from check_choice(spec["volumeMode"], (*_SPEC, "volumeMode"), ("Block", "Filesystem"))
+    name = spec.get("volumeAttributesClassName")
+    if name is not None and kind.gates.get("VolumeAttributesClass", False):
+        at = (*_SPEC, "volumeAttributesClassName")
+        if not name:
+            yield required(at, "required", "an empty string is disallowed")
+        else:
+            yield from refuse(at, name, check_long_name(name, "characters"))
+        if "csi" not in spec:
+            yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
+    yield from out
+    if old:
+        yield from _check_changed_volume(kind, spec, old["spec"])
+
+
+def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
+    path = (*_SPEC, "capacity")
+    if not capacity:
+        yield required(path, "required")
+    if "storage" not in capacity or len(capacity) > 1:
+        yield not_supported(path, "enum", "{…}" if capacity else spell_empty(new, "capacity"), ("storage",))
+    for name, amount in capacity.items():
+        at = (*path, Key(name))
+        if amount < 0:
+            yield invalid(at, RULE, amount // 10**9, "must be a valid resource quantity")
+        if amount <= 0:
+            yield invalid(at, RULE, write_amount(amount), "must be greater than zero")
+
+
+def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
+    secret = "controllerExpandSecretRef"
+    mine = {name: spec.get(name) for name in SOURCES}
+    if "csi" in spec and "csi" in before and secret not in before["csi"]:
+        mine["csi"] = {key: value for key, value in spec["csi"].items() if key != secret}
+    if mine != {name: before.get(name) for name in SOURCES}:
+        yield forbidden(
+            (*_SPEC, "persistentvolumesource"), "immutable", "spec.persistentvolumesource is immutable after creation"
+        )
+    yield from check_immutable(spec, before, "volumeMode", ())
+    fixed = not kind.gates.get("MutablePVNodeAffinity", False) and "nodeAffinity" in before
+    if fixed and spec.get("nodeAffinity") != before["nodeAffinity"]:
+        text = "{…}" if "nodeAffinity" in spec else "null"
+        yield invalid_text(
+            ("nodeAffinity",), "immutable", text, "field is immutable, except for updating from beta label to GA"
+        )
+    if "volumeAttributesClassName" in before and "volumeAttributesClassName" not in spec:
+        detail = "update from non-nil value to nil is forbidden"
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+
+
+def fill_class(kind: Kind, new: dict[str, Any]) -> None:
+    new.setdefault("reclaimPolicy", "Delete")
+    new.setdefault("volumeBindingMode", "Immediate")
+
+
+def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    if old:
+        for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
+            yield from check_immutable(new, old, name, ())
+    yield from _check_provisioner(new, "provisioner")
+    yield from _check_parameters(new.get("parameters", {}))
+    if new["reclaimPolicy"]:
+        yield from check_choice(new["reclaimPolicy"], ("reclaimPolicy",), ("Delete", "Retain"))
+    yield from check_choice(new["volumeBindingMode"], ("volumeBindingMode",), ("Immediate", "WaitForFirstConsumer"))
+    seen: list[Any] = [{}] * len(new.get("allowedTopologies", ()))
+    for index, term in enumerate(new.get("allowedTopologies", ())):
+        at = ("allowedTopologies", index, "matchLabelExpressions")
+        found: dict[str, set[str]] = {}
+        for place, need in enumerate(term.get("matchLabelExpressions", ())):
+            key, values = need.get("key", ""), need.get("values", [])
+            if not values:
+                yield required((*at, place, "values"), "required")
+            for number, value in enumerate(values):
+                if value in values[:number]:
+                    yield duplicate((*at, place, "values", number), "unique-key", write_json(value))
+            yield from refuse((*at, place, "key"), key, check_label_key(key))
+            if key in found:
+                yield duplicate((*at, place, "key"), "unique-key", write_json(key))
+            found[key] = set(values)
+        for _ in range(sum(found == other for other in seen)):
+            yield duplicate(at, "unique-key", '""')
+        seen.append(found)
+
+
+def _check_provisioner(new: Object, name: str) -> Iterator[Cause]:
+    text = new.get(name, "")
+    if not text:
+        yield required((name,), "required")
+    else:
+        yield from refuse((name,), text.lower(), check_label_key(text.lower()))
+
+
+def _check_parameters(parameters: Object) -> Iterator[Cause]:
+    path = ("parameters",)
+    if len(parameters) > 512:
+        yield too_long(path, RULE, 512)
+        return
+    if "" in parameters:
+        yield invalid(path, RULE, "", "field can not be empty.")
+    if sum(count_bytes(key) + count_bytes(value) for key, value in parameters.items()) > 256 * 1024:
+        yield too_long(path, RULE, 256 * 1024)
+
+
+def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    for name in ("driverName", "parameters") if old else ():
+        if new.get(name) != (old or {}).get(name):
+            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+    yield from _check_provisioner(new, "driverName")
+    yield from _check_parameters(new.get("parameters", {}))
+    if not new.get("parameters"):
+        yield required(("parameters",), "required", "must contain at least one key/value pair")

@@ -1,0 +1,171 @@
+"""What the rules of several kinds share: choices, counts, ports, addresses, selectors, fields that cannot change.
+
+Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{core,apps}/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from krmfn.checks.server.formats import (
+    check_ip,
+    check_label_key,
+    check_label_value,
+    check_path_segment,
+    check_port_name,
+)
+from krmfn.checks.server.pods.placement import check_selector
+from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.spell import spell, write_json
+from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.krm.paths import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "Mapping[str, Any]"
+RULE = "invalid-value"
+
+
+def refuse(path: Path, value: Any, messages: Iterable[str]) -> Iterator[Cause]:
+    for message in messages:
+        yield invalid(path, RULE, value, message)
+
+
+def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
+    if value not in values:
+        yield not_supported(path, "enum", write_json(value), values)
+
+
+def check_needed_name(value: str, path: Path) -> Iterator[Cause]:
+    """A name that must be there, and may stand in a URL."""
+    if not value:
+        yield required(path, "required")
+    yield from refuse(path, value, check_path_segment(value))
+
+
+def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
+    if value is not None and value < least:
+        yield invalid(path, "minimum", value, f"must be greater than or equal to {least}")
+
+
+def check_port(number: int, path: Path) -> Iterator[Cause]:
+    if not 1 <= number <= 65535:
+        yield invalid(path, RULE, number, "must be between 1 and 65535, inclusive")
+
+
+def check_port_or_name(value: int | str, path: Path) -> Iterator[Cause]:
+    yield from check_port(value, path) if isinstance(value, int) else refuse(path, value, check_port_name(value))
+
+
+def check_labels(labels: Object, path: Path) -> Iterator[Cause]:
+    for key, value in labels.items():
+        yield from refuse(path, key, check_label_key(key))
+        yield from refuse(path, value, check_label_value(value))
+
+
+def check_label_selector(kind: Kind, selector: Object | None, path: Path, any_value: bool = False) -> Iterator[Cause]:
+    out: list[Cause] = []
+    check_selector(selector, path, RULE, Setting({}, kind.gates, out), any_value)
+    yield from out
+
+
+def check_address(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    """An IP address in a field that is older than strict rules."""
+    yield from refuse(path, text, check_ip(text, kind.gates.get("StrictIPCIDRValidation", False)))
+
+
+def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
+    """A right address that is one of a place in a network."""
+    address = read_address(text)
+    if address is None:
+        return
+    if address.is_unspecified:
+        yield invalid(path, RULE, text, f"may not be unspecified ({text})")
+    if address.is_loopback:
+        yield invalid(path, RULE, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if address.is_link_local:
+        yield invalid(path, RULE, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if address.is_multicast and (address.packed[:3] == b"\xe0\0\0" or address.packed[:2] == b"\xff\x02"):
+        detail = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+        yield invalid(path, RULE, text, detail)
+
+
+def read_address(text: str) -> Any:
+    """The address that Go reads, which is lenient about zeros in front; None where it is none."""
+    import ipaddress  # rare
+
+    if check_ip(text, strict=False):
+        return None
+    if ":" not in text:
+        text = ".".join(part.lstrip("0") or "0" for part in text.split("."))
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def read_network(text: str) -> Any:
+    """The network that Go reads; None where it is none."""
+    import ipaddress  # rare
+
+    host, slash, bits = text.partition("/")
+    address = read_address(host)
+    if not slash or address is None or not (bits.isascii() and bits.isdigit()) or len(bits) > 3:
+        return None
+    most = 128 if ":" in host else 32
+    if int(bits) > most:
+        return None
+    length = int(bits) - (96 if most == 128 and address.version == 4 else 0)
+    return ipaddress.ip_network((address.packed, max(length, 0)), strict=False)
+
+
+def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    """A CIDR in a field that is older than strict rules."""
+    network = read_network(text)
+    if network is None:
+        yield invalid(path, RULE, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+    elif kind.gates.get("StrictIPCIDRValidation", False):
+        host, _, bits = text.partition("/")
+        if "must not have leading 0s" in check_ip(host, strict=True) or (bits[0] == "0" and bits != "0"):
+            yield invalid(path, RULE, text, "must not have leading 0s in IP or prefix length")
+        elif check_ip(host, strict=True):
+            yield invalid(path, RULE, text, "must not have an IPv4-mapped IPv6 address")
+        elif read_address(host) != network.network_address:
+            yield invalid(path, RULE, text, "must not have bits set beyond the prefix length")
+
+
+def check_immutable(new: Object, old: Object, name: str, path: Path) -> Iterator[Cause]:
+    if new.get(name) != old.get(name):
+        yield invalid_text((*path, name), "immutable", spell_any(new.get(name)), "field is immutable")
+
+
+def spell_any(value: Any) -> str:
+    """A value as an error prints it; what is in an object is not shown."""
+    return "{…}" if isinstance(value, (dict, list)) else spell(value)
+
+
+def spell_empty(new: Object, name: str) -> str:
+    """How an error prints a field of the spec in which nothing is: an empty list or map is none in the normal form."""
+    written = getattr(new, "written", None)
+    spec = written.get("spec") if isinstance(written, dict) else None
+    return "{…}" if isinstance(spec, dict) and spec.get(name) in ([], {}) else "null"
+
+
+def is_percent(value: str) -> bool:
+    return value[-1:] == "%" and value[:-1].isascii() and value[:-1].isdigit()
+
+
+def check_share(value: int | str, path: Path) -> Iterator[Cause]:
+    """A count, or a percentage up to 100."""
+    if isinstance(value, int):
+        yield from check_least(value, 0, path)
+    elif not is_percent(value):
+        detail = (
+            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
+            " used for validation is '[0-9]+%')"
+        )
+        yield invalid_text(path, RULE, write_json(value), detail)
+    elif len(value) > 8 or int(value[:-1]) > 100:
+        yield invalid_text(path, RULE, write_json(value), "must not be greater than 100%")
