@@ -4,7 +4,7 @@ ARG BASE_IMAGE=python:3.13-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /source
 RUN python3 -m venv /tools
-# The two secrets are optional: pip's configuration (an index of your own) and the certificates it should trust.
+# The two secrets are optional: pip's configuration (another index) and the certificates it should trust.
 COPY pyproject.toml README.md LICENSE ./
 COPY release/requirements.txt release/
 COPY krmfn krmfn

@@ -38,12 +38,19 @@ BANNED = {
     r"\bwhat (it|they|krmfn|kubectl|kustomize) (prints?|gives?|has|says?)\b": "the output of, the data of",
     r"\bonce for (a|the) cluster\b": "once per cluster",
     r"(?<!there )\b(is|are) none\b": "is not one",
+    r"\bwould say of\b": "would treat",
+    r"\bstand for\b": "are, mean",
 }
 #: The messages of the API server and of libraries of Go are theirs.
 FOREIGN = ("checks/server/", "capacity/admission.py", "capacity/filters.py", "capacity/world.py", "model/gotext.py")
 OURS = ("checks/server/hints.py", "checks/server/rules.py", "checks/server/stage.py")
 MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
+#: Examples to copy, what pre-commit shows of a hook, the developer's commands, images and the site.
+OTHERS = [
+    *(ROOT / name for name in (".pre-commit-hooks.yaml", "dev", "Dockerfile", "mkdocs.yml", "pyproject.toml")),
+    *sorted(path for path in (ROOT / "examples").rglob("*") if path.suffix in (".yaml", ".yml", ".py", ".sh", ".json")),
+]
 _CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"^\* .*https?://.*$", re.MULTILINE)
 #: Sources that are no texts: what real clusters did.
@@ -93,6 +100,12 @@ def test_no_text_names_a_release(path: Path) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages(path: Path) -> None:
     assert find_banned(_CODE.sub("`…`", path.read_text())) == []
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_other_files_that_people_read(path: Path) -> None:
+    commands = re.compile(r"^.*\b(COPY|run --rm|rendered rendered)\b.*$", re.MULTILINE)
+    assert find_banned(commands.sub("", path.read_text())) == []
 
 
 def test_the_schema_of_the_configuration() -> None:

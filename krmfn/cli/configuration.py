@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from krmfn.cli.options import UsageError, split_list
+from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
@@ -147,7 +147,7 @@ def read_rulings(options: Mapping[str, Any]) -> Rulings:
 def refuse_assumed(command: str, target: Release, words: Sequence[str]) -> UsageError:
     """For a `command` whose answer depends on the release that the cluster runs today, which nobody gave."""
     older = list_releases()[: list_releases().index(target.name)] or [target.name]
-    example = f"krmfn {command} {target.name} --kubernetes {older[-1]} {' '.join(words)}".rstrip()
+    example = spell_command(f"krmfn {command} {target.name} --kubernetes {older[-1]}", words)
     return UsageError(f"--kubernetes is missing: the version that the cluster runs before the upgrade: {example}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COLOR, CONFIG, PATHS, QUIET, VERBOSE, Option, UsageError
+from krmfn.cli.options import COLOR, CONFIG, PATHS, QUIET, VERBOSE, Option, UsageError, spell_command
 from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read, say_if_empty
 from krmfn.convert import convert
@@ -38,7 +38,7 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Converts all manifests together. Raises UsageError."""
     if not options["to"]:
-        raise UsageError(f"--to is missing: krmfn convert --to {newest_release()} {' '.join(words)}")
+        raise UsageError(f"--to is missing: {spell_command(f'krmfn convert --to {newest_release()}', words)}")
     in_files = is_in_files(words, options)
     with hold(words, options):
         return _run(words, options, in_files)

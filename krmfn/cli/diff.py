@@ -96,7 +96,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if missing.word not in given:
             raise
         path = Disk(missing.word).miss(missing.word)  # it may have been meant as one
-        raise InputMissing(f"{path}; {missing}", missing.word, [*missing.known, *path.known]) from None
+        reason = str(missing).partition(": ")[2]
+        raise InputMissing(f"{path}, and {reason}", missing.word, [*missing.known, *path.known]) from None
     old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     if options["require_render"] and (old.missing or new.missing):

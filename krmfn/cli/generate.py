@@ -10,7 +10,7 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, split_list
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, spell_command, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
@@ -112,7 +112,7 @@ def _tell_affixes(found: Worlds, added: Iterable[Addition]) -> Iterator[Result]:
                 "namePrefix or nameSuffix renames groups, but kustomize does not know which fields refer to them: the "
                 "pods keep the old name and are never scheduled"
             )
-            hint = f"Run krmfn init --no-function {os.path.dirname(path) or '.'}."
+            hint = f"Run {spell_command('krmfn init --no-function', [os.path.dirname(path) or '.'])}."
             tags = {"rule": "affix-unconfigured", "stage": "gitops", "hint": hint}
             yield Result(message, "warning", file=FileRef(path), tags=tags)
 
@@ -126,12 +126,14 @@ def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Seque
     if not folders:
         return
     named = list(filter(os.path.isdir, words))
-    build = named[0] if len(named) == 1 else "FOLDER"
+    build = named if len(named) == 1 else ["FOLDER"]
     message = f"the gangs of {join(named)} are in files of {join(folders)}: run "
     if world.configurations:
-        message += f"kustomize build --enable-alpha-plugins --enable-exec {build}, which runs krmfn"
+        command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", build)
+        message += f"{command}, which runs krmfn"
     else:
-        message += f"kustomize build {build} | krmfn generate -, or krmfn generate {' '.join(folders)}"
+        command = spell_command("krmfn generate", folders)
+        message += f"{spell_command('kustomize build', build)} | krmfn generate -, or {command}"
     raise UsageError(message)
 
 

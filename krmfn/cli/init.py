@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError
+from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, spell_command
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
@@ -52,6 +52,6 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
             state = "unchanged" if old == new else "wrote" if old is None else "updated"
             streams.tell(channels.line(f"{state} {os.path.normpath(path)}") + "\n")
         if not options["no_function"]:
-            command = f"kustomize build --enable-alpha-plugins --enable-exec {folder}"
+            command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", [folder])
             streams.tell(channels.line(f"next: {command}") + "\n")
     return 0

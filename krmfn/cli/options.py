@@ -6,6 +6,7 @@ from krmfn.krm.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 STAGES = ("server", "scheduler", "operator", "gitops")
@@ -143,6 +144,13 @@ SIMULATOR = Option(
 
 RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
+
+
+def spell_command(command: str, words: Iterable[str]) -> str:
+    """A command line that can be copied into a shell."""
+    import shlex
+
+    return " ".join([command, *map(shlex.quote, words)])
 
 
 def split_list(text: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError, spell_command
 from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
@@ -38,7 +38,7 @@ OPTIONS = (
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Reads manifests, or what kubectl get printed; 1 when something has to be deleted first. Raises UsageError."""
     if not options["to"]:
-        raise UsageError(f"--to is missing: krmfn upgrade --to {newest_release()} {' '.join(words)}")
+        raise UsageError(f"--to is missing: {spell_command(f'krmfn upgrade --to {newest_release()}', words)}")
     release = find_release(options["to"])
     configurations = Configurations(options)
     found = read_worlds(words, options)

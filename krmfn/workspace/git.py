@@ -65,6 +65,13 @@ class Revision(Tree):
         self._list()
         self._reader: Popen[bytes] | None = None
 
+    def miss(self, path: str, what: str = "file or folder") -> InputMissing:
+        """The error for a path that leads to nothing, which names it from the top as git does."""
+        missed = super().miss(path, what)
+        top = os.path.relpath(find_here(), self.repository)
+        full = path if top.startswith("..") or os.path.isabs(path) else os.path.normpath(os.path.join(top, path))
+        return InputMissing(str(missed).replace(path, full, 1), missed.word, missed.known)
+
     def close(self) -> None:
         """Ends the process that reads objects."""
         if self._reader is not None:
@@ -111,7 +118,7 @@ class Revision(Tree):
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = failure.lines[0].removeprefix("fatal: ")
             else:
-                reason = "no such revision in this clone; fetch it first (a CI job often has the newest commit only)"
+                reason = "no such revision in this clone. Fetch it first: a CI job often has the newest commit only"
             raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None

@@ -98,6 +98,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["init", "job.yaml"], "job.yaml: a file, not a folder"),
         (["init", "broken"], "broken/kustomization.yaml:900:15: cannot be read: the text ends too early"),
         (["init", "mistyped"], "mistyped/kustomization.yaml:900: transformers is not a list"),
+        (["convert", "a b"], "--to is missing: krmfn convert --to 1.37 'a b'"),
         (["upgrade", "--to", "1.37"], "--kubernetes is missing: the version that the cluster runs before the upgrade"),
         (["diff", "--to-kubernetes", "1.37", "job.yaml"], "krmfn diff --to-kubernetes 1.37 --kubernetes 1.36 job.yaml"),
         (["hlep"], "Did you mean help?"),

@@ -154,7 +154,7 @@ def test_names_that_are_not_text(repository: Path) -> None:
 
 
 def test_a_revision_that_is_not_there(repository: Path) -> None:
-    with pytest.raises(InputMissing, match="git:nothing:apps: no such revision in this clone; fetch it first"):
+    with pytest.raises(InputMissing, match=r"git:nothing:apps: no such revision in this clone\. Fetch it first"):
         read_revision("git:nothing", ["apps"])
     with pytest.raises(InputMissing, match="not in a git repository"):
         read_revision("git:main:/usr", [])
