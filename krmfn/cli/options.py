@@ -48,7 +48,7 @@ class UsageError(Exception):
 
 PATHS = Argument(
     "[PATH]...",
-    "Files, folders (walked for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH]. [default: .]",
+    "Files, folders (searched for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH]. [default: .]",
     0,
     default=".",
 )

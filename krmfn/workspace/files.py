@@ -26,7 +26,7 @@ class Inputs(NamedTuple):
 def read_paths(paths: Sequence[str], excluded: Sequence[str] = ()) -> Inputs:
     """Every manifest that `paths` name, in sorted order within a folder; a file named twice is read once.
 
-    A path is a file (any suffix), a folder (walked for *.yaml, *.yml, *.json; what is hidden is passed over), `-` for
+    A path is a file (any suffix), a folder (searched for *.yaml, *.yml, *.json; what is hidden is passed over), `-` for
     stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. Raises InputMissing.
     """
     files: list[ManifestFile] = []

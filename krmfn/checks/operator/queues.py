@@ -49,7 +49,7 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
         need = given if given is not None else usual
         path = ("spec", "minAvailable") if given is not None else ("spec", "tasks")
         if need > total:
-            message = f"minAvailable is {need}, and the tasks make {count(total, 'pod')}: Volcano refuses the Job"
+            message = f"minAvailable is {need}, but the tasks have only {count(total, 'pod')}: Volcano refuses the Job"
             hint = f"Set minAvailable to at most {total}."
             yield Finding(item, path, message, given, hint=hint)
         elif late and need > first:

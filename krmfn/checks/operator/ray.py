@@ -124,8 +124,7 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
                     "later ones are scheduled one by one"
                 )
                 hint = (
-                    "Nothing to do if single workers are useful; otherwise fix the size (minReplicas equal to "
-                    "maxReplicas)."
+                    "If single workers are useful, ignore this finding. Otherwise set minReplicas equal to maxReplicas."
                 )
                 yield Finding(item, path, message, most, hint=hint)
                 break
