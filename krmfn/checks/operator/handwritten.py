@@ -11,6 +11,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
+from krmfn.model.kinds import KINDS
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count, join
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
@@ -132,6 +133,30 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
             f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".' if exist else "Write the number of its pods."
         )
         yield Finding(item, path, message, hint=hint)
+
+
+@rule(
+    "min-available-above-pods",
+    "error",
+    "The group that an operator makes for its job needs more pods than the job has.",
+)
+def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+    """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
+    path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    for kind in (kind.name for kind in KINDS.values() if kind.group == "kubeflow.org"):
+        for item in census.kind("kubeflow.org", kind):
+            wanted = as_int(dig(item.value, *path))
+            late = dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
+            templates = [one for one in census.templates_of(item) if not (late and "Launcher" in one.path)]
+            exist = _add_up(templates)
+            if wanted is None or not exist or wanted <= exist or dig(item.value, "spec", "elasticPolicy") is not None:
+                continue
+            when = ", and the launcher only when they are ready" if late else ""
+            message = (
+                f"minAvailable is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}){when}: "
+                "where the operator makes a group of them, no pod is ever scheduled"
+            )
+            yield Finding(item, path, message, wanted, hint=f"Set minAvailable to at most {exist}, or remove it.")
 
 
 def _group_by(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:

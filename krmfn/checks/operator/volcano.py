@@ -31,14 +31,20 @@ _JOBS: Final = "batch.volcano.sh"
 #: The annotation that says of which task a pod is.
 _TASK: Final = "volcano.sh/task-spec"
 _QUEUE: Final = SCHEDULERS["Volcano"].queue
+#: KubeRay writes this label as the queue of the PodGroup that it makes.
+_QUEUE_OF_RAY: Final = ("metadata", "labels", "volcano.sh/queue-name")
+_RAY_KINDS: Final = ("RayCluster", "RayJob")
 
 
-@rule("volcano-queue-missing", "warning", "A PodGroup or Job of Volcano names a queue that does not exist.")
+@rule(
+    "volcano-queue-missing", "warning", "A PodGroup, Job or RayCluster for Volcano names a queue that does not exist."
+)
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The queue is not among those that are known."""
     queues = census.facts.queues
-    for item in _list_queued(census):
-        name = as_text(dig(item.value, "spec", "queue")) or "default"
+    of_ray = [(item, _QUEUE_OF_RAY) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
+    for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
+        name = as_text(dig(item.value, *path)) or "default"
         if queues is None or name in queues or name == "default":
             continue
         end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
@@ -46,7 +52,7 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
         hint = "Add the Queue, or list the queues of the cluster under cluster.queues."
         yield Finding(
             item,
-            ("spec", "queue"),
+            path,
             message,
             name,
             hint=hint,
