@@ -42,7 +42,7 @@ def find_problems(census: Census) -> Iterator[Finding]:
 #: never too little.
 _SUSPICIOUS: Final = r"""(?xi)
     (?:^|[\s\[{,]|":)(?:
-        [-+]?\.?\d[^\s,\]}]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?:inf|nan) | ~ |
+        [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?:inf|nan) | ~ |
         (?:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
     )|<<|\\/"""
 

@@ -34,8 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: A tag without a value, which would go on with the bracket behind it.
-_TAG_AT_END = r"(?m)(?:^|[\s\[{,])![^\s,]*\Z"
 #: What to put where: an offset, how many characters go, the text that comes.
 Edits = list[tuple[int, int, str]]
 
@@ -212,7 +210,9 @@ def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: list[Node], 
     if place + 1 < len(starts):
         return [(starts[place], starts[place + 1] - starts[place], "")]
     before = ends[place - 1]
-    blank = " " if re.search(_TAG_AT_END, text[line_start(text, before) : before]) else ""
+    word = re.split(r"[\s,]", text[line_start(text, before) : before])[-1]
+    # A tag without a value would go on with the bracket behind it.
+    blank = " " if word.startswith("!") or "[!" in word or "{!" in word else ""
     return [(before, ends[place] - before, blank)]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from krmfn.krm.records import NamedTuple
 
 _STARS = 3
+_SIGNS = frozenset("*?[\\")
 
 
 class Pattern(NamedTuple):
@@ -85,18 +86,22 @@ def _read_line(line: str, base: str) -> Pattern | None:
 
 def _translate(body: str) -> str:
     """A pattern as a regular expression. Of several stars in one name each but the last takes as little as it can, and
-    does not take more later: that changes no answer, and the time stays short for any name. Raises re.error for more
-    than a few stars beside brackets and backslashes, of which this would not hold.
+    does not take more later: that changes no answer, and the time stays short for any name. The same is true of `**/`.
+    Raises re.error for more than a few stars beside brackets and backslashes, of which this would not hold.
     """
-    spelled, place, opened = "", 0, False
+    spelled, place, opened, held = "", 0, False, False
     if ("[" in body or "\\" in body) and max(map(str.count, body.split("/"), "*" * len(body))) > _STARS:
         raise re.error("too many stars")
     while place < len(body):
         rest = body[place:]
-        if rest.startswith("**/"):
-            spelled, place = spelled + "(?:.*/)?", place + 3
-        elif rest == "**" and spelled:
-            spelled, place = spelled + ".+", place + 2
+        # git cuts off what is plain at the front of a pattern, so that `a**/b` is `a` and `**/b`.
+        begins = body[place - 1 : place] == "/" or not _SIGNS.intersection(body[:place])
+        if begins and rest.startswith("**/"):
+            spelled, place = spelled + (")" if held else ""), place + 3
+            held = "/**/" in rest or rest.endswith("/**")
+            spelled += "(?>(?:.*?/)??" if held else "(?:.*/)?"
+        elif rest == "**" and body[place - 1 : place] == "/":
+            spelled, place = spelled + (").+" if held else ".+"), place + 2
         elif rest[0] == "*":
             spelled, place = spelled + (")" if opened else ""), place + 1
             opened = "*" in rest[1:].partition("/")[0] and not ("[" in body or "\\" in body)
@@ -106,7 +111,7 @@ def _translate(body: str) -> str:
         elif rest[0] == "[" and "]" in rest[2:]:
             end = rest.index("]", 2)
             inside = rest[1:end].replace("\\", "\\\\").replace("[", "\\[")
-            spelled += "[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
+            spelled += "(?!/)[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
             place += end + 1
         elif rest[0] == "\\" and len(rest) > 1:
             spelled, place = spelled + re.escape(rest[1]), place + 2

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 _MARK: Final = (
-    r"(?s)\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
+    r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
     r"|\$\([A-Za-z_][^()\n]*\)"  # make, Kubernetes itself, a shell
     r"|\$[A-Za-z_]\w*"  # envsubst
-    r"|\{\{.*?\}\}|\[\[.*?\]\]"  # Helm, Jinja, Argo
     r"|%\{[^{}\n]*\}"  # Terraform
     r"|<[A-Za-z][^<>\n]{0,80}>"  # for people
     r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
     r"|__[A-Za-z][A-Za-z0-9_]*__"
-    r"|ENC\[[A-Z0-9_]+,[^\]]*\]"  # SOPS
+    r"|ENC\[[A-Z0-9_]+,[^][]*\]"  # SOPS
     r"|(?<![A-Za-z0-9])(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])"
 )
+#: Of Helm, Jinja, Argo.
+_PAIRS: Final = (("{{", "}}"), ("[[", "]]"))
 #: Words such as YOUR_NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object can have such a name.
 _WORD: Final = r"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+"
 #: Mappings of labels are small; what is larger is not one value.
@@ -35,7 +36,10 @@ def is_placeholder(value: object) -> bool:
     >>> is_placeholder("job-${NAME}"), is_placeholder("<your-queue>"), is_placeholder("job")
     (True, True, False)
     """
-    return isinstance(value, str) and re.search(_MARK, value) is not None
+    return isinstance(value, str) and (
+        re.search(_MARK, value) is not None
+        or any(-1 < value.find(begin) < value.rfind(end) - 1 for begin, end in _PAIRS)
+    )
 
 
 def is_name_placeholder(value: object) -> bool:

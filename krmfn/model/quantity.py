@@ -9,8 +9,10 @@ import re
 from functools import lru_cache
 
 from krmfn.krm.records import NamedTuple
+from krmfn.model.gotext import parse_int
 
-_SHAPE = r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)"
+#: No part gives back what it took: the time would grow with the square of a text's length.
+_SHAPE = r"([+-]?)0*+([0-9]*+)(?:(\.)([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*+)"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _SPELLED = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
@@ -22,8 +24,8 @@ _EXA = 18
 _LOWEST = -(2**31)
 #: Powers of ten above this one are not told apart: no cluster has so much, and the whole number would take long.
 _HIGHEST = 1000
-#: Digits behind these are not told apart.
-_LONGEST = 4000
+#: Digits behind these are not told apart. Python prints numbers of at most 4,300.
+_LONGEST = 3000
 
 
 class BadQuantity(ValueError):
@@ -57,8 +59,9 @@ class Quantity(NamedTuple):
                 while whole % 1024 == 0:
                     whole, power = whole // 1024, power + 1
                 return f"{whole}{tuple(_BINARY)[power - 1] if power else ''}"
-        while amount % 10 == 0:
-            amount, exponent = amount // 10, exponent + 1
+        digits = str(amount)
+        zeros = len(digits) - len(digits.rstrip("0"))
+        amount, exponent = amount // 10**zeros, exponent + zeros
         amount, exponent = amount * 10 ** (exponent % 3), exponent - exponent % 3
         if self.form == "exponent":
             return f"{amount}e{exponent}" if exponent else str(amount)
@@ -75,8 +78,10 @@ def read_quantity(text: str) -> Quantity:
     sign, whole, _, fraction, suffix = found.groups("")
     form, power = _read_suffix(suffix)
     digits = (whole or "0") + fraction
-    value = int(digits[:_LONGEST]) * 10 ** max(0, len(digits) - _LONGEST)
     exponent = -len(fraction) if form == "binary" else _to_int32(power - len(fraction))
+    known = digits.lstrip("0")
+    known, rest = known[:_LONGEST], known[_LONGEST:]
+    value, exponent = int(known or "0") + bool(rest.strip("0")), exponent + len(rest)
     if form == "binary":
         value <<= power
     # Go reads in two ways. The fast one is for what surely fits into 64 bits; it keeps canonical texts as they are.
@@ -101,7 +106,7 @@ def _round(form: str, value: int, exponent: int) -> tuple[str, int, int]:
         value = -(-value // 10 ** min(surplus, _LONGEST * 2))
         exponent = _NANO
     if form == "binary":
-        one = 10**-exponent
+        one = 10 ** max(0, -exponent)
         if value > _LARGEST * one:
             return form, _LARGEST, 0
         if value < one:
@@ -114,9 +119,8 @@ def _read_suffix(suffix: str) -> tuple[str, int]:
         return "decimal", _DECIMAL[suffix]
     if suffix in _BINARY:
         return "binary", _BINARY[suffix]
-    power = suffix[1:]
-    if suffix[:1] in ("e", "E") and re.fullmatch("[+-]?[0-9]{1,1000}", power) and -(2**63) <= int(power) < 2**63:
-        return "exponent", _to_int32(int(power))
+    if suffix[:1] in ("e", "E") and (number := parse_int(suffix[1:])) is not None:
+        return "exponent", _to_int32(number)
     raise BadQuantity("unable to parse quantity's suffix")
 
 

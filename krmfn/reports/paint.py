@@ -38,14 +38,16 @@ def link(text: str, address: str) -> str:
 def count_columns(text: str) -> int:
     """How many columns a terminal needs for text that has been escaped.
 
-    >>> count_columns("a漢")
-    3
+    >>> count_columns("a漢"), count_columns("e\\u0301\\u200d")
+    (3, 1)
     """
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category, east_asian_width
 
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+    return sum(
+        0 if category(char) in ("Mn", "Me", "Cf") else 2 if east_asian_width(char) in "WF" else 1 for char in text
+    )
 
 
 def flow(words: Iterable[tuple[str, str]], width: int, indent: str = "") -> str:

@@ -48,16 +48,23 @@ def spell_source(screen: Screen, place: FileRef | None, style: str) -> str:
 
 
 def _draw(screen: Screen, text: str, place: FileRef, style: str) -> Iterator[str]:
-    before, after = line(text[: place.column - 1]), line(text[place.column - 1 :])
     number = f"{place.line:>6}"
     room = max(screen.width, _LEAST) - len(number) - 3
-    if count_columns(before) > room - _BEFORE:
-        before = f"…{before[-_BEFORE:]}"
+    # A line may be as long as its file: of it there is only what may be seen.
+    here, most = place.column - 1, 4 * room
+    before, after = line(text[max(0, here - most) : here]), line(text[here : here + most])
+    if here > most or count_columns(before) > room - _BEFORE:
+        before = f"…{_cut(before[::-1], _BEFORE)[::-1]}"
     space = room - count_columns(before)
-    if count_columns(after) > space:
-        kept = after[:space]
-        while count_columns(kept) > space - 1:
-            kept = kept[:-1]
-        after = f"{kept}…"
+    if here + most < len(text) or count_columns(after) > space:
+        after = f"{_cut(after, space - 1)}…"
     yield paint(f"{number} | ", FAINT, screen.color) + before + after
     yield paint(f"{'':>6} | ", FAINT, screen.color) + " " * count_columns(before) + paint("^", style, screen.color)
+
+
+def _cut(text: str, columns: int) -> str:
+    """The beginning of a text, as far as it fits."""
+    kept = text[:columns]  # there is more only where characters have no width of their own
+    while count_columns(kept) > columns:
+        kept = kept[:-1]
+    return kept

@@ -7,11 +7,16 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from krmfn.krm import FileRef
+from krmfn.reports.paint import count_columns
+from krmfn.reports.report import Screen
+from krmfn.reports.screen import spell_source
 from tests.cli.conftest import ROOT, Call
 from tests.workspace.repositories import JOB
 
@@ -83,6 +88,18 @@ def test_wide_tabbed_and_long_lines_keep_their_caret(tmp_path: Path, look: Look)
     caret = next(text for text in plain.splitlines() if text.endswith("^"))
     source = next(text for text in plain.splitlines() if "…" in text)
     assert source.index("A, command") + 2 == caret.index("^")  # two of the characters before it are wide
+
+
+@pytest.mark.parametrize("unit", ["a ", "漢", "e\u0301", "\u200d", "\U0001f600\ufe0f", "\x1b"])
+def test_lines_of_any_length_are_drawn_where_they_matter(unit: str) -> None:
+    text = unit * 200_000
+    screen = Screen(40, False, lambda _: [text])
+    start = time.process_time()
+    for column in range(1, len(text), len(text) // 400):
+        source, caret = spell_source(screen, FileRef("a", line=1, column=column), "").splitlines()
+        assert count_columns(source) <= 40
+        assert 9 <= caret.index("^") < 40
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize("words", [["--color", "never"], []], ids=["never", "NO_COLOR"])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from fnmatch import fnmatchcase
+from pathlib import Path
 from random import Random
 
-from krmfn.model.patterns import find_match, read_patterns
+from krmfn.model.patterns import find_match, is_inside, read_patterns
+from tests.workspace.repositories import git
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -21,9 +24,28 @@ def test_names_match_as_in_a_shell() -> None:
         assert "**" in pattern or matches(pattern, name) == fnmatchcase(name, pattern), (pattern, name)
 
 
+def test_paths_match_as_in_git(tmp_path: Path) -> None:
+    rng = Random(3)
+    git(tmp_path, "init", "-q")
+    words = ["**", "**", "a", "b", "*", "a*b", "?", "*a", "a**", "**b", "[!b]"]
+    for _ in range(60):
+        pattern = "/".join(rng.choice(words) for _ in range(rng.randint(1, 6)))
+        paths = {
+            "/".join(rng.choice(["a", "b", "ab", "aab", "c"]) for _ in range(rng.randint(1, 7))) for _ in range(40)
+        }
+        (tmp_path / ".gitignore").write_text(pattern + "\n")
+        asked = ["git", "check-ignore", "--no-index", "--stdin"]
+        given = "\n".join(paths).encode()
+        told = subprocess.run(asked, check=False, cwd=tmp_path, input=given, capture_output=True).stdout.decode()
+        found = {path for path in paths if is_inside(read_patterns(pattern, "."), path)}
+        assert found == set(told.split("\n")) - {""}, pattern
+
+
 def test_many_stars_take_no_time() -> None:
     start = time.process_time()
     assert not matches("*a" * 25 + "b", "a" * 200)
     assert not matches("/".join(["*a" * 25 + "b"] * 3), "/".join(["a" * 200] * 3))
     assert read_patterns("*[a]" * 25 + "b", ".") == []
+    assert not matches("**/a/" * 25 + "b", "a/" * 500 + "c")
+    assert not matches("**/a/" * 25 + "*b/**", "a/" * 500 + "c")
     assert time.process_time() - start < 5
