@@ -19,12 +19,14 @@ from conformance.scheduler.plane import BuildFailed, Plane, StartFailed, control
 from conformance.versions import read_releases
 from krmfn.workspace.simulator import find_simulator
 
+#: Those that create the claims of pods.
+CONTROLLERS = ("resourceclaim-controller", "ephemeral-volume-controller")
 REPORT = Path(__file__).resolve().parents[2] / "docs" / "live.md"
 
 
 def prove(release: str, count: int) -> Iterator[Claim]:
     """Every claim about a release. Raises StartFailed or BuildFailed."""
-    with _start(release, "all") as plane:
+    with _start(release, "all", CONTROLLERS) as plane:
         prepare(plane)
         yield from prove_sources(plane)
         trees = "CompositePodGroup" in read_releases()[release].served
@@ -45,9 +47,9 @@ def prove(release: str, count: int) -> Iterator[Claim]:
                 yield from prove_gate(plane)
 
 
-def _start(release: str, profile: str) -> AbstractContextManager[Plane]:
+def _start(release: str, profile: str, controllers: Sequence[str] = ()) -> AbstractContextManager[Plane]:
     _, _, gates, scheduler_gates = next(row for row in PROFILES[release] if row[0] == profile)
-    return control(release, spell_gates(release, gates), spell_gates(release, scheduler_gates))
+    return control(release, spell_gates(release, gates), spell_gates(release, scheduler_gates), controllers)
 
 
 def main(words: Sequence[str]) -> int:

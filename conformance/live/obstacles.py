@@ -325,8 +325,21 @@ OBSTACLES: Final = (
         stored=(_object("resource.k8s.io/v1", "ResourceClaim", "other", "ml", spec={"devices": {}}),),
     ),
 )
-#: The gang without an obstacle.
-CLEAR: Final = Obstacle("nothing")
+_LARGE: Final = {"resources": {"limits": {"example.com/gpu": "1"}}}
+#: Gangs without an obstacle.
+CLEAR: Final = (
+    Obstacle("nothing"),
+    Obstacle(
+        "as many devices as the gang needs",
+        _devices("two"),
+        stored=(_claim_template("two"), _device_class(), _slice(6)),
+    ),
+    Obstacle(
+        "a resource that devices of a class stand for",
+        box=_LARGE,
+        stored=(_device_class(extendedResourceName="example.com/gpu"), _slice(3)),
+    ),
+)
 
 
 def make_nodes() -> list[Value]:
@@ -378,8 +391,8 @@ def ask(obstacle: Obstacle, *words: str) -> Value:
 
 
 def prove_obstacles(plane: Plane) -> Iterator[Claim]:
-    """Each obstacle by itself, and the gang without any."""
-    for obstacle in (CLEAR, *OBSTACLES):
+    """Each obstacle by itself, and the gangs without any."""
+    for obstacle in (*CLEAR, *OBSTACLES):
         clean(plane, plane.applied)
         values = make_gang(obstacle)
         plane.applied = [*obstacle.stored, *(value for value in values if value["kind"] != "Job")]
@@ -394,5 +407,5 @@ def prove_obstacles(plane: Plane) -> Iterator[Claim]:
         seen = f"{bound} of {obstacle.pods} pods run{f'; refused: {words[:120]}' if words else ''}"
         rule = f" ({told['rule']})" if told.get("rule") else ""
         never = told["verdict"] == "never"
-        kept = (bound == obstacle.pods and not never) if obstacle is CLEAR else (bound == 0 and never)
+        kept = (bound == obstacle.pods and not never) if obstacle in CLEAR else (bound == 0 and never)
         yield Claim(PLANTED, obstacle.title, f"{told['verdict']}{rule}", seen, kept)

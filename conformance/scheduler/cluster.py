@@ -16,7 +16,10 @@ Value = dict[str, Any]
 
 #: Namespaces that scenarios use, with labels that namespaceSelectors look for.
 NAMESPACES: Mapping[str, Mapping[str, str]] = {"ml": {"team": "ml"}, "data": {"team": "data"}}
-_CLUSTER = ("Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "RuntimeClass", "DeviceClass")
+_CLUSTER = (
+    *("Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "RuntimeClass", "DeviceClass"),
+    "ResourceSlice",
+)
 _PLURALS = {"PriorityClass": "priorityclasses", "StorageClass": "storageclasses", "RuntimeClass": "runtimeclasses"}
 _PLURALS["DeviceClass"] = "deviceclasses"
 

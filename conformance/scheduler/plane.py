@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +80,17 @@ def open_store() -> Iterator[Store]:
 
 @contextlib.contextmanager
 def control(
-    release_name: str, gates: Mapping[str, bool], scheduler_gates: Mapping[str, bool] | None = None
+    release_name: str,
+    gates: Mapping[str, bool],
+    scheduler_gates: Mapping[str, bool] | None = None,
+    controllers: Sequence[str] = (),
 ) -> Iterator[Plane]:
     """A ready control plane for the length of the block. `gates` are those of all programs; `scheduler_gates` are the
-    scheduler's where they differ. Raises StartFailed or BuildFailed."""
-    with open_store() as store, attach(store, release_name, gates, scheduler_gates) as plane:
+    scheduler's where they differ; `controllers` run beside the usual ones. Raises StartFailed or BuildFailed."""
+    with (
+        open_store() as store,
+        attach(store, release_name, gates, scheduler_gates, controllers=controllers) as plane,
+    ):
         yield plane
 
 
@@ -95,6 +101,7 @@ def attach(
     gates: Mapping[str, bool],
     scheduler_gates: Mapping[str, bool] | None = None,
     patient: bool = True,
+    controllers: Sequence[str] = (),
 ) -> Iterator[Plane]:
     """A control plane over what is stored already; a `patient` one is ready. Raises StartFailed or BuildFailed."""
     release = read_releases()[release_name]
@@ -114,7 +121,8 @@ def attach(
         )
         manager = Client(manager_port, TOKEN)
         plane.spawn(
-            "manager", _manager(programs["kube-controller-manager"], release, gates, plane.folder, manager_port)
+            "manager",
+            _manager(programs["kube-controller-manager"], release, gates, plane.folder, manager_port, controllers),
         )
         if patient:
             _wait(plane, plane.scheduler, "/healthz")
@@ -189,7 +197,9 @@ def _scheduler(program: Path, gates: Mapping[str, bool], folder: Path, port: int
     ]
 
 
-def _manager(program: Path, release: Release, gates: Mapping[str, bool], folder: Path, port: int) -> list[str]:
+def _manager(
+    program: Path, release: Release, gates: Mapping[str, bool], folder: Path, port: int, more: Sequence[str]
+) -> list[str]:
     return [
         str(program),
         f"--kubeconfig={folder / 'kubeconfig'}",
@@ -201,7 +211,7 @@ def _manager(program: Path, release: Release, gates: Mapping[str, bool], folder:
         f"--cert-dir={folder / 'manager-certs'}",
         _gates(gates),
         f"--service-account-private-key-file={folder / 'accounts.key'}",
-        "--controllers=" + ",".join(CONTROLLERS[release.name]),
+        "--controllers=" + ",".join((*CONTROLLERS[release.name], *more)),
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     ]

@@ -20,8 +20,9 @@ def test_an_obstacle_is_told(obstacle: Obstacle) -> None:
     assert told["why"]
 
 
-def test_a_gang_without_obstacle_is_not_told() -> None:
-    assert ask_with_gates(CLEAR)["verdict"] == "open"
+@pytest.mark.parametrize("obstacle", CLEAR, ids=lambda obstacle: obstacle.title)
+def test_a_gang_without_obstacle_is_not_told(obstacle: Obstacle) -> None:
+    assert ask_with_gates(obstacle)["verdict"] == "open"
 
 
 def test_the_obstacles_are_of_many_kinds() -> None:
