@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
+from krmfn.krm.nodes import Scalar
 from krmfn.krm.paths import dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
@@ -14,11 +15,11 @@ from krmfn.krm.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from krmfn.krm.editing import Editor
-    from krmfn.krm.nodes import Node, Scalar
+    from krmfn.krm.nodes import Node
     from krmfn.krm.paths import Path
     from krmfn.krm.values import Problem
 
@@ -141,6 +142,22 @@ class Item:
         reading = self._read()
         root = reading.root()
         return find_scalar(root, path, reading.text) if root else None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the text begins and ends in the source, in characters."""
+        return self.source.count(self.start), self.source.count(self.end)
+
+    def list_scalars(self) -> Iterator[tuple[Path, int, int]]:
+        """Every scalar of the text as it was read: its path, and where it begins and ends, in characters of the
+        source. What an alias stands for is given at both its paths; null is left out."""
+        from krmfn.krm.lookup import list_scalars
+
+        root = Item(self.frame, self.start, self.end)._read().root()
+        shift = self.span[0] - self.frame.pad
+        for path, node in list_scalars(root) if root else ():
+            if not isinstance(node, Scalar) or node.style or node.content not in ("", "~", "null"):
+                yield path, shift + node.start, shift + node.end
 
     @property
     def file(self) -> FileRef:

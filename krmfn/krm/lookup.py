@@ -9,6 +9,10 @@ from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
 from krmfn.krm.records import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 #: In mappings with more pairs than this, keys are looked up by an index.
 _FEW = 8
 
@@ -108,6 +112,26 @@ def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
     elif not node.source:
         node.source = text[content_start(text, node) : node.end]
     return node
+
+
+def list_scalars(root: Node) -> Iterator[tuple[Path, Node]]:
+    """Every scalar with its path, those of duplicate keys too, in no order. Aliases are followed in the text of the
+    root; for others the alias itself is given."""
+    waiting: list[tuple[Path, Node]] = [((), root)]
+    while waiting:
+        path, written = waiting.pop()
+        node = written if isinstance(written, Alias) and written.origin is not None else follow(written)
+        if isinstance(node, Sequence):
+            waiting += [((*path, index), child) for index, child in enumerate(node.items)]
+        elif isinstance(node, Mapping):
+            for key, child in node.pairs:
+                sources = follow(child)
+                if not is_merge(key):
+                    waiting.append(((*path, read_key(key) or ""), child))
+                else:
+                    waiting += [(path, each) for each in (sources.items if isinstance(sources, Sequence) else [child])]
+        else:
+            yield path, node
 
 
 def find_place(root: Node, path: Path) -> int:

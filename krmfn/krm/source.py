@@ -43,7 +43,7 @@ class Source:
     def column(self, offset: int) -> int:
         """Column of a byte in characters, from 0."""
         start = self._find_starts()[self.line(offset) - 1]
-        return self._count(offset) - self._count(start or self.begin)
+        return self.count(offset) - self.count(start or self.begin)
 
     def _find_starts(self) -> array[int]:
         if self._starts is None:
@@ -55,7 +55,7 @@ class Source:
             self._starts.extend(found.end() for found in re.finditer(breaks, self.data))
         return self._starts
 
-    def _count(self, offset: int) -> int:
+    def count(self, offset: int) -> int:
         """The characters before a byte."""
         if self._characters is None:
             from array import array

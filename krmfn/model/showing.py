@@ -6,8 +6,6 @@ variables are hidden wherever a value is taken out of a manifest to be shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 
@@ -19,6 +17,8 @@ HIDDEN = "(hidden)"
 #: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.
 MOST_CHARACTERS = 10_000
 MOST_VALUES = 1_000
+#: Kinds whose values are secret, also where a letter's case is wrong.
+_SECRETS = ("secret", "secretlist")
 #: What a Secret shows of itself; anything else in it may be a value in a place where it does not belong.
 _SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable")
 #: Fields whose text holds a whole object, or an environment.
@@ -34,17 +34,11 @@ def show(kind: str, path: Path, value: Any) -> Any:
     return shown if left[0] >= 0 else f"(more than {MOST_VALUES} values)"
 
 
-def list_secrets(kind: str, value: Mapping[str, Any]) -> Iterator[Path]:
-    """The paths of all values of an object that are to be hidden."""
-    waiting: list[tuple[Path, Any]] = [((), value)]
-    while waiting:
-        path, each = waiting.pop()
-        if isinstance(each, dict):
-            waiting += [((*path, key), child) for key, child in each.items()]
-        elif isinstance(each, list):
-            waiting += [((*path, index), child) for index, child in enumerate(each)]
-        elif each is not None and is_secret(kind, path):
-            yield path
+def may_hold_secrets(data: bytes) -> bool:
+    """False where surely nothing in a text of manifests is to be hidden. Escapes and tags leave it open."""
+    import re
+
+    return re.search(rb"(?i)env|secret|password|last-applied|[\\\\!]", data) is not None
 
 
 def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
@@ -76,7 +70,7 @@ def is_secret(kind: str, path: Path) -> bool:
     """Whether a value that is neither a mapping nor a list is to be hidden."""
     if path[-1:] and path[-1] in _SECRET_TEXTS:
         return True
-    if kind == "Secret" and path[:1] and path[0] not in _SHOWN_OF_SECRETS:
+    if kind.casefold() in _SECRETS and path[:1] and path[0] not in _SHOWN_OF_SECRETS:
         return path[0] != "metadata"
     if "redisPassword" in path:
         return True

@@ -6,11 +6,14 @@ Plans, and writes nothing. Knows files and kustomizations, no scheduling.
 from __future__ import annotations
 
 import posixpath
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream, Unreadable
-from krmfn.model.showing import HIDDEN, list_secrets
+from krmfn.model.showing import HIDDEN, is_secret, may_hold_secrets
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Manifest
@@ -18,6 +21,10 @@ from krmfn.workspace.replacing import Change
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
+
+
+#: A line of a file that is in none of its objects, and holds nothing of a value.
+_OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*((apiVersion|kind)\W+[\w./]+|metadata|items|#.*)?[\s{}\[\],"':-]*""")
 
 
 def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: Iterable[Item]) -> list[Change]:
@@ -97,27 +104,24 @@ def _spell_range(start: int, end: int) -> str:
 
 
 def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
-    """The lines, with nothing of a value that is to be hidden."""
-    if not data or not any(mark in data for mark in (b"env", b"Secret", b"runtimeEnvYAML", b"last-applied")):
+    """As many lines, without the values that are to be hidden."""
+    if not data or not may_hold_secrets(data):
         return lines
-    shown = list(lines)
-    for item in Stream.parse(data, path).items:
-        for secret in list_secrets(item.kind, item.value):
-            place = item.locate(secret)
-            if not 0 < place.line <= len(shown):
-                continue
-            number = place.line - 1
-            line = lines[number]
-            shown[number] = f"{line[: place.column - 1]}{HIDDEN}\n"
-            indent = len(line) - len(line.lstrip(" -"))
-            spelled = item.scalar(secret)
-            last = number + (spelled.source.count("\n") if spelled else 0)
-            for below in range(number + 1, min(last + 1, len(lines))):  # in quotes, with any indentation
-                shown[below] = f"{' ' * (indent + 2)}{HIDDEN}\n"
-            for below in range(number + 1, len(lines)):  # the lines of a text over several
-                if lines[below].strip() and len(lines[below]) - len(lines[below].lstrip(" ")) <= indent:
-                    break
-                shown[below] = f"{' ' * (indent + 2)}{HIDDEN}\n"
+    items = Stream.parse(data, path).items
+    starts = [0, *accumulate(map(len, lines))]
+    shown = [line if _OUTSIDE.fullmatch(line) else f"{HIDDEN}\n" for line in lines]  # whose values nobody knows
+    for item in items:
+        start, end = item.span
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, max(end, start + 1))
+        shown[first:last] = lines[first:last]
+    secrets = {(start, end) for item in items for path, start, end in item.list_scalars() if is_secret(item.kind, path)}
+    for start, end in sorted(secrets, reverse=True):
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
+        kept = shown[first][: start - starts[first]]
+        below = " " * (len(kept) - len(kept.lstrip(" -")) + 2) + HIDDEN
+        rest = shown[last][end - starts[last] :] or "\n"
+        hidden = [kept + HIDDEN, *[below] * (last - first)]
+        shown[first : last + 1] = [*(f"{line}\n" for line in hidden[:-1]), hidden[-1] + rest]
     return shown
 
 

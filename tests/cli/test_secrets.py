@@ -90,6 +90,33 @@ def test_a_difference_beside_a_secret_is_shown_without_it(tmp_path: Path, krmfn:
     assert f"{below}{below}       restartPolicy: Never\n+      schedulingGroup:" in out
 
 
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r, annotations: {krmfn.dev/gang: "true"}}
+spec:
+  default: &s secret5
+  gcsFaultToleranceOptions: {redisPassword: {value: secret1}}
+  headGroupSpec:
+    rayStartParams: {redis-password: secret2}
+    template: {spec: {containers: [{name: a, image: b, "\\x65nv": [
+      {name: A, value: secret3, value: secret4}, {name: B, value: *s}]}]}}
+  workerGroupSpecs:
+  - {groupName: g, replicas: 2, minReplicas: 2, maxReplicas: 2, template: {spec: {containers: [{name: a, image: b}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "above", ["", "# a\r# b\n", "# a\u2028# \x85\n", "---\nkind: Secret\ndata: {a: secret}\n---\n"]
+)
+def test_a_difference_hides_secrets_however_they_are_written(above: str, tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "a.yaml").write_bytes((above + RAY).encode())
+    done = krmfn("generate", "--check", "a.yaml")
+    assert done.code == 1
+    assert "{name: A, value: (hidden), value: (hidden)}" in done.out
+    assert "secret" not in done.out + done.err
+
+
 def test_nothing_endless_is_shown() -> None:
     assert show("Job", ("spec",), {"a": ["x"] * MOST_VALUES}) == f"(more than {MOST_VALUES} values)"
     assert show("Job", ("spec",), "x" * (MOST_CHARACTERS + 1)) == "x" * 100 + f"… ({MOST_CHARACTERS + 1} characters)"
