@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.trees import MOST_BYTES, InputMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,9 +64,11 @@ class Background:
         folder: str,
         out: IO[bytes],
         err: IO[bytes],
+        most_memory: int = 0,
     ) -> None:
-        """Starts it in `folder`; its output goes to `out` and `err`, which end with it. Raises InputMissing when there
-        is no such program."""
+        """Starts it in `folder`; its output goes to `out` and `err`, which end with it. Where the system can see to it,
+        it gets no more bytes of memory than `most_memory`, and writes no larger file than is read. Raises InputMissing
+        when there is no such program."""
         import subprocess
 
         self._out, self._err = out, err
@@ -76,6 +80,8 @@ class Background:
         except OSError as error:
             self._close()
             raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
+        if most_memory:
+            _limit(self._process.pid, most_memory)
 
     def end(self, seconds: float) -> bytes:
         """Waits for its end: what it wrote. Raises Failed, also when it is still at work after `seconds`."""
@@ -111,6 +117,15 @@ def start(words: Sequence[str], environment: Mapping[str, str], folder: str | No
 
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+
+
+def _limit(process: int, most_memory: int) -> None:
+    import resource
+
+    if sys.platform == "linux":
+        with suppress(OSError):  # it has ended, or has less already
+            resource.prlimit(process, resource.RLIMIT_AS, (most_memory, most_memory))
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
 
 
 def _split(said: bytes) -> list[str]:

@@ -26,18 +26,22 @@ from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import Tree
+from krmfn.workspace.trees import MOST_BYTES, Tree
 
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
 _MOST_SECONDS = 300.0
+#: kustomize itself takes 1.3 GB of addresses, and a large build some hundred MB.
+_MOST_MEMORY = 4 * 2**30
+_OUT_OF_MEMORY = ("out of memory", "cannot allocate memory", "SIGXFSZ", "file too large")
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 #: kustomize lives for a moment: to collect its garbage less often saves up to 40 % of its time, where there is memory.
 _MEMORY = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
-#: Where kustomize begins to quote what it could not read.
-_QUOTES = re.compile("loading KV pairs:?|with config:?")
+#: Where kustomize begins to quote what it could not read: of Secrets, and of anything.
+_QUOTES_SECRETS = re.compile("loading KV pairs:?|with config:?|out of bounds for value")
+_QUOTES = re.compile(r"JSON patch from|with config:?|node contents:?|out of bounds for value")
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 
 
@@ -156,7 +160,8 @@ class Build:
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         with self._signals.hold():  # who is killed between a start and its being known leaves kustomize behind
-            self._running = Background(self._words, environment, self._place, out, err)
+            most = 0 if self._stage.runs_others else _MOST_MEMORY
+            self._running = Background(self._words, environment, self._place, out, err, most)
 
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
@@ -166,7 +171,7 @@ class Build:
             data = stage.restore(self._running.end(_MOST_SECONDS))
         except Failed as failure:
             said = _tell(failure, self._place)
-            if stage.makes_secrets and (found := _QUOTES.search(said)):
+            if found := (_QUOTES_SECRETS if stage.makes_secrets else _QUOTES).search(said):
                 said = f"{said[: found.end()]} {HIDDEN}"
             return NotRendered(f"cannot be built by kustomize: {said}")
         finally:
@@ -249,6 +254,10 @@ def _spell_environment(root: str) -> dict[str, str]:
 
 def _tell(failure: Failed, place: str) -> str:
     """What kustomize said, with the names of the user's files."""
+    if any(word in line for line in failure.lines for word in _OUT_OF_MEMORY):
+        return (
+            f"it needs more than {_MOST_MEMORY // 2**30} GiB of memory, or writes more than {MOST_BYTES // 2**30} GiB"
+        )
     lines = [line for line in failure.lines if line.startswith("Error:")] or failure.lines[-1:] or [str(failure)]
     text = lines[0].removeprefix("Error: ").removesuffix(" with config: `")
     text = text.replace(place + os.sep, "/").replace(place, "/")

@@ -31,7 +31,22 @@ SECRETS = {
         "kustomization.yaml": "generators: [f.yaml]\n",
         "f.yaml": "apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: a}\nliterals: [hushed]\nfiles: 1\n",
     },
+    "index of a replacement": {
+        "kustomization.yaml": "resources: [s.yaml]\nreplacements:\n"
+        "- source: {kind: Secret, fieldPath: stringData.a, options: {delimiter: x, index: 9}}\n"
+        "  targets: [{select: {kind: Secret}, fieldPaths: [stringData.b]}]\n",
+        "s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: hushed, b: c}\n",
+    },
+    "patch": {
+        "kustomization.yaml": "transformers: [f.yaml]\n",
+        "f.yaml": "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, patch: 'env: [ hushed'}\n",
+    },
 }
+#: A text that every replacement doubles.
+DOUBLED = (
+    "- source: {kind: ConfigMap, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a], "
+)
+DOUBLED = "replacements:\n" + (DOUBLED + "options: {delimiter: ',', index: 99}}]\n") * 32
 
 
 @pytest.mark.parametrize("way", SECRETS)
@@ -84,6 +99,15 @@ def test_kustomize_may_not_take_for_ever(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("krmfn.workspace.rendering._MOST_SECONDS", 0.2)
     write(folder, {"kustomization.yaml": KUSTOMIZATION + "namePrefix: a-\n"})
     with pytest.raises(NotRendered, match="it had not finished after"):
+        build()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of others can be limited on Linux only")
+def test_kustomize_may_not_take_all_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krmfn.workspace.rendering._MOST_MEMORY", 3 * 2**29)
+    write(folder, {"kustomization.yaml": "resources: [c.yaml]\n" + DOUBLED})
+    write(folder, {"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: abcdefghij}\n"})
+    with pytest.raises(NotRendered, match="needs more than 1 GiB of memory"):
         build()
 
 
