@@ -110,6 +110,11 @@ def documents(line: str) -> Callable[[int], str]:
     return lambda n: "---\n".join(line.format(n=k, count=4, more="") for k in range(n))
 
 
+def pods(n: int) -> str:
+    spec = "{schedulingGroup: {podGroupName: group-0}, containers: [{name: a, image: b}]}"
+    return "".join(f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{k}}}\nspec: {spec}\n" for k in range(n))
+
+
 JOB_DOCUMENT = "\n".join(line[2:] for line in JOB.splitlines()) + "\n"
 BAD_GROUP = (
     '{{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {{"name": "g{n}"}}, "spec": {{}}}}'
@@ -222,6 +227,8 @@ SHAPES: Mapping[str, Shape] = {
     "convert of groups": Shape(("convert", "--to", "1.36", "FILE"), documents(WORKLOAD), 300),
     "a chain of kustomizations": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{k + 1}"), 1_500),
     "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),
+    "convert of groups to 1.35": Shape(("convert", "--to", "1.35", "FILE"), documents(WORKLOAD), 300),
+    "pods of one group": Shape(("validate", "FILE"), lambda n: GROUP.format(n=0, count=2, more="") + pods(n), 400),
     "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
 }
 

@@ -30,6 +30,9 @@ class Board:
         self.removed: list[Item] = []
         self.owners: dict[int, Item] = {}
         self.findings: list[Finding] = []
+        self._known: dict[Identity, list[Item]] = {}
+        for item in self.items:
+            self._know(item)
 
     def of(self, group: str, kind: str) -> list[Item]:
         """The items of a kind, those made in this conversion included."""
@@ -37,19 +40,20 @@ class Board:
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Item | None:
         """The item with this identity."""
-        wanted = Identity(group, kind, namespace, name)
-        return next((item for item in self.items if identify(item.ref) == wanted), None)
+        return next(iter(self._known.get(Identity(group, kind, namespace, name), ())), None)
 
     def add(self, value: dict[str, Any], owner: Item) -> Item:
         """An object that did not exist, beside `owner`."""
         item = Item.new(value)
         self.items.append(item)
+        self._know(item)
         self.owners[id(item)] = self.owners.get(id(owner), owner)
         return item
 
     def remove(self, item: Item) -> None:
         """Take an item out."""
         self.items.remove(item)
+        self._known[identify(item.ref)].remove(item)
         if id(item) not in self.owners:
             self.removed.append(item)
 
@@ -62,10 +66,17 @@ class Board:
 
     def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
         """Run `change(item, *arguments)`; where the text cannot be edited, leave it and say so."""
+        before = identify(item.ref)
         try:
             item.atomically(lambda: change(item, *arguments))
         except EditRefused as refused:
             self.note(item, "edit-refused", f"cannot be edited: {refused}")
+        if identify(item.ref) != before:
+            self._known[before].remove(item)
+            self._know(item)
+
+    def _know(self, item: Item) -> None:
+        self._known.setdefault(identify(item.ref), []).append(item)
 
     def sites(self) -> Iterator[tuple[Item, Site]]:
         """Every link in a pod template of the input, with the item it stands in."""

@@ -102,8 +102,13 @@ def to_result(finding: Finding, rule: Rule) -> Result:
         from krmfn.model.showing import show
 
         current, proposed = (show(finding.item.kind, finding.path, value) for value in (current, proposed))
+    message = finding.message
+    if len(message) > 10_000:
+        from krmfn.model.showing import cut
+
+        message = cut(message)
     return Result(
-        finding.message,
+        message,
         finding.severity or rule.severity,
         finding.item.ref,
         format_path(finding.path),

@@ -13,6 +13,8 @@ from krmfn.krm.records import NamedTuple
 
 _STARS = 3
 _SIGNS = frozenset("*?[\\")
+#: No path is longer.
+_LONGEST = 4096
 
 
 class Pattern(NamedTuple):
@@ -75,7 +77,7 @@ def _read_line(line: str, base: str) -> Pattern | None:
     body = body.rstrip("/")
     anchored = "/" in body
     body = body.lstrip("/")
-    if not body:
+    if not body or len(body) > _LONGEST:
         return None
     try:
         expression = re.compile(("" if anchored else "(?:.*/)?") + _translate(body), re.DOTALL)

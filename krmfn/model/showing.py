@@ -61,6 +61,16 @@ def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
     return value
 
 
+def cut(text: str, most: int = MOST_CHARACTERS) -> str:
+    """A message of reasonable length: of what is longer, the beginning and the end, which has the reason.
+
+    >>> cut("Invalid value: " + "x" * 70_000 + ": too long")[-35:]
+    'xxxxxxx: too long (70025 characters)'
+    """
+    part = most // 4
+    return text if len(text) <= most else f"{text[:part]} … {text[-part:]} ({len(text)} characters)"
+
+
 def hide(kind: str, path: Path, message: str, value: Any) -> str:
     """A message about a value, without the value where it is secret."""
     return message.replace(value, HIDDEN) if isinstance(value, str) and value and is_secret(kind, path) else message

@@ -88,9 +88,14 @@ class Gang(NamedTuple):
 
     def can_spare(self, template: Template) -> bool:
         """Whether the quorum is met without any pod of one of the templates."""
-        quorum = self.group.quorum if self.group.policy == "gang" else 1
-        others = [other.pods for other in self.templates if other is not template]
-        return None not in others and sum(pods or 0 for pods in others) >= (quorum or 1)
+        return all(each is not template for each in self.list_needed())
+
+    def list_needed(self) -> list[Template]:
+        """The templates without whose pods the quorum is not met, as far as anybody knows."""
+        quorum = (self.group.quorum if self.group.policy == "gang" else 1) or 1
+        known = sum(each.pods or 0 for each in self.templates)
+        unknown = sum(each.pods is None for each in self.templates)
+        return [each for each in self.templates if unknown > (each.pods is None) or known - (each.pods or 0) < quorum]
 
     @property
     def owners(self) -> tuple[Item, ...]:

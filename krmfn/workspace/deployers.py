@@ -27,8 +27,12 @@ _PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
 _VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
 
 
-#: Of one object. More than any cluster has of one kind; a list in a list of a template is millions in a few lines.
-_MOST_DEPLOYMENTS = 10_000
+#: Of one object, and of all; more than any cluster has of one kind. A list in a list is millions in a few lines.
+MOST_DEPLOYMENTS = 10_000
+#: Of folders or files, in one object: each is compared with every folder or file of the repository.
+_MOST_PATTERNS = 1_000
+#: The fields of a source that is no folder of manifests.
+_RENDERERS = ("chart", "helm", "plugin")
 _MOST_FILLED = 64 * 2**20
 
 
@@ -58,12 +62,16 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
-        listed = list(islice(_list_deployments(tree, item, items), _MOST_DEPLOYMENTS + 1))
-        if len(listed) > _MOST_DEPLOYMENTS:
-            tell(item.file.path, NotRendered(f"names more than {_MOST_DEPLOYMENTS:,} deployments in {item.ref}"))
+        try:
+            listed = list(islice(_list_deployments(tree, item, items), MOST_DEPLOYMENTS + 1))
+        except NotRendered as reason:
+            tell(item.file.path, reason)
+            continue
+        if len(listed) > MOST_DEPLOYMENTS:
+            tell(item.file.path, NotRendered(f"names more than {MOST_DEPLOYMENTS:,} deployments in {item.ref}"))
             continue
         for each in listed:
-            if tree.kind(each.folder) == "folder":
+            if "{{" not in each.folder and tree.kind(each.folder) == "folder":
                 found.setdefault((each.folder, repr(each.placing)), each)
     return list(found.values())
 
@@ -106,8 +114,8 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
         yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":
         spec = _mapping(item.value.get("spec"))
-        template = _mapping(_mapping(spec.get("template")).get("spec"))
-        for parameters in _list_parameters(tree, spec):
+        template = _prune(_mapping(_mapping(spec.get("template")).get("spec")))
+        for parameters in _list_parameters(tree, item, spec):
             yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
 
 
@@ -147,13 +155,25 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
     for source in [spec.get("source"), *(sources if isinstance(sources, list) else ())]:
         value = _mapping(source)
         path = _text(value.get("path"))
-        if not path or "chart" in value or "helm" in value or "plugin" in value or "{{" in path:
+        if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
         recurses = _mapping(value.get("directory")).get("recurse") is True
         yield Deployment(name, _locate(tree, path), Placing(namespace), recurses)
 
 
-def _list_parameters(tree: Tree, spec: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What `_list_sources` reads of a template: all of it is filled in for every element."""
+    sources = spec.get("sources")
+    listed = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
+    folders = [
+        {name: value[name] for name in ("path", "directory") if name in value}
+        for value in map(_mapping, listed)
+        if _text(value.get("path")) and value.keys().isdisjoint(_RENDERERS)
+    ]
+    return {"destination": {"namespace": _mapping(spec.get("destination")).get("namespace")}, "sources": folders}
+
+
+def _list_parameters(tree: Tree, item: Item, spec: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """The parameters of list and git generators of an ApplicationSet."""
     generators = spec.get("generators")
     for generator in generators if isinstance(generators, list) else ():
@@ -161,6 +181,9 @@ def _list_parameters(tree: Tree, spec: Mapping[str, Any]) -> Iterator[dict[str, 
         for element in listed if isinstance(listed, list) else ():
             yield dict(_flatten(element))
         git = _mapping(_mapping(generator).get("git"))
+        for patterns in (git.get("directories"), git.get("files")):
+            if isinstance(patterns, list) and len(patterns) > _MOST_PATTERNS:
+                raise NotRendered(f"names more than {_MOST_PATTERNS:,} patterns in {item.ref}")
         yield from (_name_folder(path) for path in _list_folders(tree, git.get("directories")))
         for path in _list_files(tree, git.get("files")):
             try:

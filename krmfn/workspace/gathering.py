@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
-from krmfn.workspace.deployers import Deployment, Placing, find_deployments, substitute
+from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import RENDERED, load, tell
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
+
+#: That are made by deployers and kustomizations, as copies of what the files hold.
+_MOST_OBJECTS = 200_000
 
 
 class Gathered(NamedTuple):
@@ -57,6 +61,7 @@ class Gathering:
         self._tree = tree
         self._path = path
         self._severity = severity
+        self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
         self._files = self._read()
@@ -65,7 +70,11 @@ class Gathering:
             if posixpath.basename(file.path) in NAMES:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
-        deployments = list(self._expand(self._find_deployments(), overlays))
+        deployments = list(islice(self._expand(self._find_deployments(), overlays), MOST_DEPLOYMENTS + 1))
+        if len(deployments) > MOST_DEPLOYMENTS:
+            reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders, and only these are checked"
+            self._tell(path, NotRendered(reason))
+            deployments.pop()
         places = {tree.resolve(folder): folder for folder in overlays}
         uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
         used = set().union(*uses.values(), (tree.resolve(each.folder) for each in deployments))
@@ -222,12 +231,19 @@ class Gathering:
             if placing == Placing() and not configurations and self.sources.take(path):
                 items += file.stream.items
                 continue
+            self._allow(len(file.stream.items))
             copies = copy_into(placing, file.data, path)
             items += copies
             if len(copies) == len(file.stream.items):
                 origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
         known = Origins(overlay.path, origins)
         self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
+
+    def _allow(self, objects: int) -> None:
+        """Raises NotRendered where a few lines deploy so many objects that memory or time would end."""
+        self._deployed += objects
+        if self._deployed > _MOST_OBJECTS:
+            raise NotRendered(f"brings the deployments of this folder to more than {_MOST_OBJECTS:,} objects")
 
     def _needs_kustomize(self, overlay: Overlay) -> bool:
         try:
@@ -259,6 +275,7 @@ class Gathering:
             place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
             raise NotRendered(f"gives what cannot be read: {problem.message}{place}")
         items = read.items
+        self._allow(len(items))
         origins = find_origins(items, overlay.folder, overlay.path, self.sources)
         put_into(placing, items)
         self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations))
@@ -286,8 +303,12 @@ def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str,
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:
     """Those of the folders below one that are in no other of them."""
-    found: list[str] = []
-    for folder in sorted(folders):
-        if (above == "." or folder.startswith(above + "/")) and not any(folder.startswith(one + "/") for one in found):
-            found.append(folder)
-    return found
+    below = {folder for folder in folders if above == "." or folder.startswith(above + "/")}
+    return [folder for folder in sorted(below) if not any(each in below for each in _list_above(folder))]
+
+
+def _list_above(folder: str) -> Iterator[str]:
+    """The folders that a folder is in, the nearest first."""
+    while "/" in folder:
+        folder = folder.rpartition("/")[0]
+        yield folder

@@ -81,7 +81,7 @@ def _list_alternatives(files: Iterable[Manifest]) -> list[Part]:
     parts: list[tuple[dict[Identity, Item], list[Manifest]]] = []
     for file in files:
         own = _index(file)
-        for known, part in parts:
+        for known, part in parts[:_MOST]:
             if not _differ(known, own):
                 known.update(own)
                 part.append(file)

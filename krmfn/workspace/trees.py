@@ -22,6 +22,8 @@ MOST_BYTES = 2**30
 #: What a Helm chart renders from.
 _CHART = ("Chart.yaml", "templates", "charts", "ci")
 _DEEPEST = 64
+#: Deeper folders are not looked into: to find one takes as long as all above it together.
+_DEEPEST_READ = 250
 
 
 class ManifestFile(NamedTuple):
@@ -138,7 +140,9 @@ class Tree:
                     continue
                 if not (kind == "folder" or name.endswith(SUFFIXES)) or self._is_ignored(patterns, path, kind):
                     continue
-                if kind == "folder":
+                if kind == "folder" and path.count("/") > _DEEPEST_READ:
+                    self.left_out.append(LeftOut(path, f"is in more than {_DEEPEST_READ} folders", severe=True))
+                elif kind == "folder":
                     waiting.append((path, patterns))
                 elif self._is_read(path, kind):
                     found.append(path)

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.model.showing import HIDDEN, MOST_CHARACTERS, MOST_VALUES, show
+from krmfn.catalogue import RULES
+from krmfn.checks.server.verdict import duplicate, invalid, invalid_text, not_supported
+from krmfn.krm import Item
+from krmfn.model.findings import Finding, to_result
+from krmfn.model.showing import HIDDEN, MOST_CHARACTERS, MOST_VALUES, cut, show
 from tests.checks.definitions import define
 from tests.cli.conftest import Call
 
@@ -121,6 +125,21 @@ def test_nothing_endless_is_shown() -> None:
     assert show("Job", ("spec",), {"a": ["x"] * MOST_VALUES}) == f"(more than {MOST_VALUES} values)"
     assert show("Job", ("spec",), "x" * (MOST_CHARACTERS + 1)) == "x" * 100 + f"… ({MOST_CHARACTERS + 1} characters)"
     assert show("Job", ("spec",), {"a": ["x"] * 9}) == {"a": ["x"] * 9}
+
+
+def test_no_message_is_endless() -> None:
+    assert cut("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+    value = "x" * 10**6
+    for cause in (
+        invalid_text(("a",), "minimum", value, "why"),
+        invalid(("a",), "minimum", value, "why"),
+        duplicate(("a",), "minimum", value),
+        not_supported(("a",), "minimum", "y", ("abc",) * 10**5),
+        not_supported(("a",), "minimum", value, ("abc",)),
+    ):
+        assert len(cause.message) < 41_000
+        result = to_result(Finding(Item.new({"kind": "A"}), (), cause.message), RULES["minimum"])
+        assert len(result.message) < MOST_CHARACTERS
 
 
 #: Values in places where no server would take them: `{}` is what comes behind `env:` of a container.

@@ -49,3 +49,23 @@ def test_many_stars_take_no_time() -> None:
     assert not matches("**/a/" * 25 + "b", "a/" * 500 + "c")
     assert not matches("**/a/" * 25 + "*b/**", "a/" * 500 + "c")
     assert time.process_time() - start < 5
+
+
+def test_many_folders_in_a_pattern_take_no_time() -> None:
+    start = time.process_time()
+    assert not matches("**/a*/" * 600 + "b", "/".join(["aaa"] * 1000))
+    assert not matches("a/**/" * 600 + "b", "a/" * 1000 + "c")
+    assert read_patterns("a" * 1_000_000, ".") == []
+    assert time.process_time() - start < 5
+
+
+def test_folders_between_names() -> None:
+    for pattern, names in {
+        "a/**/b": ["a/b", "a/c/b", "a/c/a/b"],
+        "**/a/**/b": ["a/b", "c/a/b", "c/a/d/b"],
+        "a/**/b/**/c": ["a/b/c", "a/x/b/b/y/c"],
+        "a/**": ["a/b", "a/b/c"],
+        "**/b/**": ["b/c", "a/b/c/d"],
+    }.items():
+        assert all(matches(pattern, name) for name in names), pattern
+        assert not any(matches(pattern, name) for name in ("a", "b", "ab", "a/bb/cc", "cb/aa")) or pattern == "a/**"

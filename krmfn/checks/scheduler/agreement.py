@@ -40,7 +40,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
 @rule("scheduler-foreign", "warning", "Linked pods use a scheduler that may ignore PodGroups.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     """A linked pod goes to a scheduler that may not read native groups."""
-    needed = {id(template) for gang in census.gangs for template in gang.templates if not gang.can_spare(template)}
+    needed = {id(template) for gang in census.gangs for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
     for template in _linked(census):
         name, known = template.scheduler, census.facts.schedulers

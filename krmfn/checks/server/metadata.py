@@ -164,7 +164,7 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path, out: Out) -> No
 
 def _check_owners(of: Type, owners: list[Any], out: Out) -> None:
     indexed = of.keywords.get("x-kubernetes-owner-references") == "indexed"
-    controller = ""
+    controller = whole = ""
     for index, owner in enumerate(owners):
         if indexed:
             _check_owner(owner, (*_OWNERS, index), out)
@@ -179,9 +179,9 @@ def _check_owners(of: Type, owners: list[Any], out: Out) -> None:
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                text = write_json(to_api(of.fields["ownerReferences"].type, owners))
+                whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
                 detail = 'Only one reference can have Controller set to true. Found "true" in references for'
-                out.append(invalid_text(_OWNERS, "metadata-owner", text, f"{detail} {controller} and {name}"))
+                out.append(invalid_text(_OWNERS, "metadata-owner", whole, f"{detail} {controller} and {name}"))
             else:
                 controller = name
 

@@ -11,12 +11,15 @@ from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
+from krmfn.model.showing import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _NOTHING: dict[str, Any] = {}
+#: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.
+_MOST_CHARACTERS = 40_000
 
 
 class Cause(NamedTuple):
@@ -26,6 +29,10 @@ class Cause(NamedTuple):
     path: Path
     message: str
     rule: str
+
+
+def _limit(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else cut(text, _MOST_CHARACTERS)
 
 
 def required(path: Path, rule: str, detail: str = "") -> Cause:
@@ -38,20 +45,28 @@ def forbidden(path: Path, rule: str, detail: str = "") -> Cause:
 
 def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
     """`value` is a plain value; objects are passed to invalid_text() already spelled."""
-    return Cause("Invalid", path, f"Invalid value: {spell(value)}: {detail}", rule)
+    return Cause("Invalid", path, _limit(f"Invalid value: {spell(value)}: {detail}"), rule)
 
 
 def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:
-    return Cause("Invalid", path, f"Invalid value: {text}" + (f": {detail}" if detail else ""), rule)
+    return Cause("Invalid", path, _limit(f"Invalid value: {text}" + (f": {detail}" if detail else "")), rule)
 
 
 def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> Cause:
-    listed = ", ".join(spell(value) for value in values)
-    return Cause("NotSupported", path, f"Unsupported value: {text}: supported values: {listed}", rule)
+    left, listed = _MOST_CHARACTERS, []
+    for value in values:
+        listed.append(spell(value))
+        left -= len(listed[-1])
+        if left < 0:
+            listed.append(f"… ({len(values)} values)")
+            break
+    return Cause(
+        "NotSupported", path, _limit(f"Unsupported value: {text}: supported values: {', '.join(listed)}"), rule
+    )
 
 
 def duplicate(path: Path, rule: str, text: str) -> Cause:
-    return Cause("Duplicate", path, f"Duplicate value: {text}", rule)
+    return Cause("Duplicate", path, _limit(f"Duplicate value: {text}"), rule)
 
 
 def not_found(path: Path, rule: str, text: str, detail: str = "") -> Cause:
