@@ -197,6 +197,11 @@ def test_gates_that_are_off() -> None:
     assert validate_create({"kind": "Endpoints", "apiVersion": "v1"}, "1.37", GATES) is None
 
 
+def test_a_null_is_an_empty_value_of_a_secret() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": None}}
+    assert told(validate_create(secret, "1.37", {})).accepted
+
+
 def test_times() -> None:
     assert read_time("2026-01-02T03:04:05+01:00") == "2026-01-02T02:04:05Z"
     for bad in ("", "2026-02-30T00:00:00Z", "2026-01-02", "2026-01-02T03:04:05"):

@@ -2,6 +2,10 @@
 
 What is not here (quantities, URLs, timestamps, sets, optionals) is Unsupported: nothing is said of such a rule. Source:
 the language definition of CEL, and k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel.
+
+Why not a library: cel-python 0.5.0 was measured (`python -m conformance.celpython`) on 692 recorded evaluations of 34
+rules. It agrees with the servers in 690 (a failure in `all` counts as false, and a number compared with texts fails),
+takes 100 to 150 ms to import, more than a whole run of `krmfn validate`, and 1.2 ms for an evaluation instead of 0.03.
 """
 
 from __future__ import annotations

@@ -29,14 +29,14 @@ def apply_rules(
 ) -> Iterator[Cause | tuple[Path, str]]:
     """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create. Unless
     all values are `typed` as the schema says, no rule is judged."""
-    for schema, rule, path, item, before, same in _find_rules(structure, structure.resolve(structure.root), value, old):
+    for schema, rule, path, item, before, same in find_rules(structure, structure.resolve(structure.root), value, old):
         if typed:
             yield from _judge(rule, str(schema.get("type", "")), item, before, path, same)
         else:
             yield path, rule["rule"]
 
 
-def _find_rules(
+def find_rules(
     structure: Structure, schema: Schema, value: Any, old: Any, path: Path = (), same: bool = False
 ) -> Iterator[tuple[Schema, Mapping[str, Any], Path, Any, Any, bool]]:
     """The rules that a value meets: schema and rule, the place, the value and what it was, and whether the rule may be
@@ -51,7 +51,7 @@ def _find_rules(
         below = find_schema(structure, schema, part)
         if below:
             before = ABSENT if old is ABSENT else find_old(structure, schema, value, old, part)
-            yield from _find_rules(structure, below, value[part], before, (*path, part), same)
+            yield from find_rules(structure, below, value[part], before, (*path, part), same)
 
 
 def _judge(

@@ -121,7 +121,7 @@ def zero_of(of: Type) -> Callable[[], Any]:
         from krmfn.checks.server.amounts import read_amount
 
         return lambda: read_amount(0)
-    return {"struct": dict, "map": dict, "list": list, "string": str, "bool": bool}.get(of.kind, int)
+    return {"struct": dict, "map": dict, "list": list, "string": str, "bytes": str, "bool": bool}.get(of.kind, int)
 
 
 def _string(value: Any) -> Any:

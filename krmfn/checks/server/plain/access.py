@@ -65,7 +65,11 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old:
-        yield from check_immutable(new, old, "roleRef", ())
+        earlier = kind.gates.get("texts-before-1.37", False) and new.get("roleRef") != old.get("roleRef")
+        if earlier:
+            yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef")
+        else:
+            yield from check_immutable(new, old, "roleRef", ())
     ref = new.get("roleRef", {})
     yield from check_choice(ref.get("apiGroup", ""), (*_REF, "apiGroup"), (_GROUP,))
     kinds = ("ClusterRole",) if kind.cluster else ("Role", "ClusterRole")

@@ -13,7 +13,7 @@ from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_l
 from krmfn.checks.server.pods.resources import list_container_misnomers
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
@@ -49,9 +49,11 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     if "behavior" in spec:
-        behavior = spec["behavior"]
+        behavior, written = spec["behavior"], getattr(new, "written", {})
         for way, rules in _RULES.items():
             behavior[way] = {**rules, **behavior.get(way, {})}
+            if dig(written, ("spec", "behavior", way, "policies")) == []:
+                behavior[way]["policies"] = []  # an empty list is not filled in
 
 
 def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

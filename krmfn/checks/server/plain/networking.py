@@ -245,7 +245,7 @@ def check_network_policy(kind: Kind, new: Object, old: Object | None, argument: 
         for index, rule in enumerate(spec.get(way, ())):
             at: Path = (*_SPEC, way, index)
             for place, port in enumerate(rule.get("ports", ())):
-                yield from _check_policy_port(port, (*at, "ports", place))
+                yield from _check_policy_port(kind, port, (*at, "ports", place))
             for place, peer in enumerate(rule.get(side, ())):
                 yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
     types = spec.get("policyTypes", ())
@@ -262,7 +262,7 @@ def _list_blocks(spec: Object) -> Iterator[Object]:
             yield from (peer["ipBlock"] for peer in rule.get(side, ()) if "ipBlock" in peer)
 
 
-def _check_policy_port(one: Object, at: Path) -> Iterator[Cause]:
+def _check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
     port, end = one.get("port"), one.get("endPort")
     if "protocol" in one and one["protocol"] not in ("TCP", "UDP", "SCTP"):
         yield not_supported((*at, "protocol"), "enum", write_json(one["protocol"]), ("TCP", "UDP", "SCTP"))
@@ -277,7 +277,8 @@ def _check_policy_port(one: Object, at: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, end, "may not be specified when `port` is non-numeric")
     else:
         if end < port:
-            yield invalid(path, RULE, end, "must be greater than or equal to `port`")
+            shown = port if kind.gates.get("texts-before-1.37", False) else end
+            yield invalid(path, RULE, shown, "must be greater than or equal to `port`")
         yield from check_port(end, path)
 
 
