@@ -86,9 +86,11 @@ def spell_nodes(standing: Standing, most: int = 4) -> str:
     return ", ".join(shown) + (f" and {rest} more nodes" if rest > 1 else f", {nodes[most][0]}" if rest == 1 else "")
 
 
-def list_resources(loads: Iterable[Load]) -> list[str]:
-    """The resources to show of nodes: devices that anybody uses, then CPU and memory, then slots where they run out."""
+def list_resources(loads: Sequence[Load]) -> list[str]:
+    """The resources to show of nodes: devices that anybody uses, then CPU and memory; of nodes without pods all of
+    these."""
     used = {name for load in loads for name, amount in load.used.items() if amount}
+    used = used or {name for load in loads for name in load.allocatable}
     devices = sorted(name for name in used if "/" in name and not name.startswith("kubernetes.io/"))
     return [*devices, *(name for name in ("cpu", "memory") if name in used)]
 
