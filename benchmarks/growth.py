@@ -71,7 +71,8 @@ class Shape(NamedTuple):
             path = place / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
-        words = [str(folder / names[word]) if word in names else word for word in self.words]
+        parts = [word.partition("/") for word in self.words]
+        words = [str(folder / names[top] / rest) if top in names else top for top, _, rest in parts]
         return words, None if words else folder / "input.yaml"
 
 
@@ -141,7 +142,19 @@ def kustomizations(n: int, use: Callable[[int], str]) -> dict[str, str]:
     return {**files, **last}
 
 
+JOBSET = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  replicatedJobs:\n"
+JOBSET_JOB = """  - name: j{n}
+    replicas: {replicas}
+    template: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: b}}]}}}}}}}}
+"""
+KAI = "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: a}\nspec:\n  queue: q\n  subGroups:\n"
 PLAIN = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: c-{n}\n  data:\n    a: {n}\n"
+
+
+def jobset(replicas: int, n: int) -> str:
+    jobs = (JOBSET_JOB.format(n=k, replicas=replicas) for k in range(n))
+    return JOBSET + "".join(jobs)
+
 
 FUNCTION: Sequence[str] = ()
 VALIDATE = ("validate", "--stage", "server", "FILE")
@@ -229,6 +242,16 @@ SHAPES: Mapping[str, Shape] = {
     "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),
     "convert of groups to 1.35": Shape(("convert", "--to", "1.35", "FILE"), documents(WORKLOAD), 300),
     "pods of one group": Shape(("validate", "FILE"), lambda n: GROUP.format(n=0, count=2, more="") + pods(n), 400),
+    "an update of one list with keys": Shape(
+        ("validate", "--against", "FOLDER/old.yaml", "FOLDER/new.yaml"),
+        lambda n: {"old.yaml": jobset(1, n), "new.yaml": jobset(2, n)},
+        400,
+    ),
+    "sub-groups of KAI in each other": Shape(
+        ("validate", "FILE"),
+        lambda n: KAI + "".join(f"  - {{name: e{k}, parent: e{k - 1}}}\n" for k in range(1, n + 1)),
+        1_000,
+    ),
     "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
 }
 

@@ -38,6 +38,7 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "comment": rb"|//[^\n]*|/\*.*?(?:\*/|\Z)",
         "depth": 4,
         "more": (4, 5),
+        "found": ("", "  "),
         "old": 4,
         "pair": r"[A-Za-z_][A-Za-z0-9_./-]*: [A-Za-z0-9_./-]+",
         "pattern": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",

@@ -6,6 +6,7 @@ Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
@@ -49,9 +50,10 @@ def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value.get("spec"))
         parts = _list_parts(spec)
+        children = Counter(as_text(part.get("parent")) for _, part in parts)
         for path, part in [((), spec), *parts]:
             above = as_text(part.get("name")) if path else ""
-            wanted, exist = as_int(part.get(_GROUPS)), sum(as_text(each.get("parent")) == above for _, each in parts)
+            wanted, exist = as_int(part.get(_GROUPS)), children[above]
             if wanted is not None and wanted > exist and (exist or not path):
                 message = (
                     f"minSubGroup is {wanted}, but there {'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}: "
@@ -66,12 +68,11 @@ def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kai-subgroup-missing", "error", "Pods name a sub-group that their KAI PodGroup does not have.")
 def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
-    groups = {(item.space, item.name): item for item in census.kind(_ROW.group, "PodGroup")}
+    groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
     for template in census.templates:
         part, key = _ROW.link
         name = as_text(as_mapping(template.metadata.get(part)).get(key))
-        group = groups.get((template.item.space, name))
-        leaves = _list_leaves(group) if group is not None else []
+        leaves = groups.get((template.item.space, name), [])
         given = as_text(as_mapping(template.metadata.get(_SUB_GROUP[0])).get(_SUB_GROUP[1]))
         if not leaves or given in leaves:
             continue
@@ -106,32 +107,38 @@ def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     if spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
         yield (_GROUPS,), "minMember and minSubGroup cannot be combined"
     parts = _list_parts(spec)
-    names = [as_text(part.get("name")) for _, part in parts]
     above = {as_text(part.get("name")): as_text(part.get("parent")) for _, part in parts}
-    for number, (path, part) in enumerate(parts):
-        name, parent = names[number], as_text(part.get("parent"))
-        if name in names[:number]:
+    parents, circles, seen = set(above.values()), _find_circles(above), set[str]()
+    for path, part in parts:
+        name, parent = as_text(part.get("name")), as_text(part.get("parent"))
+        if name in seen:
             yield (*path, "name"), f'two sub-groups are called "{name}"'
         elif parent and parent not in above:
             yield (*path, "parent"), f'there is no sub-group "{parent}"{suggest(parent, above)}'
-        elif _is_circle(name, above):
+        elif name in circles:
             yield (*path, "parent"), f'the sub-group "{name}" is below itself'
         elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
             yield (*path, _GROUPS), "minMember and minSubGroup cannot be combined"
-        elif name in above.values() and part.get(_PODS) is not None:
+        elif name in parents and part.get(_PODS) is not None:
             yield (*path, _PODS), f'minMember of "{name}", which has sub-groups below it'
-        elif name not in above.values() and part.get(_GROUPS) is not None:
+        elif name not in parents and part.get(_GROUPS) is not None:
             yield (*path, _GROUPS), f'minSubGroup of "{name}", which has no sub-groups below it'
-        elif name not in above.values() and part.get(_PODS) is None:
+        elif name not in parents and part.get(_PODS) is None:
             yield path, f'the sub-group "{name}" has no minMember'
-
-
-def _is_circle(name: str, above: Mapping[str, str]) -> bool:
-    seen: set[str] = set()
-    while name and name not in seen:
         seen.add(name)
-        name = above.get(name, "")
-    return bool(name)
+
+
+def _find_circles(above: Mapping[str, str]) -> set[str]:
+    """The sub-groups that are in a circle, or below one."""
+    circles: set[str] = set()
+    free = {""}
+    for start in above:
+        name, way = start, dict[str, None]()
+        while name not in free and name not in circles and name not in way:
+            way[name] = None
+            name = above.get(name, "")
+        (free if name in free else circles).update(way)
+    return circles
 
 
 def _list_parts(spec: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:

@@ -53,19 +53,29 @@ def find_old(structure: Structure, schema: Schema, new: Any, old: Any, part: str
         return old.get(part, ABSENT) if isinstance(old, dict) and not atomic else ABSENT
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list) or not isinstance(new, list):
         return ABSENT
-    names = schema.get("x-kubernetes-list-map-keys", ())
-    key = _read_key(structure, schema, new[part], names) if part < len(new) else None
-    found = [each for each in old if key is not None and _read_key(structure, schema, each, names) == key]
-    return found[0] if len(found) == 1 else ABSENT
+    key = _read_key(structure, schema, new[part]) if part < len(new) else None
+    return ABSENT if key is None else _index(structure, schema, old).get(key, ABSENT)
 
 
-def _read_key(structure: Structure, schema: Schema, entry: Any, names: list[str]) -> list[Any] | None:
+def _index(structure: Structure, schema: Schema, entries: list[Any]) -> Mapping[Any, Any]:
+    """The entries of a list by their keys; ABSENT where several have the same one."""
+    if id(entries) not in structure.entries:
+        found: dict[Any, Any] = {}
+        for entry in entries:
+            key = _read_key(structure, schema, entry)
+            found[key] = ABSENT if key in found else entry
+        structure.entries[id(entries)] = entries, found  # with the list, so that no other one gets its id
+    return structure.entries[id(entries)][1]
+
+
+def _read_key(structure: Structure, schema: Schema, entry: Any) -> tuple[Any, ...] | None:
     """What tells an entry from others; None where a part of it is missing."""
     if not isinstance(entry, dict):
         return None
     fields = find_schema(structure, schema, 0).get("properties", {})
+    names = schema.get("x-kubernetes-list-map-keys", ())
     key = [entry.get(name, structure.resolve(fields.get(name, {})).get("default")) for name in names]
-    return None if None in key else key
+    return None if None in key else tuple(repr(part) if isinstance(part, dict | list) else part for part in key)
 
 
 def is_same(structure: Structure, schema: Schema, new: Any, old: Any) -> bool:

@@ -27,7 +27,7 @@ _HEAD = ("apiVersion", "kind", "metadata")
 class Structure:
     """A schema with the parts that it shares. Does not change it."""
 
-    __slots__ = ("integers", "root", "shared", "trusted")
+    __slots__ = ("entries", "integers", "root", "shared", "trusted")
 
     def __init__(
         self, root: Schema, shared: Mapping[str, Schema], integers: bool = False, trusted: bool = False
@@ -39,6 +39,8 @@ class Structure:
         self.shared = shared
         #: Whether the server knows the formats int32 and int64.
         self.integers = integers
+        #: By the `id` of a list: itself, and its entries by their keys. An object's lists are paired once.
+        self.entries: dict[int, tuple[list[Any], dict[Any, Any]]] = {}
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema, or the shared one that it refers to."""

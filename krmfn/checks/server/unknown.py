@@ -35,9 +35,19 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
                 value = _drop(value, (*parent, key))
         verdict = judge(value)
     emptied = {path[:end] for path in gone for end in range(len(path) + 1)}
-    known = tuple(cause for cause in verdict.causes if cause.path not in emptied and not _is_unknown(cause, value))
+    beside = {path[:-1] for path in gone}
+    known = tuple(
+        cause
+        for cause in verdict.causes
+        if cause.path not in emptied and not _is_derived(cause, value, beside) and not _is_unknown(cause, value)
+    )
     left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
+
+
+def _is_derived(cause: Cause, value: Any, beside: set[Path]) -> bool:
+    """Whether a cause is about what the server fills in from what was left out, as a targetPort from its port."""
+    return cause.type != "Required" and cause.path[:-1] in beside and dig(value, cause.path) is None
 
 
 def _is_unknown(cause: Cause, value: Any) -> bool:
