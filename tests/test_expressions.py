@@ -44,7 +44,7 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "pattern": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
         "re": re,
         "schema": {"pattern": "a"},
-        "self": SimpleNamespace(_mixed=True),
+        "self": SimpleNamespace(_mixed=True, _mark=b"k"),
         "sign": b'"',
         "string": rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))""",
     }
