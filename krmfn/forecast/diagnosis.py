@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.wording import count
+from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
@@ -223,11 +224,13 @@ def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) 
 
 
 def _read_conditions(item: Item) -> Iterator[str]:
-    """Conditions of pods and groups that say no."""
+    """Conditions of pods and groups that say no; of groups also all that other releases may have."""
     for condition in as_list(dig(item.value, "status", "conditions")):
-        kind, text = as_text(dig(condition, "type")), as_text(dig(condition, "message"))
+        kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
         if kind in _CONDITIONS and dig(condition, "status") == "False" and text:
-            yield f"{item.kind} {item.name}: {as_text(dig(condition, 'reason'))}: {text}"
+            yield f"{item.kind} {item.name}: {reason}: {text}"
+        elif kind and kind not in _CONDITIONS and item.ref.group == GROUP and text:
+            yield f"{item.kind} {item.name}: {kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
 def _read_refusals(item: Item) -> Iterator[tuple[str, str]]:

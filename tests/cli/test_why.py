@@ -140,3 +140,12 @@ def test_what_the_scheduler_says_of_a_group(
     assert ("Cause: the scheduler does not accept PodGroup job-train: it says so" in done.out) == bool(way_out)
     assert way_out in done.out
     assert f"{reason}: it says so" in done.out
+
+
+def test_conditions_that_later_releases_add(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    """Whatever a controller says of a group is shown, also under a name that is not known."""
+    said = {"type": "PodGroupDeferred", "status": "True", "reason": "Waiting", "message": "its siblings are late"}
+    find(dump, "PodGroup")["status"] = {"conditions": [said]}
+    write(tmp_path, dump)
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert "PodGroupDeferred is True (Waiting): its siblings are late" in done.out
