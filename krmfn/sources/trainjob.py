@@ -137,8 +137,12 @@ def _is_scaled(manifest: Manifest, runtime: Manifest, job: dict[str, Any]) -> bo
         return False
     if runtime.get(("spec", "mlPolicy", "mpi")) is not None:
         return bool(job.get("name") == _NODE)
-    labels = _mapping(_mapping(_mapping(job.get("template")).get("metadata")).get("labels"))
-    return labels.get(_STEP) == "trainer"
+    steps = [
+        runtime.get((*path, "name"))
+        for path in runtime.list_paths(("spec", "template", "spec", "replicatedJobs"))
+        if runtime.get((*path, "template", "metadata", "labels", _STEP)) == "trainer"
+    ]
+    return steps[:1] == [job.get("name")]  # Trainer takes the first
 
 
 def _size(pod: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:

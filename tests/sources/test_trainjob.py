@@ -62,6 +62,14 @@ def test_steps_that_wait_for_others_are_gangs_of_their_own() -> None:
     assert rules_of(reading) == ["ordered-start"]
 
 
+def test_nodes_of_the_job_count_for_the_first_job_that_trains() -> None:
+    """Trainer looks for one; another job with the label has the number of the runtime, which is at least one."""
+    several = runtime(job("node", "trainer"), job("more", "trainer"), mlPolicy={"numNodes": 2})
+    assert pods_of(read(trainjob(4), BRIDGED, [several]).group) == {"node": 4, "more": 2}
+    none = runtime(job("node", "trainer"), job("more", "trainer"), mlPolicy={"numNodes": 0})
+    assert pods_of(read(trainjob(4), BRIDGED, [none]).group) == {"node": 4, "more": 1}
+
+
 def test_the_patch_of_another_manager_stays_where_it_is() -> None:
     other = [{"manager": "example.com/other"}]
     reading = read(trainjob(4, runtimePatches=other), BRIDGED, [runtime(job("node", "trainer"), mlPolicy={})])
