@@ -13,7 +13,7 @@ from krmfn.cli.fit import find_asker
 from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
 from krmfn.cli.reading import read
 from krmfn.config.problems import ask_about
-from krmfn.forecast.diagnosis import find_object
+from krmfn.forecast.diagnosis import NOT_EXPLAINED, find_object
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
@@ -63,9 +63,13 @@ def _choose(items: Sequence[Item], word: str) -> Item:
     found = find_object(items, word)
     if "/" not in word:
         raise UsageError(f"{word}: write KIND/NAME, such as job/{word}")
+    if not found and word.partition("/")[0].lower().removesuffix("s") in map(str.lower, NOT_EXPLAINED):
+        raise UsageError(f"{word}: krmfn why explains pods, groups and what creates pods, such as job/train")
     if not found:
         known = (
-            "/".join((each.kind.lower(), *([each.space] if word.count("/") > 1 else ()), each.name)) for each in items
+            "/".join((each.kind.lower(), *([each.space] if word.count("/") > 1 else ()), each.name))
+            for each in items
+            if each.kind not in NOT_EXPLAINED
         )
         hint = ask_about(word, islice(known, _LOOKED_AT)) or "kubectl get -A -o yaml lists those of all namespaces"
         raise UsageError(f"{word}: no such object in the data of --cluster. {hint}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: How kubectl abbreviates kinds.
 _SHORT: Final[Mapping[str, str]] = {"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}
-_FACTS: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
+NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
 
 
 class Diagnosis(NamedTuple):
@@ -49,7 +49,7 @@ def find_object(items: Sequence[Item], word: str) -> list[Item]:
         for item in items
         if item.name == (name if slash else rest)
         and item.kind.lower() in (kind, kind.removesuffix("s"), kind.removesuffix("es"))
-        and item.kind not in _FACTS
+        and item.kind not in NOT_EXPLAINED
         and (not slash or item.space == space)
     ]
 

@@ -47,7 +47,7 @@ def _render(view: View, color: bool) -> Iterator[str]:
     if outlook.loose:
         placed = sum(bool(place.node) for place in outlook.loose)
         yield (
-            f"in no gang: {placed} of {count(len(outlook.loose), 'pod')} get a node"
+            f"in no gang: {count(len(outlook.loose), 'pod')}, {placed} with a node"
             if outlook.simulator
             else f"in no gang: {count(len(outlook.loose), 'pod')}"
         )

@@ -110,6 +110,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["why", "jbo/train", "--cluster", "job.yaml"], "Did you mean job/train?"),
         (["why", "job/ml/train", "--cluster", "job.yaml"], "Did you mean job/default/train?"),
         (["validate", "git:"], "no revision"),
+        (["why", "node/n1", "--cluster", "job.yaml"], "krmfn why explains pods, groups and what creates pods"),
     ],
 )
 def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, tmp_path: Path, krmfn: Call) -> None:

@@ -152,7 +152,9 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
             name = reason.removeprefix("Insufficient ")
             largest = max((node.allocatable.get(name, 0) for node in census.facts.nodes or ()), default=0)
             asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
-            hints.append(f"request at most {given} {name} for a pod (now {asked}), or add larger nodes")
+            less = f"request at most {given} {name} for a pod (now {asked}), or add larger nodes"
+            none = f"remove the request for {name} (now {asked}), or add nodes that have it"
+            hints.append(less if str(given) != "0" else none)
         else:
             hints.append(WAYS_OUT[reason])
     hint = f"{'; '.join(hints) or 'add nodes'}."
