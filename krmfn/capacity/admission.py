@@ -239,9 +239,17 @@ def _is_in_scope(scope: str, operator: str, values: Any, kind: PodKind, facts: F
             return not _is_best_effort(kind, facts)
         case "PriorityClass":
             name = as_text(spec.get("priorityClassName"))
-            if operator == "In":
-                return name in values
-            return bool(name) if operator == "Exists" else False
+            if not name:  # admission fills in the default class
+                name = next((each for each, entry in facts.priority_classes.items() if entry.default), "")
+            certain = bool(name) or facts.complete_classes
+            match operator:
+                case "In":
+                    return name in values
+                case "NotIn":
+                    return certain and name not in values
+                case "DoesNotExist":
+                    return certain and not name
+            return bool(name) and operator == "Exists"
     return False
 
 

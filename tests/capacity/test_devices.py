@@ -139,3 +139,27 @@ def test_accounts_and_priorities_that_admission_refuses() -> None:
     assert "the integer value of priority (100) must not be provided" in found
     assert not prove_of(job({"priority": 0}))
     assert not prove_of(job({"priority": 100}), listed=False)
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "pod", "default", "found"),
+    [
+        ("In", ["high"], {"priorityClassName": "high"}, "", True),
+        ("In", ["high"], {}, "high", True),  # admission fills it in
+        ("In", ["high"], {}, "", False),
+        ("NotIn", ["high"], {"priorityClassName": "high"}, "", False),
+        ("NotIn", ["high"], {}, "", True),
+        ("Exists", [], {}, "", False),
+        ("Exists", [], {}, "high", True),
+        ("DoesNotExist", [], {}, "", True),
+        ("DoesNotExist", [], {}, "high", False),
+        ("DoesNotExist", [], {"priorityClassName": "high"}, "", False),
+    ],
+)
+def test_quotas_of_priority_classes(
+    operator: str, values: list[str], pod: dict[str, Any], default: str, found: bool
+) -> None:
+    high = make("PriorityClass", "high", "scheduling.k8s.io/v1", "", value=1, globalDefault=default == "high")
+    selector = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": values}]}
+    limit = make("ResourceQuota", "q", spec={"hard": {"pods": "1"}, "scopeSelector": selector})
+    assert prove_of(job(dict(pod)), high, limit) == (["quota"] if found else [])

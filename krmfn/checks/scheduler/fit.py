@@ -85,8 +85,8 @@ def _count_objects(census: Census) -> Iterator[Finding]:
                 and (group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item)))
             ]
             most = hard // 10**9
-            if len(mine) > most:
-                item = mine[most]
+            beyond = mine[most:]
+            for item in beyond if most == 0 else beyond[:1]:
                 message = (
                     f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and the "
                     f"files checked have {len(mine)}: the API server refuses {len(mine) - most} of them"
