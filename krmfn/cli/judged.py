@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from krmfn.cli.configuration import Configurations, read_rulings
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.config import Settings
+    from krmfn.krm.paths import Path
     from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds
+
+#: How the ids of rules end that say what is not there.
+_MISSING = "-missing"
 
 
 class Judged:
@@ -78,6 +83,24 @@ class Judged:
         return self._judging.judge(
             pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder
         )
+
+
+def leave_out_present(
+    found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
+) -> list[tuple[World, list[tuple[Finding, Result]]]]:
+    """The findings of worlds, without those of an object that misses what one of its alternatives has."""
+    written = [(world, findings) for world, findings in found if not world.name]
+    homes = Counter(id(item) for world, _ in written for item in world.items)
+    missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
+
+    def is_there(finding: Finding) -> bool:
+        return finding.rule.endswith(_MISSING) and missed[_identify(finding)] < homes[id(finding.item)]
+
+    return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
+
+
+def _identify(finding: Finding) -> tuple[int, str, Path]:
+    return id(finding.item), finding.rule, finding.path
 
 
 def _tell_unused(ignore: Ignore) -> Result:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.judged import Judged
+from krmfn.cli.judged import Judged, leave_out_present
 from krmfn.cli.options import (
     BASELINE,
     CLUSTER,
@@ -110,6 +110,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
         found.append((world, judged.judge_findings(world, settings, findings, options["output"] == "sarif")))
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
+    found = leave_out_present(found)
     if options["fix"] or options["diff"]:
         from krmfn.cli.fixing import fix
 

@@ -97,6 +97,15 @@ def test_files_of_one_folder_that_define_one_object_are_alternatives(
     assert (code, "min-count" in out, "link" in out) == (0, False, False)
 
 
+def test_what_an_alternative_has_is_not_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two set-ups of one object, and an example for the second one."""
+    one, two = (f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: set-up}}\ndata: {{a: {each}}}\n" for each in "bc")
+    write(folder, {"a.yaml": one, "b.yaml": f"{two}---\n{GROUP}", "job.yaml": LINKED})
+    assert "[group-missing]" not in run(capsys, "validate", ".")[1]
+    write(folder, {"b.yaml": two})
+    assert "[group-missing]" in run(capsys, "validate", ".")[1]
+
+
 def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: driver}\nspec: {containers: [{name: main}]}\n"
