@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.krm.results import Result, Severity
+from krmfn.model.wording import count
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
@@ -50,5 +52,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     told = merge(results)
     report_aside(told, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
+    if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
+        streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or makes pods")
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, any(map(hides, problems)))

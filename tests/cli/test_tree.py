@@ -28,6 +28,13 @@ def test_as_is_shows_what_has_no_group(folder: Path, krmfn: Call) -> None:
     assert done.out == "without a group, scheduled pod by pod:\n   Job train\n   RayCluster llama\n"
 
 
+def test_no_silence_where_nothing_makes_pods(folder: Path, krmfn: Call) -> None:
+    (folder / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    done = krmfn("tree", "a.yaml")
+    assert (done.out, done.err) == ("", "krmfn: nothing to show: 1 object, of which none is a group or makes pods\n")
+    assert krmfn("tree", "-q", "a.yaml").err == ""
+
+
 def test_a_quorum_that_cannot_be_met(folder: Path, krmfn: Call) -> None:
     krmfn("generate", "--write", "base")
     path = folder / "base/job-gang.yaml"
