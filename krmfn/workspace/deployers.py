@@ -19,7 +19,7 @@ from typing import Any
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.trees import Tree
+from krmfn.workspace.trees import LeftOut, Tree
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"
@@ -62,6 +62,9 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
+        if item.ref.group == _ARGO and (unknown := _name_unknown(item)):
+            reason = f"has generators that depend on more than the repository ({', '.join(unknown)})"
+            tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
         try:
             listed = list(islice(_list_deployments(tree, item, items), MOST_DEPLOYMENTS + 1))
         except NotRendered as reason:
@@ -191,6 +194,13 @@ def _list_parameters(tree: Tree, item: Item, spec: Mapping[str, Any]) -> Iterato
             except Unreadable:
                 continue
             yield values | _name_folder(posixpath.relpath(posixpath.dirname(path) or ".", _locate(tree, ".")))
+
+
+def _name_unknown(item: Item) -> list[str]:
+    """The generators of an ApplicationSet that are not expanded here."""
+    generators = _mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
+    names = {str(key) for each in (generators if isinstance(generators, list) else ()) for key in _mapping(each)}
+    return sorted(names - {"list", "git", "selector"})
 
 
 def _list_folders(tree: Tree, patterns: object) -> list[str]:

@@ -327,3 +327,14 @@ def test_a_path_in_another_repository_of_flux_means_nothing_here(folder: Path) -
     assert "." in [world.name for world in find(".").worlds], "the only source is this repository"
     write(folder, {"tenants/team.yaml": sync("team", "", '""')})
     assert "." not in [world.name for world in find(".").worlds], "a patch says which folder is meant"
+
+
+def test_generators_that_are_not_expanded_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a list of clusters, a matrix or a merge deploys is not known here: silence would look like a check."""
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec:\n"
+    write(tmp_path, {"a.yaml": head + "  generators: [{matrix: {generators: []}}, {clusters: {}}]\n"})
+    write(tmp_path, {"b.yaml": head + "  generators: [{list: {elements: []}}, {git: {directories: []}}]\n"})
+    monkeypatch.chdir(tmp_path)
+    found = [each for each in find_worlds(["."], Rendering()).problems if "sort" in each.tags]
+    assert [each.tags["sort"] for each in found] == ["generators of ApplicationSets"]
+    assert "(clusters, matrix)" in found[0].message
