@@ -1,0 +1,64 @@
+"""Patches and parts of manifests that nobody applies are counted, not checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.workspace.repositories import JOB
+from tests.workspace.test_worlds import GROUP, folder, run, write
+
+__all__ = ["folder"]
+
+
+def test_patches_that_nothing_lists_are_not_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3}\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: driver}\nspec: {containers: [{name: main}]}\n"
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n", "app/job.yaml": JOB, "app/patch.yaml": patch})
+    write(folder, {"templates/driver.yaml": pod})
+    assert "not checked: patches and parts of manifests (2)" in run(capsys, "validate", ".")[2]
+    code, out, _ = run(capsys, "validate", "-v", ".")
+    assert "app/patch.yaml: info: not checked: it is part of a manifest" in out
+    assert "templates/driver.yaml: info: not checked" in out
+    assert code == 0
+    assert run(capsys, "validate", "templates/driver.yaml")[0] == 1
+
+
+def test_a_patch_beside_what_it_needs_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ConfigMap in the file of a patch; never a group, which is what krmfn is for."""
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {}}}\n"
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {a: b}\n---\n"
+    write(folder, {"kustomization.yaml": "resources: [job.yaml]\n", "job.yaml": JOB, "old/a.yaml": settings + patch})
+    assert run(capsys, "validate", ".")[0] == 0
+    write(folder, {"old/a.yaml": f"{GROUP}---\n{patch}"})
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_a_pod_without_containers_is_a_template_of_another_program(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark adds the container to the template of its driver."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: driver}\nspec: {nodeSelector: {a: b}}\n"
+    write(folder, {"driver.yaml": pod})
+    assert "not checked: patches and parts of manifests (1)" in run(capsys, "validate", ".")[2]
+    assert run(capsys, "validate", "driver.yaml")[0] == 1
+
+
+@pytest.mark.parametrize("name", ["webhookcainjection_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml"])
+def test_what_is_called_a_patch_is_one_below_a_kustomization(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    hook = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n"
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n", "app/job.yaml": JOB, f"app/{name}": hook})
+    assert run(capsys, "validate", ".")[0] == (1 if name == "dispatch.yaml" else 0)
+    (folder / "app/kustomization.yaml").unlink()
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_a_patch_of_a_kustomization_that_is_elsewhere_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {nodeSelector: {a: b}}}}\n"
+    write(folder, {"patch-nodes.yaml": patch, "job.yaml": JOB})
+    assert run(capsys, "validate", ".")[0] == 0
+    write(folder, {"nodes.yaml": patch})
+    assert run(capsys, "validate", ".")[0] == 1
