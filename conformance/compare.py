@@ -33,16 +33,16 @@ REASONS = {
     "NotFound": "FieldValueNotFound",
     "InternalError": "InternalError",
 }
-POD_WARNINGS = ('annotation "', "spec.", "template.", "metadata.annotations", 'volume "')
+POD_WARNINGS = ('annotation "', "endpoints[", "spec.", "template.", "metadata.annotations", 'volume "')
 #: Why a value is needed: servers with declarative rules do not say it any more.
 DETAILS = re.compile(
     "^Required value: (verbs must contain at least one value|must be set and greater than 0"
     "|must contain at least 1 address)$"
 )
-#: What a server says because of what else it holds, or how it is set up.
+#: What a server says because of what else it holds, or how it is set up; and of expressions, which are not compiled.
 OF_CLUSTERS = (
     "provided port is", "configured on this cluster", "configured for dual-stack", "failed to allocate",
-    "There is already", "value as indicated by",
+    "There is already", "value as indicated by", "compilation failed: ",
 )  # fmt: skip
 APPLIES: dict[str, Mode] = {"apply": "server-side-apply", "threeWay": "apply"}
 

@@ -12,6 +12,7 @@ from krmfn.checks.server.formats import check_path_segment, check_short_name
 from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_least, refuse
 from krmfn.checks.server.pods.resources import list_container_misnomers
 from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
@@ -56,6 +57,11 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
                 behavior[way]["policies"] = []  # an empty list is not filled in
 
 
+def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
+    if not kind.gates.get("texts-before-1.36", False):
+        first_generation(kind, new)
+
+
 def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec = new["spec"]
     before = old["spec"] if old else {}
@@ -63,7 +69,9 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     to_zero = kind.gates.get("HPAScaleToZero", False) or before.get("minReplicas") == 0
     yield from check_least(least, 0 if to_zero else 1, (*_SPEC, "minReplicas"))
     path = (*_SPEC, "maxReplicas")
-    if most == 0:
+    if kind.gates.get("texts-before-1.36", False) and most < 1:
+        yield invalid(path, RULE, most, "must be greater than 0")
+    elif most == 0:
         yield required(path, "required", "must be set and greater than 0")
     else:
         yield from check_least(most, 1, path)

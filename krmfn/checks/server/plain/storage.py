@@ -209,7 +209,11 @@ def fill_class(kind: Kind, new: dict[str, Any]) -> None:
 def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old:
         for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-            yield from check_immutable(new, old, name, ())
+            if kind.gates.get("texts-before-1.36", False) and name != "volumeBindingMode":
+                if new.get(name) != old.get(name):
+                    yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+            else:
+                yield from check_immutable(new, old, name, ())
     yield from _check_provisioner(new, "provisioner")
     yield from _check_parameters(new.get("parameters", {}))
     if new["reclaimPolicy"]:
