@@ -65,7 +65,7 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old:
-        earlier = kind.gates.get("texts-before-1.37", False) and new.get("roleRef") != old.get("roleRef")
+        earlier = kind.gates.get("older-texts", False) and new.get("roleRef") != old.get("roleRef")
         if earlier:
             yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef")
         else:

@@ -58,7 +58,7 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
-    if not kind.gates.get("texts-before-1.36", False):
+    if not kind.gates.get("oldest-texts", False):
         first_generation(kind, new)
 
 
@@ -69,7 +69,7 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     to_zero = kind.gates.get("HPAScaleToZero", False) or before.get("minReplicas") == 0
     yield from check_least(least, 0 if to_zero else 1, (*_SPEC, "minReplicas"))
     path = (*_SPEC, "maxReplicas")
-    if kind.gates.get("texts-before-1.36", False) and most < 1:
+    if kind.gates.get("oldest-texts", False) and most < 1:
         yield invalid(path, RULE, most, "must be greater than 0")
     elif most == 0:
         yield required(path, "required", "must be set and greater than 0")

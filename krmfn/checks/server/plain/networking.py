@@ -277,7 +277,7 @@ def _check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, end, "may not be specified when `port` is non-numeric")
     else:
         if end < port:
-            shown = port if kind.gates.get("texts-before-1.37", False) else end
+            shown = port if kind.gates.get("older-texts", False) else end
             yield invalid(path, RULE, shown, "must be greater than or equal to `port`")
         yield from check_port(end, path)
 

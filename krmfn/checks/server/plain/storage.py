@@ -209,7 +209,7 @@ def fill_class(kind: Kind, new: dict[str, Any]) -> None:
 def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old:
         for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-            if kind.gates.get("texts-before-1.36", False) and name != "volumeBindingMode":
+            if kind.gates.get("oldest-texts", False) and name != "volumeBindingMode":
                 if new.get(name) != old.get(name):
                     yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
             else:
