@@ -24,6 +24,15 @@ def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
     assert (done.code, done.err) == (2, "krmfn: --crds foo.yaml: no CustomResourceDefinition in it\n")
 
 
+def test_a_custom_resource_may_have_any_finalizer(folder: Path, krmfn: Call) -> None:
+    (folder / "foo.yaml").write_text(
+        FOO.replace("name: f}", "name: f, finalizers: [mine]}").replace("a: 1, b: 2", "a: 3")
+    )
+    (folder / "crd.yaml").write_text(DEFINITION)
+    done = krmfn("validate", "-q", "foo.yaml", "--crds", "crd.yaml")
+    assert (done.code, done.out) == (0, "")
+
+
 def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
     (folder / "foo.yaml").write_text(FOO + ENDPOINTS)
     said = "2 objects: 1 by their fields alone (v1 Endpoints), 1 of kinds that are not known here (example.com/v1 Foo)"
