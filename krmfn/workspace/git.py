@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 
 from krmfn.workspace.disk import find_here, find_top, is_below
-from krmfn.workspace.processes import Failed, run, start
+from krmfn.workspace.processes import Failed, read, run, start
 from krmfn.workspace.trees import GIT, MOST_BYTES, Entry, InputMissing, LeftOut, RevisionMissing, Tree
 
 TYPE_CHECKING = False
@@ -39,6 +39,8 @@ _ENVIRONMENT = {
 _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
+#: About a million files. A few trees that hold each other ten times name more than any disk has.
+_MOST_LISTED = 128 * 2**20
 
 
 class Revision(Tree):
@@ -133,10 +135,13 @@ class Revision(Tree):
         return out.decode("utf-8", "replace").split()
 
     def _list(self) -> None:
+        command = self._command("ls-tree", "-r", "-t", "-z", "--full-tree", self._tree)
         try:
-            out, _ = run(self._command("ls-tree", "-r", "-t", "-z", "--full-tree", self._tree), self._environment())
+            out = read(command, self._environment(), _MOST_LISTED)
         except Failed as failure:
             raise InputMissing(f"{self.argument}: git cannot list the files: {failure}") from None
+        if len(out) > _MOST_LISTED:
+            raise InputMissing(f"{self.argument}: the repository has too many files: the list is longer than 128 MiB")
         for line in out.decode("utf-8", "surrogateescape").split("\0"):
             head, _, path = line.partition("\t")
             if not path:

@@ -54,6 +54,22 @@ def run(
     return done.stdout, lines
 
 
+def read(words: Sequence[str], environment: Mapping[str, str], most: int) -> bytes:
+    """What a program prints; of more than `most` bytes so many and one more, and the program is ended.
+
+    Raises Failed and InputMissing as `run` does.
+    """
+    process = start(words, environment)
+    assert process.stdout is not None
+    data = process.stdout.read(most + 1)
+    if len(data) > most:
+        process.kill()
+    process.communicate()
+    if process.returncode and len(data) <= most:
+        run(words, environment)  # says what was wrong
+    return data
+
+
 class Background:
     """A program at work beside this one. It writes into files, because a pipe that nobody reads would stop it."""
 

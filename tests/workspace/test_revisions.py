@@ -167,3 +167,12 @@ def test_a_repository_of_somebody_else(repository: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(repository))
     assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml"]
+
+
+def test_a_few_trees_cannot_name_endless_files(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krmfn.workspace.git._MOST_LISTED", 100)
+    for number in range(9):
+        (repository / f"{number}.yaml").write_text(JOB)
+    commit(repository)
+    with pytest.raises(InputMissing, match="too many files"):
+        read_revision("git:HEAD", [str(repository)])
