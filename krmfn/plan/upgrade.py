@@ -6,6 +6,7 @@ deleted under the old release and made anew under the new one. Reads no file, ru
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 PHASES: Final = ("before", "after", "repair")
+#: What the server takes for a name. Any other is in no cluster, and may be an option (`--all`) or a path (`../x`).
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _GATE: Final = "AllowUnsafeMalformedObjectDeletion"
 _BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
 _OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
@@ -56,6 +59,7 @@ class Upgrade(NamedTuple):
 def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] = ()) -> Upgrade:
     """The upgrade to `release` of the cluster in which `items` are stored, as manifests or as its dump say; `files` are
     those that the manifests can be converted in."""
+    items = [item for item in items if _NAME.fullmatch(item.name) and _NAME.fullmatch(item.space)]
     found = [(item, writer) for item in items if (writer := find_writer(item.value, release))]
     blockers = tuple(sorted((item for item, _ in found), key=_order))
     if not blockers:

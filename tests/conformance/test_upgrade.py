@@ -85,15 +85,17 @@ def test_an_upgrade_over_several_releases_is_told_step_by_step(tmp_path: Path) -
     assert any(set(record["told"].get("between", {})) == {"1.36"} for record in RECORDS), "it is rehearsed"
 
 
-def test_commands_survive_hostile_names(tmp_path: Path) -> None:
-    """Names out of files get into a shell: they stay one word each."""
-    name = "x; touch gone; $(touch gone)'`touch gone`"
-    value = {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": name},
-    }
-    script = plan_upgrade([Item.new(value)], find_release("1.37"), [f"{name}.yaml"]).spell()
+@pytest.mark.parametrize("name", ["x; $(touch a)'`touch b`", "--all", "../../x", "x\n::error::", "\x1b[2J", "x\n", ""])
+def test_no_commands_for_what_is_in_no_cluster(name: str) -> None:
+    """Names out of files get into a shell: only such as a server takes, which are one word, no option and no path."""
+    for metadata in ({"name": name, "namespace": "a"}, {"name": "b", "namespace": name or "-"}):
+        value = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata}
+        assert not plan_upgrade([Item.new(value)], find_release("1.37")).blockers
+
+
+def test_files_are_one_word_each(tmp_path: Path) -> None:
+    value = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "a"}}
+    script = plan_upgrade([Item.new(value)], find_release("1.37"), ["x; $(touch gone)'`touch gone`.yaml"]).spell()
     (tmp_path / "script").write_text(f"kubectl() {{ :; }}; krmfn() {{ :; }}\n{script}")
     assert os.system(f"cd {tmp_path} && sh -e script > /dev/null") == 0
     assert [path.name for path in tmp_path.iterdir()] == ["script"]
