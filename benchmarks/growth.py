@@ -241,7 +241,7 @@ SHAPES: Mapping[str, Shape] = {
     "a chain of kustomizations": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{k + 1}"), 1_500),
     "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),
     "convert of groups to 1.35": Shape(("convert", "--to", "1.35", "FILE"), documents(WORKLOAD), 300),
-    "pods of one group": Shape(("validate", "FILE"), lambda n: GROUP.format(n=0, count=2, more="") + pods(n), 400),
+    "pods of one group": Shape(("validate", "FILE"), lambda n: GROUP.format(n=0, count=2, more="") + pods(n), 6_000),
     "an update of one list with keys": Shape(
         ("validate", "--against", "FOLDER/old.yaml", "FOLDER/new.yaml"),
         lambda n: {"old.yaml": jobset(1, n), "new.yaml": jobset(2, n)},
