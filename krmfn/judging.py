@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Patterns that are compiled where a manifest ignores something.
 _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
-_REASON: Final = r"\(.*\)"
+_REASON: Final = r"(?m)^([^(\n]*+)\(.*\)"
 #: What was not read at all is reported, whichever rules are selected.
 _ALWAYS: Final = ("unreadable", "not-rendered")
 _NONE: Final = Rulings()
@@ -132,7 +132,7 @@ class Judging:
                 continue
             text = item.annotations.get(IGNORE)
             if isinstance(text, str):
-                rules = _split(re.sub(_REASON, "", text))
+                rules = _split(re.sub(_REASON, r"\1", text))
                 ignore = found[item.ref] = Ignore(rules, f"the annotation {IGNORE}", locate(item))
                 self._known.setdefault(ignore, "")
         return found

@@ -37,14 +37,15 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "column": 2,
         "comment": rb"|//[^\n]*|/\*.*?(?:\*/|\Z)",
         "depth": 4,
+        "found": (b"", b"  "),
         "more": (4, 5),
-        "found": ("", "  "),
-        "old": 4,
+        "name": "job",
+        "old": 2,
         "pair": r"[A-Za-z_][A-Za-z0-9_./-]*: [A-Za-z0-9_./-]+",
         "pattern": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
         "re": re,
         "schema": {"pattern": "a"},
-        "self": SimpleNamespace(_mixed=True, _mark=b"k"),
+        "self": SimpleNamespace(_mark=b"a", _mixed=True),
         "sign": b'"',
         "string": rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))""",
     }
@@ -101,8 +102,11 @@ def read(call: ast.Call, way: str, module: ModuleType) -> Expression:
     known = {**KNOWN, **vars(module)}
     behind = [value for value in call.args[1:] if re.match(r"re\.[A-Z]", ast.unparse(value))]
     flags = [*behind, *(word.value for word in call.keywords if word.arg == "flags")]
-    values = [eval(ast.unparse(node), known) for node in (call.args[0], *flags)]
     place = f"{module.__name__}:{call.lineno} {ast.unparse(call.args[0])[:30]}"
+    try:
+        values = [eval(ast.unparse(node), known) for node in (call.args[0], *flags)]
+    except (NameError, AttributeError) as missing:
+        pytest.fail(f"{place}: {missing}: KNOWN has to say what stands for it")
     return Expression(re.compile(values[0], *values[1:]), way, place)
 
 

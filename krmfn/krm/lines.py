@@ -31,8 +31,8 @@ _VALUE = rf"""'(?:[^'\n]|'')*'?|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|
 _REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))+) *(?=\n|\Z)")
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
-    rf"( *)((?:- +)*)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*)?"
-    rf"|({_VALUE})(?: +#[^\n]*)?|#[^\n]*)? *"
+    rf"( *+)((?:- ++)*+)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*+)?"
+    rf"|({_VALUE})(?: +#[^\n]*+)?|#[^\n]*+)? *"
 )
 #: A scalar in a flow collection: its characters mean nothing there.
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
