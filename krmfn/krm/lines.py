@@ -25,8 +25,8 @@ _PLAIN = (
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
-_QUOTED = r""""(?:[^"\\\n]|\\["\\/nt])*\""""
-_VALUE = rf"""'(?:[^'\n]|'')*'?|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
+_QUOTED = r""""(?:[^"\\\n]|\\["\\/nt])*+\""""
+_VALUE = rf"""'(?:[^'\n]|'')*+'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: A further line of a plain scalar.
 _REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))+) *(?=\n|\Z)")
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
