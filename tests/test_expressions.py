@@ -151,10 +151,15 @@ def list_pumps(items: Any, before: str, choice: int) -> Iterator[tuple[str, str]
         yield "", before
 
 
+def parse(pattern: re.Pattern[Any]) -> Any:
+    spelled = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    return parser.parse(spelled, pattern.flags & ~re.UNICODE)
+
+
 def attack(pattern: re.Pattern[Any], way: str) -> tuple[str, str, str] | None:
     """The text for which an expression works too long: what is at its front, what is repeated, its end."""
     spelled = pattern.pattern
-    tree = parser.parse(spelled if isinstance(spelled, str) else spelled.decode("latin-1"), pattern.flags & ~re.UNICODE)
+    tree = parse(pattern)
     pumps = {pump for choice in range(6) for pump in list_pumps(tree, "", choice) if pump[1]}
     ask: Any = (lambda text: pattern.sub(text[:0], text)) if way == "sub" else getattr(pattern, way)
     for before, pump in sorted(pumps):
@@ -192,6 +197,27 @@ def test_the_attack_finds_what_is_slow() -> None:
     assert attack(re.compile("0*([0-9]*)x"), "fullmatch")
     assert attack(re.compile(r"\{\{.*?\}\}"), "search")
     assert not attack(re.compile("0*+([0-9]*+)x"), "fullmatch")
+
+
+def test_no_group_is_possessive() -> None:
+    """Before Python 3.11.5 it goes on in the wrong place (gh-106052); an atomic group does not."""
+
+    def visit(items: Any) -> Iterator[Any]:
+        if isinstance(items, str | bytes | int) or items is None:
+            return
+        for each in items:
+            if isinstance(each, tuple) and each and each[0] is codes.POSSESSIVE_REPEAT:
+                yield from (
+                    code
+                    for code, _ in each[1][2]
+                    if code not in (codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY)
+                )
+            yield from visit(each)
+
+    tree = parser.parse("(?:ab|c)*+a++")
+    assert len(list(visit(tree))) == 1
+    wrong = [each.place for each in find_expressions() if [*visit(parse(each.pattern))]]
+    assert wrong == []
 
 
 def test_no_text_takes_long() -> None:

@@ -25,13 +25,14 @@ _PLAIN = (
     r"[^ \n:#]*(?:(?::(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))[^ \n:#]*)*"  # neither `: ` nor ` #` ends it early
 )
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
-_QUOTED = r""""(?:[^"\\\n]|\\["\\/nt])*+\""""
-_VALUE = rf"""'(?:[^'\n]|'')*+'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
+# Atomic groups, not possessive quantifiers behind a group: before Python 3.11.5 those are wrong (gh-106052).
+_QUOTED = r""""(?>(?:[^"\\\n]|\\["\\/nt])*)\""""
+_VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: A further line of a plain scalar.
-_REST = re.compile(r" +(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| +(?=[^ #\n]))+) *(?=\n|\Z)")
+_REST = re.compile(r" ++(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| ++(?=[^#\n]))+) *+(?=\n|\Z)")
 #: Indentation, dashes, a key with or without a value, or a value alone; a comment.
 _LINE = re.compile(
-    rf"( *+)((?:- ++)*+)(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*+)?"
+    rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*+)?"
     rf"|({_VALUE})(?: +#[^\n]*+)?|#[^\n]*+)? *"
 )
 #: A scalar in a flow collection: its characters mean nothing there.

@@ -65,7 +65,7 @@ def cut(text: str, most: int = MOST_CHARACTERS) -> str:
     """A message of reasonable length: of what is longer, the beginning and the end, which has the reason.
 
     >>> cut("Invalid value: " + "x" * 70_000 + ": too long")[-35:]
-    'xxxxxxx: too long (70025 characters)'
+    'xxxxxx: too long (70025 characters)'
     """
     part = most // 4
     return text if len(text) <= most else f"{text[:part]} … {text[-part:]} ({len(text)} characters)"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: A line of a file that is in none of its objects, and holds nothing of a value.
-_OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*((apiVersion|kind)\W+[\w./]+|metadata|items|#.*)?[\s{}\[\],"':-]*""")
+_OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*+((apiVersion|kind)\W++[\w./]+|metadata|items|#.*+)?[\s{}\[\],"':-]*""")
 
 
 def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: Iterable[Item]) -> list[Change]:
