@@ -229,6 +229,37 @@ def test_a_set_that_multiplies_is_refused(folder: Path) -> None:
     assert problem.file.path == "s.json"
 
 
+def say_problems() -> str:
+    return " ".join(problem.message for problem in find_worlds(["."], Rendering()).problems)
+
+
+def test_deployments_of_a_folder_have_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})
+    assert say_problems() == ""
+    monkeypatch.setattr("krmfn.workspace.gathering._MOST_OBJECTS", 3)
+    assert "brings the deployments of this folder to more than 3 objects" in say_problems()
+    monkeypatch.setattr("krmfn.workspace.gathering.MOST_DEPLOYMENTS", 2)
+    assert "has more than 2 deployments of folders, and only these are checked" in say_problems()
+
+
+@pytest.mark.parametrize("field", ["directories", "files"])
+def test_patterns_of_a_set_have_a_limit(folder: Path, field: str) -> None:
+    for count in (1_000, 1_001):
+        generator = {"git": {field: [{"path": f"x{number}/*"} for number in range(count)]}}
+        write(folder, {"s.json": make_set(generator, "apps"), "apps/job.yaml": JOB})
+        assert ("names more than 1,000 patterns in ApplicationSet s" in say_problems()) == (count > 1_000)
+
+
+def test_folders_in_folders_have_a_limit(folder: Path) -> None:
+    write(folder, {"a/" * 240 + "job.yaml": JOB})
+    found = find(".")
+    assert [item.kind for world in found.worlds for item in world.items] == ["Job"]
+    write(folder, {"b/" * 260 + "job.yaml": JOB})
+    found = find_worlds(["."], Rendering())
+    assert [item.kind for world in found.worlds for item in world.items] == ["Job"]
+    assert [problem.message for problem in found.problems] == ["the file is in more than 250 folders"]
+
+
 def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("kustomize", "./dev setup builds it into the cache")
     monkeypatch.setenv("PATH", PATH)
