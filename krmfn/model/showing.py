@@ -17,8 +17,8 @@ HIDDEN = "(hidden)"
 #: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.
 MOST_CHARACTERS = 10_000
 MOST_VALUES = 1_000
-#: Kinds whose values are secret, also where a letter's case is wrong.
-_SECRETS = ("secret", "secretlist")
+#: Kinds whose values are secret, also where a letter's case is wrong, and in the plural, as resources are called.
+_SECRETS = ("secret", "secrets", "secretlist")
 #: What a Secret shows of itself; anything else in it may be a value in a place where it does not belong.
 _SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable")
 #: Fields whose text holds a whole object, or an environment.
@@ -38,7 +38,7 @@ def may_hold_secrets(data: bytes) -> bool:
     """False where surely nothing in a text of manifests is to be hidden. Escapes and tags leave it open."""
     import re
 
-    return re.search(rb"(?i)env|secret|password|last-applied|[\\\\!]", data) is not None
+    return re.search(rb"(?i)env|secret|stringData|password|last-applied|[\\\\!]", data) is not None
 
 
 def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
@@ -82,7 +82,8 @@ def is_secret(kind: str, path: Path) -> bool:
         return True
     if kind.casefold() in _SECRETS and path[:1] and path[0] not in _SHOWN_OF_SECRETS:
         return path[0] != "metadata"
-    if "redisPassword" in path:
+    # Only a Secret has stringData, however its kind is written.
+    if "redisPassword" in path or path[:1] == ("stringData",):
         return True
     return "env" in path and _is_of_environment(path)
 

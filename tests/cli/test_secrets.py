@@ -200,3 +200,13 @@ def test_hints_and_foreign_definitions_print_no_secrets(folder: Path, krmfn: Cal
     assert "stringData.pin" in done.out
     assert "HUNTER2" not in done.out + done.err
     assert "777123456" not in done.out + done.err
+
+
+@pytest.mark.parametrize("kind", ["secret", "Secrets", "SECRET", "Sercet"])
+def test_a_kind_that_is_mistyped_hides_its_values_too(kind: str, tmp_path: Path, krmfn: Call) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: s}}\nstringData: {{a: hunter2}}\n"
+    (tmp_path / "old.yaml").write_text(text)
+    (tmp_path / "new.yaml").write_text(text.replace("hunter2", "hunter3"))
+    for words in (("diff", "old.yaml", "new.yaml"), ("validate", "--against", "old.yaml", "new.yaml")):
+        done = krmfn(*words)
+        assert "hunter" not in done.out + done.err
