@@ -84,7 +84,7 @@ def _resolve_tagged(text: str, tag: str) -> Plain:
     if found != kind and not (kind == "float" and found == "int" and isinstance(value, int) and value < _INT64):
         # Without the text, which may be a password.
         raise Unreadable(f"cannot decode a !!{found} as a !!{kind}")
-    return value
+    return _parse_float(str(value)) if found == "int" and kind == "float" else value
 
 
 def replace_surrogates(text: str) -> str:
