@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, identify
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
@@ -122,10 +122,4 @@ def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _index(facts: Facts, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-    return {
-        (
-            as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE,
-            as_text(dig(value, "metadata", "name")),
-        ): value
-        for value in facts.objects(_GROUP, kind)
-    }
+    return {identify(value): value for value in facts.objects(_GROUP, kind)}

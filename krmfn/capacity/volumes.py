@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.selectors import match_labels
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.survey.facts import read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
@@ -42,10 +41,7 @@ class Volumes:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._claims = {
-            (as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, _name(value)): value
-            for value in facts.objects("", "PersistentVolumeClaim")
-        }
+        self._claims = {identify(value): value for value in facts.objects("", "PersistentVolumeClaim")}
         self._volumes = {_name(value): value for value in facts.objects("", "PersistentVolume")}
         self._classes = {_name(value): value for value in facts.objects("storage.k8s.io", "StorageClass")}
 

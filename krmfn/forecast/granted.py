@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.devices import fill_in
 from krmfn.capacity.volumes import Volumes
-from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
 
 if TYPE_CHECKING:
     from krmfn.forecast.roster import Pod
@@ -33,7 +32,7 @@ def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
             yield pod.value
             continue
         spec = dict(as_mapping(pod.value.get("spec")))
-        space = as_text(dig(pod.value, "metadata", "namespace")) or DEFAULT_NAMESPACE
+        space, _ = identify(pod.value)
         if "volumes" in spec:
             spec["volumes"] = [each for each in as_list(spec["volumes"]) if _is_told(each, space, volumes)]
             for field in ("volumeMounts", "volumeDevices"):
@@ -74,8 +73,8 @@ def _cut(value: Value, names: set[str], path: tuple[str, ...]) -> Value:
 
 class _Devices:
     def __init__(self, facts: Facts) -> None:
-        self._templates = {_key(value): value for value in facts.objects(_DEVICES, "ResourceClaimTemplate")}
-        self._claims = {_key(value) for value in facts.objects(_DEVICES, "ResourceClaim")}
+        self._templates = {identify(value): value for value in facts.objects(_DEVICES, "ResourceClaimTemplate")}
+        self._claims = {identify(value) for value in facts.objects(_DEVICES, "ResourceClaim")}
         self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
 
     def hand_over(self, pod: Value, spec: dict[str, Any], space: str) -> Iterator[Value]:
@@ -95,7 +94,3 @@ class _Devices:
             if template is not None or (space, claim) in self._claims:
                 kept.append({"name": name, "resourceClaimName": claim})
         spec["resourceClaims"] = kept
-
-
-def _key(value: Value) -> tuple[str, str]:
-    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))

@@ -9,7 +9,7 @@ from krmfn.capacity.pods import add_injected
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -166,8 +166,7 @@ def _list_labels(template: Template) -> dict[str, str]:
 
 def full_name(value: Mapping[str, Any]) -> str:
     """The namespace/name of a pod of the cluster."""
-    space = as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE
-    return f"{space}/{as_text(dig(value, 'metadata', 'name'))}"
+    return "/".join(identify(value))
 
 
 def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:

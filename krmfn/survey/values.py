@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from krmfn.krm.results import DEFAULT_NAMESPACE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -46,3 +48,8 @@ def dig(value: object, *path: str | int) -> Any:
         if value is None:
             return None
     return value
+
+
+def identify(value: object) -> tuple[str, str]:
+    """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
+    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))

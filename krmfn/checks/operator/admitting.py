@@ -16,7 +16,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.wording import join
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class _Waiting(NamedTuple):
 @rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
 def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
-    known = [_name(value) for value in census.facts.objects(_KUEUE, "LocalQueue")]
-    behind = {_name(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    whole = [_name(value)[1] for value in census.facts.objects(_KUEUE, "ClusterQueue")]
+    known = [identify(value) for value in census.facts.objects(_KUEUE, "LocalQueue")]
+    behind = {identify(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    whole = [identify(value)[1] for value in census.facts.objects(_KUEUE, "ClusterQueue")]
     for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
         name = item.labels[KUEUE_QUEUE]
         here = [queue for space, queue in known if space == item.space]
@@ -76,8 +76,8 @@ def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
 def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
-    local = {_name(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    whole = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    local = {identify(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    whole = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
     for item in _list_queued(census) if local else ():
         name = item.labels[KUEUE_QUEUE]
         mine = local.get((item.space, name))
@@ -94,14 +94,14 @@ def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
 def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[Finding]:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
-    spaces = {_name(value)[1]: value for value in census.facts.objects("", "Namespace")}
+    spaces = {identify(value)[1]: value for value in census.facts.objects("", "Namespace")}
     complete = census.facts.lists_all("Namespace")
     for item, local, name, queue in _list_waiting(census):
         space = spaces.get(item.space)
         labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: item.space}
-        unknown = space is None and not complete
+        may_get = _may_get if space is None and not complete else _gets_none
         selector = dig(queue, "spec", "namespaceSelector")
-        if match_labels(selector, labels, lambda key: unknown and key != _NAMESPACE) is not False:  # noqa: B023
+        if match_labels(selector, labels, may_get) is not False:
             continue
         why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
         message = f"the ClusterQueue {name} {why}: Kueue never admits this {item.kind}"
@@ -112,7 +112,7 @@ def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[F
 @rule("kueue-flavor-missing", "warning", "A ClusterQueue of Kueue names a ResourceFlavor that does not exist.")
 def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Such a ClusterQueue is not active. An error if the facts list the flavors."""
-    known = [_name(value)[1] for value in census.facts.objects(_KUEUE, "ResourceFlavor")]
+    known = [identify(value)[1] for value in census.facts.objects(_KUEUE, "ResourceFlavor")]
     complete = census.facts.lists_all("ResourceFlavor")
     for item, local, name, queue in _list_waiting(census) if known or complete else ():
         named = [flavor for group in as_list(dig(queue, "spec", "resourceGroups")) for flavor in _list_flavors(group)]
@@ -128,7 +128,7 @@ def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
 def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
-    flavors = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ResourceFlavor")}
+    flavors = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ResourceFlavor")}
     for item, local, name, queue in _list_waiting(census) if flavors else ():
         for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
             if pods == 0:
@@ -233,8 +233,8 @@ def _list_queued(census: Census) -> Iterator[Item]:
 
 def _list_waiting(census: Census) -> Iterator[_Waiting]:
     """What makes pods, with its queues, as far as both are known."""
-    behind = {_name(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    queues = {_name(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    behind = {identify(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
+    queues = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
     for item in _list_queued(census) if behind and queues else ():
         local = item.labels[KUEUE_QUEUE]
         name = behind.get((item.space, local), "")
@@ -242,9 +242,13 @@ def _list_waiting(census: Census) -> Iterator[_Waiting]:
             yield _Waiting(item, local, name, queues[name])
 
 
-def _name(value: Mapping[str, Any]) -> tuple[str, str]:
-    space = as_text(dig(value, "metadata", "namespace")) or "default"
-    return space, as_text(dig(value, "metadata", "name"))
+def _may_get(key: str) -> bool:
+    """A namespace that is not shown may have any label beside that of its name, which every one has."""
+    return key != _NAMESPACE
+
+
+def _gets_none(_: str) -> bool:
+    return False
 
 
 def _behind(queue: object) -> str:

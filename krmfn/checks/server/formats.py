@@ -162,6 +162,21 @@ def check_port_name(text: str) -> tuple[str, ...]:
     return tuple(wrong)
 
 
+def is_percent(text: str) -> bool:
+    """Whether it is a percentage of whole numbers, as apimachinery's IsValidPercent has it."""
+    return text[-1:] == "%" and text[:-1].isascii() and text[:-1].isdigit()
+
+
+def check_percent(text: str) -> tuple[str, ...]:
+    """A percentage in a field that may also be a number."""
+    if is_percent(text):
+        return ()
+    return (
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
+        " used for validation is '[0-9]+%')",
+    )
+
+
 def check_environment_name(text: str) -> tuple[str, ...]:
     """The name of an environment variable, as servers since 1.34 take it."""
     if not text:

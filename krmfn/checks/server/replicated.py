@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.checks.server.formats import check_label_key, check_label_value, check_short_name
+from krmfn.checks.server.formats import (
+    check_label_key,
+    check_label_value,
+    check_percent,
+    check_short_name,
+    is_percent,
+)
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
@@ -402,15 +408,11 @@ def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterat
             yield from _check_percent(least, at)
 
 
-def _is_percent(value: str) -> bool:
-    return value[-1:] == "%" and value[:-1].isascii() and value[:-1].isdigit()
-
-
 def _count(value: int | str) -> int:
     """The number in a count or a share, 0 where it is none."""
     if isinstance(value, int):
         return value
-    digits = value.removesuffix("%") if _is_percent(value) else value
+    digits = value.removesuffix("%") if is_percent(value) else value
     plain = digits.removeprefix("-").removeprefix("+") if digits[:1] in "+-" else digits
     return int(digits) if plain.isascii() and plain.isdigit() and len(plain) < 20 else 0
 
@@ -423,14 +425,11 @@ def _check_share(value: int | str, path: Path) -> Iterator[Cause]:
     if isinstance(value, int):
         if value < 0:
             yield invalid(path, _STRATEGY, value, "must be greater than or equal to 0")
-    elif not _is_percent(value):
-        detail = (
-            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
-            " used for validation is '[0-9]+%')"
-        )
+        return
+    for detail in check_percent(value):
         yield invalid_text(path, _STRATEGY, write_json(value), detail)
 
 
 def _check_percent(value: int | str, path: Path) -> Iterator[Cause]:
-    if isinstance(value, str) and _is_percent(value) and _count(value) > 100:
+    if isinstance(value, str) and is_percent(value) and _count(value) > 100:
         yield invalid_text(path, _STRATEGY, write_json(value), "must not be greater than 100%")

@@ -12,6 +12,7 @@ from krmfn.checks.server.formats import (
     check_label_key,
     check_label_value,
     check_path_segment,
+    check_percent,
     check_port_name,
 )
 from krmfn.checks.server.pods.placement import check_selector
@@ -153,19 +154,13 @@ def spell_empty(new: Object, name: str) -> str:
     return "{…}" if isinstance(spec, dict) and spec.get(name) in ([], {}) else "null"
 
 
-def is_percent(value: str) -> bool:
-    return value[-1:] == "%" and value[:-1].isascii() and value[:-1].isdigit()
-
-
 def check_share(value: int | str, path: Path) -> Iterator[Cause]:
     """A count, or a percentage up to 100."""
     if isinstance(value, int):
         yield from check_least(value, 0, path)
-    elif not is_percent(value):
-        detail = (
-            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
-            " used for validation is '[0-9]+%')"
-        )
+        return
+    wrong = check_percent(value) or (
+        ("must not be greater than 100%",) if len(value) > 8 or int(value[:-1]) > 100 else ()
+    )
+    for detail in wrong:
         yield invalid_text(path, RULE, write_json(value), detail)
-    elif len(value) > 8 or int(value[:-1]) > 100:
-        yield invalid_text(path, RULE, write_json(value), "must not be greater than 100%")
