@@ -260,7 +260,7 @@ def check_rest(before: str, after: str, path: Path, new: Any, is_json: bool) -> 
     ]
     lines = iter(re.split(r"\r\n?|[\n\x85\u2028\u2029]", after))
     for line in stay:
-        dashes = line.strip(" -\t") if unfinished else line
+        dashes = line.lstrip(" -\t").rstrip(" \t") if unfinished else line
         assert any(line == other or is_comment_of(line, other) or dashes == other.strip(" \t") for other in lines), (
             "a line is not as it was",
             line,
