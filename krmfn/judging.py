@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from krmfn.config.problems import ConfigError, Problem, ask_about
 from krmfn.config.selection import IGNORE
-from krmfn.config.settings import Ruling, Rulings
+from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.model.patterns import is_inside, read_patterns
@@ -183,13 +183,14 @@ def _spell(entry: Ruling, option: bool) -> Ignore:
 def _check_names(rulings: Rulings, option: bool) -> None:
     """Raises ConfigError for names that are no rule, no pattern of rules and no stage."""
     problems = []
-    for key in ("select", "ignore", "severity"):
+    for key in RULED:
         for index, entry in enumerate(getattr(rulings, key)):
             for name in entry.rules:
                 hint = _find_unknown(name)
                 if hint is not None:
                     path = () if option else ("spec", "rules", key, index)
-                    problems.append(Problem(path, f"there is no rule {name!r}", hint))
+                    place = entry.place.spell() if entry.place else ""
+                    problems.append(Problem(path, f"there is no rule {name!r}", hint, place))
     if problems:
         raise ConfigError(problems)
 

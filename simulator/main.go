@@ -73,8 +73,7 @@ func main() {
 	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(known(asked.Gates)))
 	// A scheduler with nothing else to do tries at once what is to wait a second: then a trial's clock would never advance.
 	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(known(map[string]bool{"SchedulerPopFromBackoffQ": false})))
-	objects, err := read(asked.Objects)
-	must(err)
+	objects := read(asked.Objects)
 	// A fake watch panics when its buffer is full: there is room for several events of every object.
 	watch.DefaultChanSize = int32(1000 + 8*len(asked.Objects))
 	limit := time.Duration(asked.Seconds * float64(time.Second))

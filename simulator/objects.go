@@ -31,21 +31,24 @@ type store struct {
 }
 
 // read turns JSON values into objects as the API server would store them.
-func read(values []map[string]any) (*store, error) {
+func read(values []map[string]any) *store {
 	found := &store{refused: map[string]string{}}
 	classes := map[string]*schedulingv1.PriorityClass{}
 	runtimes := map[string]*nodev1.RuntimeClass{}
 	limits := map[string][]v1.LimitRangeItem{}
 	var pods []*v1.Pod
-	for _, value := range values {
+	for _, value := range last(values) {
 		rename(value)
 		item := unstructured.Unstructured{Object: value}
 		object, err := clientscheme.Scheme.New(item.GroupVersionKind())
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(value, object)
 		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(value, object); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", item.GetKind(), item.GetName(), err)
+		if err != nil { // what cannot be read is not stored, and everything else is as it would be without it
+			if item.GetKind() == "Pod" {
+				found.refused[item.GetNamespace()+"/"+item.GetName()] = err.Error()
+			}
+			continue
 		}
 		meta := object.(metav1.Object)
 		if meta.GetUID() == "" {
@@ -87,7 +90,24 @@ func read(values []map[string]any) (*store, error) {
 			found.waiting = append(found.waiting, stored)
 		}
 	}
-	return found, nil
+	return found
+}
+
+// last leaves out objects that a later one of the same name replaces, as an apply does.
+func last(values []map[string]any) []map[string]any {
+	seen := map[string]int{}
+	var kept []map[string]any
+	for _, value := range values {
+		item := unstructured.Unstructured{Object: value}
+		key := item.GroupVersionKind().GroupKind().String() + "/" + item.GetNamespace() + "/" + item.GetName()
+		if index, ok := seen[key]; ok {
+			kept[index] = value
+			continue
+		}
+		seen[key] = len(kept)
+		kept = append(kept, value)
+	}
+	return kept
 }
 
 // fill puts into a cluster what is there before the trial. In the order of the question: the scheduler looks at nodes in

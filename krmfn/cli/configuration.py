@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
+from krmfn.config.settings import RULED
+from krmfn.krm.results import FileRef
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import find_release, list_releases
@@ -118,10 +120,17 @@ class Configurations:
     def _understand(self, value: Mapping[str, Any], item: Item | None, tree: Tree, folder: str) -> Settings:
         """The settings of a configuration, with the files of `spec.cluster.from`, which are named as seen from its
         folder, as are the paths of `spec.rules`."""
-        settings = read_settings(value)
+        try:
+            settings = read_settings(value)
+        except ConfigError as error:
+            raise ConfigError(
+                problem._replace(place=item.locate(problem.path).spell() if item else f"a functionConfig of {folder}")
+                for problem in error.problems
+            ) from None
         rules = settings.rules._replace(folder=folder or ".")
-        if item is not None and rules.ignore:
-            rules = rules._replace(ignore=_place(rules.ignore, item))
+        if item is not None:
+            select, ignore, severity = (_place(getattr(rules, key), item, key) for key in RULED)
+            rules = Rulings(select, ignore, severity, rules.folder)
         settings = settings._replace(rules=rules)
         paths = settings.cluster.get("from")
         if not paths:
@@ -170,9 +179,9 @@ def _read_severity(word: str) -> Ruling:
     return read_ruling(rule, severity)
 
 
-def _place(entries: Sequence[Ruling], item: Item) -> tuple[Ruling, ...]:
+def _place(entries: Sequence[Ruling], item: Item, key: str) -> tuple[Ruling, ...]:
     """The entries of a file with their lines in it."""
-    path = ("spec", "rules", "ignore")
+    path = ("spec", "rules", key)
     return tuple(entry._replace(place=item.locate((*path, index))) for index, entry in enumerate(entries))
 
 
@@ -197,7 +206,7 @@ def _parse(data: bytes, path: str) -> Item:
     try:
         items = Stream.parse(data, path).items
     except Unreadable as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{FileRef(path, 0, error.line, error.column).spell()}: {error.message}") from None
     ours = [item for item in items if item.api_version.startswith(PREFIX)]
     chosen = ours or items
     if len(chosen) != 1:

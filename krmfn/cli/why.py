@@ -46,7 +46,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
     dump = read(read_paths(options["cluster"]), options)
     if dump.unreadable:
-        raise InputMissing(str(dump.problems[0].message))
+        problem = dump.problems[0]
+        raise InputMissing(": ".join(filter(None, [problem.file.spell() if problem.file else "", problem.message])))
     items = dump.items
     settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
     facts = [item.value for item in items if item.kind in _FACTS]

@@ -9,15 +9,18 @@ from krmfn.krm.records import NamedTuple
 
 
 class Problem(NamedTuple):
-    """One mistake in the configuration. `path` is in the object that was read, `hint` says what to do."""
+    """One mistake in the configuration. `path` is in the object that was read, which `place` says where to find;
+    `hint` says what to do."""
 
     path: Path
     message: str
     hint: str = ""
+    place: str = ""
 
     def __str__(self) -> str:
-        """One line: `spec.gang.granularity: unknown value "group". Did you mean Group?`."""
-        text = f"{format_path(self.path)}: {self.message}" if self.path else self.message
+        """One line: `krmfn.yaml:6:18: spec.gang.granularity: unknown value "group". Did you mean Group?`."""
+        where = [self.place, format_path(self.path) if self.path else ""]
+        text = ": ".join([*filter(None, where), self.message])
         return f"{text}. {self.hint}" if self.hint else text
 
 

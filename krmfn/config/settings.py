@@ -60,6 +60,10 @@ class Override(NamedTuple):
     changes: Mapping[str, Any]
 
 
+#: The keys of `spec.rules` that hold rulings.
+RULED = ("select", "ignore", "severity")
+
+
 class Ruling(NamedTuple):
     """What counts of some findings. `rules` are ids, patterns of ids such as `pod-*`, or stages; `paths` are patterns
     as in .gitignore (none: everywhere). `place` is where it stands, where that is known."""

@@ -56,6 +56,11 @@ class FileRef(NamedTuple):
     line: int = 0
     column: int = 0
 
+    def spell(self) -> str:
+        """`base/job.yaml:3:5`, without what is not known."""
+        numbers = [str(number) for number in (self.line, self.line and self.column) if number]
+        return ":".join([self.path, *numbers])
+
 
 class Edit(NamedTuple):
     """A replacement in a file: from line and column up to, not including, the end; all count from 1."""

@@ -75,9 +75,7 @@ def spell_shift(shift: Shift) -> str:
 
 def spell_place(file: FileRef | None) -> str:
     """`base/job.yaml:3:5`, empty when it is unknown or stdin."""
-    if file is None or file.path in ("", "-"):
-        return ""
-    return f"{file.path}:{file.line}:{file.column}" if file.line else file.path
+    return file.spell() if file and file.path != "-" else ""
 
 
 def spell_change(change: Change) -> str:

@@ -65,7 +65,4 @@ def _render_result(result: Result, color: bool, more: int = 0, screen: Screen | 
 def _place(file: FileRef | None) -> str:
     if file is None or not file.path:
         return ""
-    path = line(file.path)
-    if not file.line:
-        return path
-    return f"{path}:{file.line}:{file.column}" if file.column else f"{path}:{file.line}"
+    return line(file.spell())

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from krmfn.krm import Stream, Unreadable
 from krmfn.krm.json_reading import load_json
+from krmfn.krm.results import FileRef
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
@@ -58,7 +59,7 @@ def _read_files(files: Iterable[ManifestFile]) -> dict[str, Any]:
         try:
             found += list(_sort(_read_objects(path, data)))
         except Unreadable as error:
-            place = f"{path}:{error.line}:{error.column}" if error.line else path
+            place = FileRef(path, 0, error.line, error.column).spell()
             raise InputMissing(f"{place}: {error.message}") from None
     return merge(found)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
+from krmfn.krm.results import FileRef
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND, NAMES
 from krmfn.workspace.replacing import Change
@@ -197,8 +198,8 @@ def _parse(data: bytes, path: str) -> Item:
     try:
         item.value  # noqa: B018 # it is read now
     except Unreadable as error:
-        place = f":{error.line}:{error.column}" if error.line else ""
-        raise NotPossible(f"{os.path.normpath(path)}{place}: cannot be read: {error.message}") from None
+        place = FileRef(os.path.normpath(path), 0, error.line, error.column).spell()
+        raise NotPossible(f"{place}: cannot be read: {error.message}") from None
     return item
 
 

@@ -58,10 +58,7 @@ def read_case(rule: str, name: str, edits: Iterable[tuple[str, str]] = ()) -> Ca
     for old, new in edits:
         assert old in text
         text = text.replace(old, new)
-    said: dict[str, str] = {}
-    while first := _HEADER.match(text, sum(map(len, said.values()))):
-        said[first[1]] = first[0]
-    told = {key: line.partition(": ")[2].strip() for key, line in said.items()}
+    told = read_header(text)
     spec: dict[str, Any] = yaml.safe_load(told.get("settings", "{}"))
     before = examples.get(f"{name}.old.yaml")
     return Case(
@@ -71,6 +68,14 @@ def read_case(rule: str, name: str, edits: Iterable[tuple[str, str]] = ()) -> Ca
         told.get("command", "validate"),
         told.get("update", "apply"),
     )
+
+
+def read_header(text: str) -> dict[str, str]:
+    """What the first lines of an example say, by `settings`, `command` and `update`."""
+    said: dict[str, str] = {}
+    while first := _HEADER.match(text, sum(map(len, said.values()))):
+        said[first[1]] = first[0]
+    return {key: line.partition(": ")[2].strip() for key, line in said.items()}
 
 
 def read_items(text: str) -> list[Item]:
