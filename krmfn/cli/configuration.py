@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
@@ -50,7 +50,7 @@ class Configurations:
         if options.get("cluster"):
             from krmfn.workspace.clusters import read_clusters
 
-            self._given = read_clusters(options["cluster"])
+            self._given = merge_facts(read_clusters(options["cluster"]))
 
     def find(self, world: World, as_cluster: bool = False, kubernetes: str = "") -> Settings:
         """The settings of a world, with `kubernetes` (--kubernetes) and --feature-gates on top.
@@ -139,9 +139,24 @@ class Configurations:
 
         place = tree, tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
         if place not in self._facts:
-            self._facts[place] = read_cluster_in(*place)
+            self._facts[place] = merge_facts(read_cluster_in(*place))
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
         return settings._replace(cluster=merge([self._facts[place], own]))
+
+
+def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+    """The facts of several files, each with its path, as `spec.cluster` of one. Raises ConfigError for mistakes."""
+    from krmfn.config.schema import descend, find_problems, load_schema
+    from krmfn.workspace.clusters import merge
+
+    found = list(found)
+    schema = descend(load_schema(), "spec", "cluster")
+    problems = [
+        problem._replace(place=path) for path, facts in found for problem in find_problems(facts, schema, ("spec",))
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return merge(facts for _, facts in found)
 
 
 def read_rulings(options: Mapping[str, Any]) -> Rulings:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
+from krmfn.cli.configuration import merge_facts
 from krmfn.cli.findings import show
 from krmfn.cli.options import Argument, Option
 from krmfn.reports import channels
@@ -25,7 +26,7 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Prints one object, of kind ClusterFacts, for --cluster and `spec.cluster.from`. Raises InputMissing."""
-    facts = condense(read_clusters(words), pods=not options["no_pods"])
+    facts = condense(merge_facts(read_clusters(words)), pods=not options["no_pods"])
     if not facts:
         streams.say(f"no facts in {' '.join(words)}: pass the output of kubectl get nodes -o yaml, and of other kinds")
     document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": KIND, "metadata": {"name": "cluster"}, "spec": facts}

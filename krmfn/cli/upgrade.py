@@ -13,6 +13,7 @@ from krmfn.cli.reading import read_worlds
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
 from krmfn.releases.release import find_release, newest_release
+from krmfn.survey.values import as_mapping
 from krmfn.workspace.files import is_path
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _name_files(words: Sequence[str], found: Worlds, items: Sequence[Item]) -> Sequence[str]:
     """The arguments, where they hold all that is applied: no dump, nothing rendered, nothing generated in memory."""
-    dumped = any("uid" in item.value.get("metadata", {}) for item in items)
+    dumped = any("uid" in as_mapping(item.value.get("metadata")) for item in items)
     whole = all(not world.origins for world in found.worlds) and len(items) == sum(
         len(world.items) for world in found.worlds
     )

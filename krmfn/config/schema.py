@@ -70,9 +70,9 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Probl
     wanted = schema.get("type")
     if wanted and not is_type(value, wanted):
         yield Problem(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _quote_hint(value, wanted))
-    elif wanted == "object":
+    elif isinstance(value, Mapping):
         yield from _check_object(value, schema, path)
-    elif wanted == "array":
+    elif isinstance(value, list | tuple):
         for index, element in enumerate(value):
             yield from find_problems(element, schema.get("items", {}), (*path, index))
     elif "enum" in schema and value not in schema["enum"]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.pods import add_injected
+from krmfn.krm.errors import Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.releases.spelling import LINK_FIELDS
@@ -14,6 +15,10 @@ from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
     from krmfn.survey.census import Census, Template
+
+
+#: What Kubernetes is built for: https://kubernetes.io/docs/setup/best-practices/cluster-large/
+MOST_PODS: Final = 150_000
 
 
 class Pod(NamedTuple):
@@ -36,7 +41,8 @@ class Roster(NamedTuple):
 def call_roll(census: Census) -> Roster:
     """The pods of the input and of the facts. A pod that exists stands for one that its template would make.
 
-    Pods that are over are left out; so are templates whose number of pods nobody knows.
+    Pods that are over are left out; so are templates whose number of pods nobody knows. Raises Unreadable for a
+    template with more pods than a cluster can have.
     """
     owned: dict[int, list[Pod]] = {}
     strangers: list[Pod] = []
@@ -50,6 +56,10 @@ def call_roll(census: Census) -> Roster:
         else:
             owned.setdefault(id(template), []).append(pod)
     names = {pod.name for pods in (*owned.values(), strangers) for pod in pods}
+    many = next((template for template in census.templates if (template.pods or 0) > MOST_PODS), None)
+    if many:
+        text = f"{many.item.kind} {many.item.name} has {many.pods} pods, and no cluster has more than {MOST_PODS}"
+        raise Unreadable(f"{many.item.locate(many.path).spell()}: {text}")
     made: list[Pod] = []
     for template in census.templates:
         there = owned.get(id(template), [])

@@ -244,7 +244,7 @@ def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:
     if properties:
         pruned["properties"] = properties
     for field in ("items", "additionalProperties"):
-        below = _prune(dig(node, field), wanted)
-        if below:
-            pruned[field] = below
+        below = dig(node, field)
+        if isinstance(below, Mapping) and (kept := _prune(below, wanted)):
+            pruned[field] = kept
     return pruned

@@ -241,6 +241,7 @@ def _namespace(value: Mapping[str, Any]) -> str:
 def _node(value: Mapping[str, Any]) -> Node:
     name = _name(value)
     labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
+    labels = {key: text for key, text in labels.items() if isinstance(text, str)}
     spec = as_mapping(value.get("spec")) or value
     return Node(
         name,

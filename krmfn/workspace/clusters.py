@@ -20,16 +20,16 @@ KIND: Final = "ClusterFacts"
 _METRIC: Final = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
 
 
-def read_clusters(paths: Sequence[str]) -> dict[str, Any]:
-    """All that the files and folders say about the cluster; `-` is stdin. Raises InputMissing, also for what cannot be
-    read."""
+def read_clusters(paths: Sequence[str]) -> list[tuple[str, Any]]:
+    """What each of the files and folders says about the cluster, with its path; `-` is stdin. It is spelled like
+    `spec.cluster`, where it is a mapping. Raises InputMissing, also for what cannot be read."""
     inputs = read_paths(paths)
     if inputs.left_out:
         raise InputMissing(str(inputs.left_out[0]))
     return _read_files(inputs.files)
 
 
-def read_cluster_in(tree: Tree, paths: Iterable[str]) -> dict[str, Any]:
+def read_cluster_in(tree: Tree, paths: Iterable[str]) -> list[tuple[str, Any]]:
     """As read_clusters, in a tree."""
     return _read_files(file for path in paths for file in read_tree(tree, path).files)
 
@@ -53,15 +53,15 @@ def merge(clusters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def _read_files(files: Iterable[ManifestFile]) -> dict[str, Any]:
+def _read_files(files: Iterable[ManifestFile]) -> list[tuple[str, Any]]:
     found = []
     for path, data in files:
         try:
-            found += list(_sort(_read_objects(path, data)))
+            found += [(path, facts) for facts in _sort(_read_objects(path, data))]
         except Unreadable as error:
             place = FileRef(path, 0, error.line, error.column).spell()
             raise InputMissing(f"{place}: {error.message}") from None
-    return merge(found)
+    return found
 
 
 def _read_objects(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -92,7 +92,7 @@ def _sort(values: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
         kind, items_of = str(value.get("kind") or ""), value.get("items")
         if str(value.get("apiVersion") or "").startswith(PREFIX) and kind == KIND:
             spec = value.get("spec")
-            yield spec if isinstance(spec, Mapping) else {}
+            yield {} if spec is None else spec
         elif kind.endswith("List") and isinstance(items_of, list):
             inner = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
             items += [{**inner, **each} if kind != "List" else each for each in items_of if isinstance(each, Mapping)]

@@ -410,3 +410,20 @@ def test_why_the_scheduler_did_not_decide(tmp_path: Path, krmfn: Call) -> None:
     assert krmfn(*words, "--prove").out.endswith("; by rules only: --prove leaves the scheduler out\n")
     missing = krmfn(*words, PATH="/usr/bin:/bin").out
     assert missing.endswith("; by rules only: krmfn-simulator-1.37 is not on the PATH\n")
+
+
+def test_numbers_that_no_cluster_has_are_refused(tmp_path: Path, krmfn: Call) -> None:
+    """A typing error must not make millions of pods or nodes in memory."""
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2_000_000_000, 1)))
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(make_node("a", "a")))
+    done = krmfn("fit", "job.yaml", "--cluster", "cluster.yaml", "--prove")
+    assert done.code == 2
+    assert "job.yaml:" in done.err
+    assert "Job train has 2000000000 pods, and no cluster has more than 150000" in done.err
+    for count in (-3, 0, 10**9, "2"):
+        facts = {"nodes": [{"name": "a", "count": count}]}
+        given = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "ClusterFacts", "spec": facts}
+        (tmp_path / "cluster.yaml").write_text(yaml.safe_dump(given))
+        for command in ("fit", "validate"):
+            done = krmfn(command, "job.yaml", "--cluster", "cluster.yaml")
+            assert (done.code, done.err.startswith("krmfn: cluster.yaml: spec.nodes[0].count: ")) == (2, True)

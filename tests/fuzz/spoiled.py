@@ -89,6 +89,8 @@ def limit_time() -> Iterator[None]:
     signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
     try:
         yield
+    except Hang as hang:
+        raise AssertionError(f"a call took more than {LIMIT} seconds") from hang
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -80,7 +80,8 @@ def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:
 
 def find_shape(api_version: str, kind: str, release: str) -> Type | None:
     """The type of a built-in kind; None for those that are not known here (CustomResourceDefinition, APIService)."""
-    return _compile(release, api_version)[kind]
+    known = _read_kinds(release)  # what the input calls a version may be no name of a file
+    return _compile(release, api_version)[kind] if api_version in {**known["served"], **known["off"]} else None
 
 
 class _Shapes(dict[str, "Type | None"]):
