@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.custom import RECORDED, find_one
 from conformance.storage import read_records
-from krmfn.checks.server.cel import Failed, compile_rule
+from krmfn.checks.server.cel import EvaluationFailed, compile_rule
 from krmfn.checks.server.customrules import find_rules
 from krmfn.krm.results import ABSENT
 
@@ -50,7 +50,7 @@ def main() -> None:
         between = time.process_time()
         try:
             wanted: Any = compile_rule(rule)({"self": value}) is True
-        except Failed:
+        except EvaluationFailed:
             wanted = "error"
         ours += time.process_time() - between
         theirs += between - began

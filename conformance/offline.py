@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
@@ -15,7 +15,7 @@ from conformance.jsonreader import BadJson, read_json
 from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn.checks.server import Mode, validate_update
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.body import address_of, refuse_body
 from krmfn.checks.server.requests import (
     STORED_VERSION,
@@ -27,33 +27,26 @@ from krmfn.checks.server.requests import (
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Verdict
+from krmfn.survey.facts import PriorityClass
 
-_NO_FACTS = Facts()
-
-
-class Class(NamedTuple):
-    """A priority class as the checker wants to be told of it."""
-
-    value: int
-    preemption_policy: str = "PreemptLowerPriority"
-    default: bool = False
+_NO_FACTS = AdmissionFacts()
 
 
 class Unanswered(LookupError):
     """The checker has no way to be asked this."""
 
 
-def facts_of(profile: Profile) -> Facts:
+def facts_of(profile: Profile) -> AdmissionFacts:
     """What every recorded server holds."""
     classes = {
-        row["metadata"]["name"]: Class(row["value"], row.get("preemptionPolicy", "PreemptLowerPriority"))
+        row["metadata"]["name"]: PriorityClass(row["value"], row.get("preemptionPolicy", "PreemptLowerPriority"), False)
         for row in PRIORITY_CLASSES
     }
     workloads = {(namespace, "train"): frozenset(("workers", "driver")) for namespace in NAMESPACES}
     gangs = frozenset((namespace, "gang-pg") for namespace in NAMESPACES)
     if profile.release.name == "1.36":
-        return Facts(classes, frozenset(), workloads, gangs, True)
-    return Facts(classes, frozenset(), complete=True)
+        return AdmissionFacts(classes, frozenset(), workloads, gangs, True)
+    return AdmissionFacts(classes, frozenset(), complete=True)
 
 
 def kind_of(profile: Profile, name: str) -> Kind:
@@ -65,7 +58,7 @@ def kind_of(profile: Profile, name: str) -> Kind:
     return kind
 
 
-def create_from_text(kind: Kind, body: bytes, facts: Facts = _NO_FACTS) -> Verdict:
+def create_from_text(kind: Kind, body: bytes, facts: AdmissionFacts = _NO_FACTS) -> Verdict:
     """POST of an exact body."""
     try:
         value = read_json(body)

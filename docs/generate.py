@@ -17,7 +17,7 @@ from typing import Any
 from krmfn.catalogue import RULES
 from krmfn.config.crds import kuberay_keeps
 from krmfn.model.findings import Rule
-from krmfn.model.kinds import KINDS, Kind, Template
+from krmfn.model.kinds import KINDS, KindRow, TemplatePath
 from krmfn.releases.release import find_release, list_releases
 
 DOCS = Path(__file__).parent
@@ -96,13 +96,13 @@ def render_kinds() -> str:
     return _fill(DOCS / "reference" / "mapping.md", "kinds", rows)
 
 
-def _say_template(template: Template) -> str:
+def _say_template(template: TemplatePath) -> str:
     place = f"`{template.path.replace('/*', '[*]').replace('/', '.')}`" if template.path else "the object itself"
     field = template.counted.rpartition("/")[2]
     return f"{place} in no gang" if template.aside else f"{place} by `{field}`" if field else place
 
 
-def _say_keeper(kind: Kind) -> str:
+def _say_keeper(kind: KindRow) -> str:
     if kind.group == "ray.io":
         first = next(minor for minor in range(100) if kuberay_keeps((1, minor), "schedulingGroup"))
         return f"KubeRay 1.{first}"

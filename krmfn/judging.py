@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 
-from krmfn.config.problems import ConfigError, Problem, ask_about
+from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.records import NamedTuple
@@ -190,7 +190,7 @@ def _check_names(rulings: Rulings, option: bool) -> None:
                 if hint is not None:
                     path = () if option else ("spec", "rules", key, index)
                     place = entry.place.spell() if entry.place else ""
-                    problems.append(Problem(path, f"there is no rule {name!r}", hint, place))
+                    problems.append(Mistake(path, f"there is no rule {name!r}", hint, place))
     if problems:
         raise ConfigError(problems)
 

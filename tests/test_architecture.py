@@ -140,6 +140,16 @@ def test_private_names_are_used(path: Path) -> None:
     assert {name for name in defined - used if name[0] == "_" != name[1] and name not in quoted} == set()
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Who reads or searches for a class finds one."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name.strip("_"), []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
 def test_a_key_is_written_down_once() -> None:
     """Labels, annotations and other words with a slash: one constant, which the others import."""
     found: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ NAME: Final = "gang-link.krmfn.dev"
 ASIDE: Final = ("ray.io/node-type", "redis-cleanup")
 
 
-class Rule(NamedTuple):
+class LinkRule(NamedTuple):
     """What must hold of a pod that asks for its link, and what it is refused with: `values` are CEL, in the order of
     the `{}` in `text`."""
 
@@ -28,13 +28,15 @@ class Rule(NamedTuple):
         return f"failed expression: {self.expression}" if "\n" in text else text
 
 
-NAMED: Final = Rule("variables.base != ''", "the annotation krmfn.dev/pod-group is empty: write the name of a PodGroup")
-LABELLED: Final = Rule(
+NAMED: Final = LinkRule(
+    "variables.base != ''", "the annotation krmfn.dev/pod-group is empty: write the name of a PodGroup"
+)
+LABELLED: Final = LinkRule(
     "variables.labelled",
     "the pod does not have the label {}, which krmfn.dev/pod-group-by names: its PodGroup is not known",
     ("variables.by",),
 )
-LINKED: Final = Rule(
+LINKED: Final = LinkRule(
     "variables.link == variables.group",
     "the pod should be in the PodGroup {}, but is linked to {}: the MutatingAdmissionPolicy "
     f"{NAME} did not run, or the feature gate GenericWorkload is off",

@@ -17,7 +17,7 @@ from krmfn.survey.facts import HOSTNAME
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import NodeKind, Room
     from krmfn.capacity.pods import PodKind, Spread
-    from krmfn.capacity.world import World
+    from krmfn.capacity.world import ClusterModel
 
 MANY: Final = 10**12
 
@@ -35,7 +35,7 @@ class Bound(NamedTuple):
 class Fitting:
     """What is asked again and again about one kind of pod: the nodes it fits on, whom its terms select."""
 
-    def __init__(self, pod: PodKind, world: World) -> None:
+    def __init__(self, pod: PodKind, world: ClusterModel) -> None:
         self.pod, self.world = pod, world
         volumes = world.volumes.list_demands(pod)
         self.reasons = {node: list_reasons(pod, node, volumes) for node in world.room.kinds}
@@ -131,7 +131,7 @@ def _sum(caps: dict[NodeKind, tuple[int, int]]) -> int:
     return min(MANY, sum(cap * count for cap, count in caps.values()))
 
 
-def fit(pod: PodKind, world: World) -> Fitting:
+def fit(pod: PodKind, world: ClusterModel) -> Fitting:
     """What fits where for this kind of pod; worked out once for a world."""
     found: Fitting | None = world.fittings.get(id(pod))
     if found is None:

@@ -13,7 +13,7 @@ from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, ident
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import Facts, Node
+    from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP: Final = "resource.k8s.io"
 _OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
@@ -67,7 +67,7 @@ class Devices:
         return [*free, *(dig(template, "spec", "spec") for template in made)]
 
 
-def delegate(nodes: Sequence[Node], asked: Iterable[str], facts: Facts) -> Sequence[Node]:
+def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -> Sequence[ClusterNode]:
     """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
     stand for a device class: the scheduler takes these from slices. Any amount, where it is not known."""
     named = {as_text(dig(value, "spec", "extendedResourceName")) for value in facts.objects(_GROUP, "DeviceClass")}

@@ -15,7 +15,7 @@ from krmfn.survey.facts import HOSTNAME
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import NodeKind
     from krmfn.capacity.pods import PodKind
-    from krmfn.capacity.volumes import Demand
+    from krmfn.capacity.volumes import NodeTerms
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
@@ -28,7 +28,7 @@ SHORT: Final = "Insufficient "
 _CORDON: Final[Mapping[str, Any]] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
-def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[Demand, ...] = ()) -> tuple[str, ...]:
+def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = ()) -> tuple[str, ...]:
     """Why a pod does not fit on the node when that is empty; nothing when it does. `volumes` is what its claims
     demand."""
     if node.unschedulable and not tolerates(pod.tolerations, _CORDON):

@@ -13,7 +13,7 @@ from krmfn.survey.values import as_list, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import Node
+    from krmfn.survey.facts import ClusterNode
 
 #: Stands for every value of a label that nobody asks for by its value.
 OTHER: Final = "\0other"
@@ -26,7 +26,7 @@ class NodeKind:
 
     __slots__ = ("allocatable", "labels", "name", "slots", "taints", "unschedulable")
 
-    def __init__(self, node: Node, name: str, labels: Mapping[str, Any]) -> None:
+    def __init__(self, node: ClusterNode, name: str, labels: Mapping[str, Any]) -> None:
         self.name, self.labels, self.allocatable = name, labels, node.allocatable
         self.unschedulable = node.unschedulable
         self.taints = tuple(taint for taint in node.taints if taint.get("effect") in ("NoSchedule", "NoExecute"))
@@ -92,7 +92,9 @@ class Room:
         return Room(self.keys, places, self.twins)
 
 
-def sort_nodes(nodes: Iterable[Node], pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any] = ()) -> Room:
+def sort_nodes(
+    nodes: Iterable[ClusterNode], pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any] = ()
+) -> Room:
     """All nodes. `keys` are topology keys of groups, `terms` further node selector terms that will be asked for."""
     terms = [*terms, *(term for pod in pods for term in as_list(pod.affinity))]
     asked = _list_values(pods, terms)

@@ -35,14 +35,14 @@ class Demand(NamedTuple):
     alone: bool
 
 
-class Quota(NamedTuple):
+class GroupDemand(NamedTuple):
     """Demands of one group: at least `least` of their pods together have to be placed."""
 
     demands: tuple[Demand, ...]
     least: int
 
 
-def find_short_resource(quotas: Sequence[Quota], room: Room) -> tuple[str, int, int] | None:
+def find_short_resource(quotas: Sequence[GroupDemand], room: Room) -> tuple[str, int, int] | None:
     """A resource of which the cheapest pods that satisfy all quotas need more than the nodes have that any of them
     fits on: its name, what is needed, what is there."""
     usable = {node for quota in quotas for demand in quota.demands for node in demand.nodes}
@@ -57,7 +57,7 @@ def find_short_resource(quotas: Sequence[Quota], room: Room) -> tuple[str, int, 
     return ("pods", need * 10**9, slots * 10**9) if need > slots else None
 
 
-def _least_of(quota: Quota, name: str) -> int:
+def _least_of(quota: GroupDemand, name: str) -> int:
     left, total = quota.least, 0
     for demand in sorted(quota.demands, key=lambda demand: demand.kind.requests.get(name, 0)):
         taken = min(left, demand.pods)
@@ -66,7 +66,9 @@ def _least_of(quota: Quota, name: str) -> int:
     return total
 
 
-def can_pack(quotas: Sequence[Quota], room: Room, apart: Pairs = frozenset(), clashing: Pairs = frozenset()) -> bool:
+def can_pack(
+    quotas: Sequence[GroupDemand], room: Room, apart: Pairs = frozenset(), clashing: Pairs = frozenset()
+) -> bool:
     """False only where the pods cannot be distributed over the nodes.
 
     Demands are numbered through all quotas; pairs of them exclude each other on a node, by anti-affinity (`apart`, on

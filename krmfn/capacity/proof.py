@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
-from krmfn.capacity.packing import Demand, Quota, can_pack, find_short_resource
+from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
 from krmfn.capacity.pods import read_kinds
-from krmfn.capacity.world import World
+from krmfn.capacity.world import ClusterModel
 from krmfn.krm.records import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import Room
     from krmfn.capacity.obeyed import Obeyed
     from krmfn.capacity.pods import PodKind
-    from krmfn.survey.census import Census, Gang
-    from krmfn.survey.facts import Facts
-    from krmfn.survey.facts import Quota as Allowance
+    from krmfn.survey.census import Census, LinkedGang
+    from krmfn.survey.facts import Facts, Quota
     from krmfn.survey.groups import Group
 
 
-class Branch(NamedTuple):
+class GroupNeed(NamedTuple):
     """A group with what is below it: kinds of pods, or child groups. `need` of them have to be there; `key` is the
     topology key that the scheduler obeys."""
 
@@ -31,7 +30,7 @@ class Branch(NamedTuple):
     need: int
     key: str
     kinds: tuple[PodKind, ...]
-    children: tuple[Branch, ...]
+    children: tuple[GroupNeed, ...]
 
 
 class Obstacle(NamedTuple):
@@ -67,7 +66,7 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
     roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))
     keys = sorted({key for root in roots for key in _list_keys(root)})
-    world = World(census.facts, census.facts.nodes or (), every, keys, obeyed)
+    world = ClusterModel(census.facts, census.facts.nodes or (), every, keys, obeyed)
     for root in roots:
         obstacle = _try(root, world, world.room) or _exceed(root, world)
         if obstacle is not None:
@@ -76,11 +75,11 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
             yield from _below(root, world, world.room)
 
 
-def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[Branch]:
+def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[GroupNeed]:
     """The roots with what is below them. A gang without pods, or in a chain that does not end, is left out."""
-    children: dict[int, list[Branch]] = {}
+    children: dict[int, list[GroupNeed]] = {}
     roots: dict[int, Group] = {}
-    leaves: list[Branch] = []
+    leaves: list[GroupNeed] = []
     order: list[tuple[Group, list[Group]]] = []
     for gang in census.gangs:
         above, end = census.chain(gang.group) if trees else ([], "")
@@ -100,18 +99,18 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
             inner.setdefault(id(upper.item), {})[id(lower.item)] = None
         composites |= {id(group.item): group for group in above}
 
-    def build(group: Group) -> Branch:
+    def build(group: Group) -> GroupNeed:
         below = [build(composites[child]) for child in inner.get(id(group.item), ())]
         found = (*children.get(id(group.item), ()), *below)
         need = group.quorum if group.policy == "gang" and group.quorum else 1
-        return Branch(group, need, group.topology_key if keys else "", (), found)
+        return GroupNeed(group, need, group.topology_key if keys else "", (), found)
 
     yield from leaves
     for root in roots.values():
         yield build(root)
 
 
-def _leaf(gang: Gang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> Branch | None:
+def _leaf(gang: LinkedGang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> GroupNeed | None:
     """The gang as a leaf; None without pods, or with fewer than its quorum (another rule speaks of that)."""
     need = gang.group.quorum if gang.group.policy == "gang" and gang.group.quorum else 1
     placed = [kind for kind in kinds if kind.node and not find_refusal(kind, facts)]
@@ -120,17 +119,17 @@ def _leaf(gang: Gang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> B
     total = sum(kind.pods or 0 for kind in kinds)
     if not kinds or any(kind.pods is None for kind in kinds) or total < need or bound >= need:
         return None
-    return Branch(gang.group, need - bound, gang.group.topology_key if keys else "", free, ())
+    return GroupNeed(gang.group, need - bound, gang.group.topology_key if keys else "", free, ())
 
 
-def _list_keys(branch: Branch) -> Iterator[str]:
+def _list_keys(branch: GroupNeed) -> Iterator[str]:
     if branch.key:
         yield branch.key
     for child in branch.children:
         yield from _list_keys(child)
 
 
-def _below(branch: Branch, world: World, room: Room) -> Iterator[Obstacle]:
+def _below(branch: GroupNeed, world: ClusterModel, room: Room) -> Iterator[Obstacle]:
     """Obstacles of groups below a root that can start without them."""
     rooms = room.split(branch.key) if branch.key else (room,)
     for child in branch.children:
@@ -141,7 +140,7 @@ def _below(branch: Branch, world: World, room: Room) -> Iterator[Obstacle]:
             yield from _below(child, world, room)
 
 
-def _try(branch: Branch, world: World, room: Room) -> Obstacle | None:
+def _try(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | None:
     """Why a group cannot start in these nodes; None where nothing is proved."""
     if not branch.key or not world.known:
         return _try_in(branch, world, room)
@@ -162,7 +161,7 @@ def _try(branch: Branch, world: World, room: Room) -> Obstacle | None:
     return first if first.key else first._replace(key=branch.key)
 
 
-def _try_in(branch: Branch, world: World, room: Room) -> Obstacle | None:
+def _try_in(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | None:
     if not branch.children:
         return _try_leaf(branch, world, room)
     tried = [(child, _try(child, world, room)) for child in branch.children]
@@ -172,7 +171,7 @@ def _try_in(branch: Branch, world: World, room: Room) -> Obstacle | None:
     return _try_together(branch, fit, world, room)
 
 
-def _try_leaf(branch: Branch, world: World, room: Room) -> Obstacle | None:
+def _try_leaf(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | None:
     total = sum(kind.pods or 0 for kind in branch.kinds)
     most = 0
     worst: Obstacle | None = None
@@ -191,7 +190,9 @@ def _try_leaf(branch: Branch, world: World, room: Room) -> Obstacle | None:
     return _compare(branch.group, [quota], [fit(demand.kind, world) for demand in quota.demands], room)
 
 
-def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: int) -> tuple[Obstacle | None, int]:
+def _try_kind(
+    branch: GroupNeed, kind: PodKind, world: ClusterModel, room: Room, least: int
+) -> tuple[Obstacle | None, int]:
     """What keeps pods of a kind from being placed, and at most how many of them are. `least` are needed of it."""
     count = kind.pods or 0
     refusal = world.refusal(kind)
@@ -221,7 +222,7 @@ def _try_kind(branch: Branch, kind: PodKind, world: World, room: Room, least: in
     return None, count
 
 
-def _quota(branch: Branch, world: World, room: Room, clipped: bool = True) -> Quota:
+def _quota(branch: GroupNeed, world: ClusterModel, room: Room, clipped: bool = True) -> GroupDemand:
     """A leaf's pods, with the nodes in `room` that they fit on; no more of a kind than its bound (`clipped`)."""
     demands = []
     for kind in branch.kinds:
@@ -231,11 +232,11 @@ def _quota(branch: Branch, world: World, room: Room, clipped: bool = True) -> Qu
         if nodes and not world.missing_claim(kind) and not world.refusal(kind):
             pods = min(pods, fitting.most(room).pods) if clipped else pods
             demands.append(Demand(kind, pods, nodes, fitting.alone))
-    return Quota(tuple(demands), branch.need)
+    return GroupDemand(tuple(demands), branch.need)
 
 
 def _compare(
-    group: Group, quotas: Sequence[Quota], fittings: Sequence[Fitting], room: Room, pack: bool = True
+    group: Group, quotas: Sequence[GroupDemand], fittings: Sequence[Fitting], room: Room, pack: bool = True
 ) -> Obstacle | None:
     """Sums first, for large and small; then the exact search (`pack`)."""
     short = find_short_resource(quotas, room)
@@ -254,14 +255,14 @@ def _compare(
     return None
 
 
-def _only_on(quota: Quota, nodes: frozenset[object]) -> Quota:
+def _only_on(quota: GroupDemand, nodes: frozenset[object]) -> GroupDemand:
     """Those pods of a quota that have to be on `nodes`: the others are taken to be placed elsewhere."""
     inside = tuple(demand for demand in quota.demands if demand.nodes <= nodes)
     elsewhere = sum(demand.pods for demand in quota.demands if not demand.nodes <= nodes)
-    return Quota(inside, quota.least - elsewhere)
+    return GroupDemand(inside, quota.least - elsewhere)
 
 
-def _try_together(branch: Branch, children: Iterable[Branch], world: World, room: Room) -> Obstacle | None:
+def _try_together(branch: GroupNeed, children: Iterable[GroupNeed], world: ClusterModel, room: Room) -> Obstacle | None:
     """Whether the cheapest children that make the quorum fit side by side. Where some can be left out, only those that
     cannot are looked at."""
     children = list(children)
@@ -272,7 +273,7 @@ def _try_together(branch: Branch, children: Iterable[Branch], world: World, room
     return _compare(branch.group, quotas, fittings, room)
 
 
-def _exceed(root: Branch, world: World) -> Obstacle | None:
+def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
     """A quota that allows less than the pods that a root cannot start without."""
     leaves = list(_needed_leaves(root))
     for quota in world.facts.quotas:
@@ -283,7 +284,7 @@ def _exceed(root: Branch, world: World) -> Obstacle | None:
     return None
 
 
-def _least_usage(leaf: Branch, name: str, quota: Allowance, world: World) -> int:
+def _least_usage(leaf: GroupNeed, name: str, quota: Quota, world: ClusterModel) -> int:
     """The least that the pods of a leaf's quorum take from a quota."""
     left, total = leaf.need, 0
     costs = [
@@ -297,7 +298,7 @@ def _least_usage(leaf: Branch, name: str, quota: Allowance, world: World) -> int
     return total
 
 
-def _needed_leaves(branch: Branch) -> Iterator[Branch]:
+def _needed_leaves(branch: GroupNeed) -> Iterator[GroupNeed]:
     """The leaves below a branch that start when it starts."""
     if not branch.children:
         yield branch

@@ -29,7 +29,7 @@ _DEFAULT: Final = ("storageclass.kubernetes.io/", "storageclass.beta.kubernetes.
 _NOWHERE: Final = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
 
 
-class Demand(NamedTuple):
+class NodeTerms(NamedTuple):
     """A node has to match one of the node selector `terms`, or the scheduler gives the `reason`."""
 
     reason: str
@@ -63,30 +63,30 @@ class Volumes:
                 return UNBINDABLE
         return UNBINDABLE if any(map(self._is_hopeless, self._list_made(pod))) else ""
 
-    def list_demands(self, pod: PodKind) -> tuple[Demand, ...]:
+    def list_demands(self, pod: PodKind) -> tuple[NodeTerms, ...]:
         """What the claims demand of a node: of bound ones the volume's affinity and zone, of those that wait for their
         first consumer that a volume, or a place to make one, is there."""
         known = (self._claims.get((pod.namespace, name)) for name in pod.claims)
         claims = [*(claim for claim in known if claim is not None), *self._list_made(pod)]
         return tuple(demand for claim in claims for demand in self._list_demands(claim))
 
-    def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[Demand]:
+    def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[NodeTerms]:
         name = as_text(dig(claim, "spec", "volumeName"))
         volume = self._volumes.get(name)
         if volume is not None:
             terms = _read_terms(volume)
             if terms is not None:
-                yield Demand(UNREACHABLE, terms)
+                yield NodeTerms(UNREACHABLE, terms)
             labels = as_mapping(dig(volume, "metadata", "labels"))
             for key in ZONES:
                 if labels.get(key):
-                    yield Demand(UNZONED, _spell_zone(key, labels[key]))
+                    yield NodeTerms(UNZONED, _spell_zone(key, labels[key]))
         elif not name and self._waits(claim):
             found = [_read_terms(volume) for volume in self._find_candidates(claim)]
             if not self._is_static(claim):
                 found.append(_read_places(self._classes[self.find_class(claim)]))
             if None not in found:  # else it can be anywhere
-                yield Demand(UNBINDABLE, [term for terms in found for term in terms or ()])
+                yield NodeTerms(UNBINDABLE, [term for terms in found for term in terms or ()])
 
     def _knows_all(self) -> bool:
         """Whether the facts tell all volumes that a claim can get, and what makes more of them."""

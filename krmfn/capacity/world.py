@@ -16,14 +16,14 @@ from krmfn.survey.values import as_mapping, as_text, dig
 if TYPE_CHECKING:
     from krmfn.capacity.obeyed import Obeyed
     from krmfn.capacity.pods import Spread
-    from krmfn.survey.facts import Facts, Node, Resources
+    from krmfn.survey.facts import ClusterNode, Facts, Resources
 
 
-class World:
+class ClusterModel:
     """Nodes by kind, and answers about what pods refer to. `kinds` are all kinds of pods of the input."""
 
     def __init__(
-        self, facts: Facts, nodes: Sequence[Node], kinds: Sequence[PodKind], keys: Sequence[str], obeyed: Obeyed
+        self, facts: Facts, nodes: Sequence[ClusterNode], kinds: Sequence[PodKind], keys: Sequence[str], obeyed: Obeyed
     ) -> None:
         self.facts, self.kinds, self.obeyed = facts, kinds, obeyed
         self.volumes = Volumes(facts)

@@ -15,7 +15,7 @@ from krmfn.krm.results import Result
 from krmfn.model.wording import count
 from krmfn.reports import order
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.replacing import Change, replace
+from krmfn.workspace.replacing import FileChange, replace
 from krmfn.workspace.trees import LeftOut
 
 _HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
@@ -29,7 +29,7 @@ def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> li
         unreadable = [result for result in known if result.tags.get("rule") == "unreadable"]
         text = spell_baseline(result for result in known if result not in unreadable)
         disk = Disk(path)
-        replace([Change(path, disk.find(path), text.encode())])
+        replace([FileChange(path, disk.find(path), text.encode())])
         if not options["quiet"]:
             streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
         return unreadable

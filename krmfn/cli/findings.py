@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.reports.report import Screen
-    from krmfn.workspace.manifests import Manifest
+    from krmfn.workspace.manifests import LoadedFile
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
@@ -29,7 +29,7 @@ def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
     )
 
 
-def find_screen(options: Mapping[str, Any], files: Iterable[Manifest] = (), aside: bool = False) -> Screen | None:
+def find_screen(options: Mapping[str, Any], files: Iterable[LoadedFile] = (), aside: bool = False) -> Screen | None:
     """The terminal that findings are read at, None where a program or a file gets them. `files` are shown in parts."""
     stream = sys.stderr if aside else sys.stdout
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
@@ -58,7 +58,7 @@ def show(text: str, form: str) -> None:
         streams.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: Iterable[Manifest] = ()) -> None:
+def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: Iterable[LoadedFile] = ()) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
@@ -75,7 +75,7 @@ def report(
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
     scope: str = "",
-    files: Iterable[Manifest] = (),
+    files: Iterable[LoadedFile] = (),
 ) -> None:
     """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much;
     of `files` a terminal shows the lines that findings are about."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krmfn.krm.results import Severity
     from krmfn.pipeline import Outcome
     from krmfn.reconcile import Addition
-    from krmfn.workspace.replacing import Change
+    from krmfn.workspace.replacing import FileChange
     from krmfn.workspace.worlds import World, Worlds
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
@@ -137,7 +137,7 @@ def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Seque
     raise UsageError(message)
 
 
-def _finish(changes: Sequence[Change], options: Mapping[str, Any]) -> int:
+def _finish(changes: Sequence[FileChange], options: Mapping[str, Any]) -> int:
     if options["check"] and changes and not options["quiet"]:
         streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))

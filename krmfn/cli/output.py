@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from krmfn.reconcile import Addition
-    from krmfn.workspace.replacing import Change
+    from krmfn.workspace.replacing import FileChange
 
 WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
 CHECK = Option(
@@ -54,7 +54,7 @@ def hold(words: Sequence[str], options: Mapping[str, Any]) -> AbstractContextMan
 
 def rewrite(
     manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Mapping[str, Any]
-) -> list[Change]:
+) -> list[FileChange]:
     """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
     from krmfn.workspace.kustomization import NotPossible
     from krmfn.workspace.replacing import replace

@@ -4,7 +4,7 @@
 annotation names; the code here only interprets it. Must not know sources, targets or checks.
 """
 
-from krmfn.config.problems import ConfigError, Problem
+from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.reading import check_feature_gates, read_ruling, read_settings
 from krmfn.config.selection import Selection, known_annotations, options_for
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
@@ -13,8 +13,8 @@ __all__ = [
     "ConfigError",
     "GangOptions",
     "KubeRay",
+    "Mistake",
     "Override",
-    "Problem",
     "Ruling",
     "Rulings",
     "Select",

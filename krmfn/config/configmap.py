@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.config.problems import Problem
+from krmfn.config.problems import Mistake
 from krmfn.config.schema import Schema, is_type, resolve
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Problem]]:
+def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Mistake]]:
     """The nested form of `data` by the schema of `spec`, and what could not be read.
 
     Lists are written `a,b`, maps `key=value,key=value`, anything deeper as JSON. A part of a key behind a map's
     own name is the key in that map: `kubernetes.featureGates.CompositePodGroup: "true"`.
     """
     nested: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for dotted, text in data.items():
         path: Path = ("data", str(dotted))
         try:
             _insert(nested, str(dotted), text, schema)
         except ValueError as mistake:
-            problems.append(Problem(path, str(mistake)))
+            problems.append(Mistake(path, str(mistake)))
     return nested, problems
 
 

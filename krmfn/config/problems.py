@@ -8,7 +8,7 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 
 
-class Problem(NamedTuple):
+class Mistake(NamedTuple):
     """One mistake in the configuration. `path` is in the object that was read, which `place` says where to find;
     `hint` says what to do."""
 
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 class ConfigError(Exception):
     """The configuration cannot be used. Holds all its mistakes, in the order of the file."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Mistake]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from krmfn.config.configmap import read_data
-from krmfn.config.problems import ConfigError, Problem, find_nearest
+from krmfn.config.problems import ConfigError, Mistake, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
@@ -45,7 +45,7 @@ def check_feature_gates(gates: Iterable[str]) -> None:
     known = list_gates()
     meant = {gate: find_nearest(gate, known, 0.8) for gate in gates if gate not in known}
     problems = [
-        Problem((), f"unknown feature gate {gate}", f"Did you mean {name}?") for gate, name in meant.items() if name
+        Mistake((), f"unknown feature gate {gate}", f"Did you mean {name}?") for gate, name in meant.items() if name
     ]
     if problems:
         raise ConfigError(problems)
@@ -56,26 +56,26 @@ def snake(key: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
 
 
-def _check_object(value: Mapping[str, Any]) -> list[Problem]:
+def _check_object(value: Mapping[str, Any]) -> list[Mistake]:
     """The mistakes in an object that should be a GangScheduling. A foreign kind is one mistake, not fifty."""
     properties = load_schema()["properties"]
     kind = value.get("kind")
     kinds = properties["kind"]["enum"]
     if isinstance(kind, str) and not find_nearest(kind, kinds):
         wanted = f"{properties['apiVersion']['enum'][0]} {kinds[0]}"
-        return [Problem(("kind",), f'this is a "{kind}"', f"The configuration is a {wanted}, or a ConfigMap.")]
+        return [Mistake(("kind",), f'this is a "{kind}"', f"The configuration is a {wanted}, or a ConfigMap.")]
     return list(find_problems(value, load_schema()))
 
 
-def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Problem]]:
+def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Mistake]]:
     data = value.get("data")
     if data is not None and not isinstance(data, dict):
-        return {}, [Problem(("data",), "should be a mapping of dotted keys", "Write gang.granularity: Group below it.")]
+        return {}, [Mistake(("data",), "should be a mapping of dotted keys", "Write gang.granularity: Group below it.")]
     spec, problems = read_data(data or {}, schema)
     return spec, [*problems, *(_flatten(problem) for problem in find_problems(spec, schema, ("data",)))]
 
 
-def _flatten(problem: Problem) -> Problem:
+def _flatten(problem: Mistake) -> Mistake:
     """The problem with the dotted key that a ConfigMap has, `data.gang.minCount`, as one step of the path."""
     return problem._replace(path=("data", ".".join(str(part) for part in problem.path[1:])))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.config.problems import Problem, join_words, suggest
+from krmfn.config.problems import Mistake, join_words, suggest
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
@@ -60,7 +60,7 @@ def descend(schema: Schema, *keys: str) -> Schema:
     return resolve(schema)
 
 
-def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
+def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Mistake]:
     """Every mistake in `value` by `schema`, in the order of the value."""
     schema = resolve(schema)
     branches = schema.get("oneOf") or schema.get("anyOf")
@@ -69,16 +69,16 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Probl
         return
     wanted = schema.get("type")
     if wanted and not is_type(value, wanted):
-        yield Problem(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _quote_hint(value, wanted))
+        yield Mistake(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _quote_hint(value, wanted))
     elif isinstance(value, Mapping):
         yield from _check_object(value, schema, path)
     elif isinstance(value, list | tuple):
         for index, element in enumerate(value):
             yield from find_problems(element, schema.get("items", {}), (*path, index))
     elif "enum" in schema and value not in schema["enum"]:
-        yield Problem(path, f"unknown value {_describe(value)}", suggest(str(value), schema["enum"]))
+        yield Mistake(path, f"unknown value {_describe(value)}", suggest(str(value), schema["enum"]))
     elif "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
-        yield Problem(path, f"{value} is out of range", f"Use {schema['minimum']} to {schema['maximum']}.")
+        yield Mistake(path, f"{value} is out of range", f"Use {schema['minimum']} to {schema['maximum']}.")
     elif "pattern" in schema or "format" in schema:
         yield from _check_text(value, schema, path)
 
@@ -104,7 +104,7 @@ def fill_defaults(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return filled
 
 
-def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
+def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Iterator[Mistake]:
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for key, child in value.items():
@@ -112,46 +112,46 @@ def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Itera
             if child is not None:
                 yield from find_problems(child, properties[key], (*path, key))
         elif others is False:
-            yield Problem((*path, str(key)), f"unknown key {key!r}", suggest(str(key), properties))
+            yield Mistake((*path, str(key)), f"unknown key {key!r}", suggest(str(key), properties))
         elif "propertyNames" in schema and key not in list_gates():
-            yield Problem((*path, str(key)), f"unknown feature gate {key!r}", suggest(str(key), list_gates()))
+            yield Mistake((*path, str(key)), f"unknown feature gate {key!r}", suggest(str(key), list_gates()))
         elif isinstance(others, dict):
             yield from find_problems(child, others, (*path, str(key)))
     for key in schema.get("required", ()):
         if value.get(key) is None:
             allowed = resolve(properties[key]).get("enum")
-            yield Problem((*path, key), "is missing", f"Write {key}: {join_words(allowed)}." if allowed else "")
+            yield Mistake((*path, key), "is missing", f"Write {key}: {join_words(allowed)}." if allowed else "")
     if len(value) < schema.get("minProperties", 0):
-        yield Problem(path, "is empty", f"Give one of {join_words(properties)}.")
+        yield Mistake(path, "is empty", f"Give one of {join_words(properties)}.")
 
 
-def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Problem]:
+def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Mistake]:
     """A value that may have several forms: the mistakes by the form whose type it has."""
     for branch in branches:
         if is_type(value, branch["type"]):
             yield from find_problems(value, branch, path)
             return
     forms = [join_words(branch["enum"]) if "enum" in branch else _ARTICLES[branch["type"]] for branch in branches]
-    yield Problem(path, f"should not be {_describe(value)}", f"Use {' or '.join(forms)}.")
+    yield Mistake(path, f"should not be {_describe(value)}", f"Use {' or '.join(forms)}.")
 
 
-def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
+def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
     """Texts with a grammar: a pattern, a selector of labels, a version of Kubernetes."""
     if schema.get("format") == "label-selector":
         try:
             parse_requirements(value)
         except SelectorError as mistake:
-            yield Problem(path, str(mistake), "Use the syntax of kubectl: team=ml,tier in (gold,silver),!legacy.")
+            yield Mistake(path, str(mistake), "Use the syntax of kubectl: team=ml,tier in (gold,silver),!legacy.")
     elif schema.get("format") == "kubernetes-version":
         try:
             find_release(value)
         except UnknownRelease as mistake:
-            yield Problem(path, str(mistake))
+            yield Mistake(path, str(mistake))
     elif "pattern" in schema:
         import re  # few values have a pattern, and most runs have none of them
 
         if not re.search(schema["pattern"], value):
-            yield Problem(path, f"{_describe(value)} has the wrong format", schema["description"])
+            yield Mistake(path, f"{_describe(value)} has the wrong format", schema["description"])
 
 
 def _quote_hint(value: Any, wanted: str) -> str:

@@ -25,7 +25,7 @@ _DEVICES: Final = "resource.k8s.io"
 def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
     """The pods as a simulator gets them, each behind the claims that are made for it. Those that are bound are left
     as they are."""
-    volumes, devices = Volumes(facts), _Devices(facts)
+    volumes, devices = Volumes(facts), _GrantedDevices(facts)
     runtimes = {as_text(dig(value, "metadata", "name")) for value in facts.objects("node.k8s.io", "RuntimeClass")}
     for pod in pods:
         if pod.node:
@@ -71,7 +71,7 @@ def _cut(value: Value, names: set[str], path: tuple[str, ...]) -> Value:
     return {**value, first: [each for each in as_list(value[first]) if as_text(dig(each, "name")) in names]}
 
 
-class _Devices:
+class _GrantedDevices:
     def __init__(self, facts: Facts) -> None:
         self._templates = {identify(value): value for value in facts.objects(_DEVICES, "ResourceClaimTemplate")}
         self._claims = {identify(value) for value in facts.objects(_DEVICES, "ResourceClaim")}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.model.findings import Finding
     from krmfn.model.tree import Path
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
     from krmfn.survey.facts import Facts
     from krmfn.survey.groups import Group
 
@@ -27,11 +27,11 @@ TOGETHER = (0, 3, 4)
 ALONE = (1, 2, 3, 5, 7, 9, 11, 13, 15, 17)
 
 
-class _Tree(NamedTuple):
+class _RootedTree(NamedTuple):
     """A root with the gangs below it."""
 
     root: Group
-    gangs: tuple[Gang, ...]
+    gangs: tuple[LinkedGang, ...]
 
 
 def forecast(
@@ -74,16 +74,16 @@ def forecast(
     return Outlook(tuple(ordered), loads, key, loose, release)
 
 
-def _grow(census: Census, trees: bool) -> Iterator[_Tree]:
+def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
     """Every root that has pods, with the gangs below it, in the order of the input."""
-    roots: dict[tuple[int, Path, int], tuple[Group, list[Gang]]] = {}
+    roots: dict[tuple[int, Path, int], tuple[Group, list[LinkedGang]]] = {}
     for gang in census.gangs:
         if gang.templates:
             root = census.root(gang.group) if trees else gang.group
             replica = 0 if root.composite else id(gang)  # 1.35: every replica key is a gang
             roots.setdefault((*_key(root), replica), (root, []))[1].append(gang)
     for root, gangs in roots.values():
-        yield _Tree(root, tuple(gangs))
+        yield _RootedTree(root, tuple(gangs))
 
 
 def _key(group: Group) -> tuple[int, Path]:
@@ -100,7 +100,7 @@ def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
 
 
 def _blame(
-    found: Sequence[_Tree], about: Mapping[int, Sequence[Finding]], census: Census
+    found: Sequence[_RootedTree], about: Mapping[int, Sequence[Finding]], census: Census
 ) -> dict[tuple[int, Path], Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one."""
     blamed: dict[tuple[int, Path], Finding] = {}
@@ -205,7 +205,7 @@ def _simulate(
     census: Census,
     roster: Roster,
     settings: Settings,
-    found: Sequence[_Tree],
+    found: Sequence[_RootedTree],
     blamed: Mapping[tuple[int, Path], Finding],
     refused: Mapping[str, str],
     simulator: Ask,
@@ -237,12 +237,12 @@ def _simulate(
     return results
 
 
-def _pods_of(tree: _Tree, pods: Iterable[Pod]) -> list[Pod]:
+def _pods_of(tree: _RootedTree, pods: Iterable[Pod]) -> list[Pod]:
     templates = {id(template) for gang in tree.gangs for template in gang.templates}
     return [pod for pod in pods if id(pod.template) in templates]
 
 
-def _starts(tree: _Tree, placed: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
+def _starts(tree: _RootedTree, placed: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
     """Whether the quorums are met, from the leaves up to the root."""
     started: dict[int, int] = {}
     for gang in tree.gangs:
@@ -267,7 +267,7 @@ def _starts(tree: _Tree, placed: Mapping[str, Any], roster: Roster, census: Cens
 
 
 def _judge(
-    tree: _Tree,
+    tree: _RootedTree,
     census: Census,
     roster: Roster,
     refused: Mapping[str, str],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.forecast.roster import Roster
     from krmfn.survey.census import Census
-    from krmfn.survey.facts import Facts, Node
+    from krmfn.survey.facts import ClusterNode, Facts
 
 _SCHEDULER = "kube-scheduler"
 #: Kinds of which the facts hold objects that the scheduler looks at.
@@ -81,13 +81,13 @@ _FIELDS = (
 )
 
 
-def name_nodes(node: Node) -> Iterator[str]:
+def name_nodes(node: ClusterNode) -> Iterator[str]:
     """The name of a node; of nodes that are alike, a name with a number for each."""
     name = node.name or "node"
     yield from (name if node.number == 1 else f"{name}-{number}" for number in range(node.number))
 
 
-def _spell_node(node: Node) -> Iterator[Mapping[str, Any]]:
+def _spell_node(node: ClusterNode) -> Iterator[Mapping[str, Any]]:
     """A node as an object, without what is taken of it."""
     free = {"pods": DEFAULT_SLOTS, **node.allocatable}
     amounts = {name: format_quantity(max(0, amount - node.used.get(name, 0))) for name, amount in free.items()}
@@ -108,7 +108,7 @@ def _spell_node(node: Node) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _host(node: Node, name: str) -> str:
+def _host(node: ClusterNode, name: str) -> str:
     return str(node.labels[HOSTNAME]) if node.number == 1 and node.labels.get(HOSTNAME) else name
 
 

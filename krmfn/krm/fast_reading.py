@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.frames import Part
     from krmfn.krm.source import Source
-    from krmfn.krm.splitting import Entry, Split
+    from krmfn.krm.splitting import KeyLine, Split
 
 _NULLS = (b"", b"~", b"null", b"Null", b"NULL")
 
@@ -52,7 +52,7 @@ def _list_parts(listing: Listing, config: Item | None) -> list[Part]:
     return sorted(parts)
 
 
-def _read_word(data: bytes, entry: Entry | None) -> str | None:
+def _read_word(data: bytes, entry: KeyLine | None) -> str | None:
     """The value of an entry that is one plain word on its line."""
     if entry is None or not _has_only_head(data, entry):
         return None
@@ -60,7 +60,7 @@ def _read_word(data: bytes, entry: Entry | None) -> str | None:
     return word.decode() if word[:1].isalpha() and word.translate(None, b"./_-").isalnum() else None
 
 
-def _has_only_head(data: bytes, entry: Entry) -> bool:
+def _has_only_head(data: bytes, entry: KeyLine) -> bool:
     """Whether nothing belongs to an entry but comments behind its line."""
     line = data.find(b"\n", entry.start, entry.end)
     return line < 0 or all(
@@ -130,7 +130,7 @@ def _find_foot(listing: Listing, found: Split) -> None:
         listing.results = (entry.start, entry.after, max(end, entry.after))
 
 
-def _cut_config(frame: Frame, entry: Entry | None) -> Item | bool | None:
+def _cut_config(frame: Frame, entry: KeyLine | None) -> Item | bool | None:
     """The functionConfig as an item; None when it is null, False when it is no plain block mapping."""
     data = frame.source.data
     if entry is None:

@@ -30,7 +30,7 @@ _FLOW_TOKENS = rb"[\[{\]}\n#\"']"
 _DEEPEST = 8
 
 
-class Entry:
+class KeyLine:
     """A line `key: …` of the document and what belongs to it: `start` to `end`; `after` is behind the colon."""
 
     __slots__ = ("after", "end", "key", "rest", "start")
@@ -54,7 +54,7 @@ class Split:
 
     def __init__(self) -> None:
         """Empty, filled by `split`."""
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, KeyLine] = {}
         self.starts: list[int] = []
         self.stop = 0
         self.column = 0
@@ -80,7 +80,7 @@ def _walk(data: bytes, start: int, found: Split) -> list[int] | None:
     """Collect entries and items by the lines at low columns; gives the edges between pieces."""
     edges: list[int] = []
     position = start
-    entry: Entry | None = None
+    entry: KeyLine | None = None
     size = len(data)
     while position < size:
         sign = data[position]
@@ -106,7 +106,7 @@ def _walk(data: bytes, start: int, found: Split) -> list[int] | None:
     return edges
 
 
-def _open_entry(data: bytes, position: int, found: Split, edges: list[int], last: Entry | None) -> Entry | None:
+def _open_entry(data: bytes, position: int, found: Split, edges: list[int], last: KeyLine | None) -> KeyLine | None:
     line = data[position : data.find(b"\n", position) + 1 or len(data)]
     name, colon, rest = line.partition(b":")
     key = name.decode() if name.isalpha() and name.isascii() else ""
@@ -114,7 +114,7 @@ def _open_entry(data: bytes, position: int, found: Split, edges: list[int], last
         return None
     rest = rest.strip()
     rest = b"" if rest.startswith(b"#") else rest.partition(b" #")[0].strip()
-    entry = Entry(key, position, position + len(name) + 1, rest)
+    entry = KeyLine(key, position, position + len(name) + 1, rest)
     if last is not None:
         last.end = position
     found.entries[key] = entry

@@ -64,7 +64,7 @@ class Skipped:
         return f"Skipped({self.path!r}, {self.index}, {self.line}, {self.message!r})"
 
 
-class Part:
+class StreamPart:
     """A document of a stream: its bytes with the marker line before it, and either one item or a listing.
 
     `items` are the objects found in it; `listing` is None unless it was unpacked.
@@ -85,7 +85,7 @@ class Stream:
 
     __slots__ = ("_parts", "_source", "items", "skipped")
 
-    def __init__(self, source: Source, parts: Many[Part], skipped: list[Skipped]) -> None:
+    def __init__(self, source: Source, parts: Many[StreamPart], skipped: list[Skipped]) -> None:
         """Use `parse`."""
         self._source = source
         self._parts = parts
@@ -217,9 +217,9 @@ def _spell(node: Node | None) -> str:
     return node.content if isinstance(node, Scalar) else ""
 
 
-def read_stream(source: Source, tolerant: bool = False) -> tuple[list[Part], list[Skipped]]:
+def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart], list[Skipped]]:
     """Read all documents of a source. Raises Unreadable, unless it is `tolerant` of documents that cannot be read."""
-    parts: list[Part] = []
+    parts: list[StreamPart] = []
     skipped: list[Skipped] = []
     start = source.begin
     head = source.text(start, min(start + 64, len(source.data))) if source.data.isascii() else ""
@@ -331,11 +331,11 @@ def _has_content(data: bytes, start: int, end: int) -> bool:
     return False
 
 
-def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[Part] | None:
+def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[StreamPart] | None:
     """Read JSON objects one behind the other; None when the text is no JSON."""
     text = source.text(start, len(source.data))
     at = Offsets(text, start)
-    parts: list[Part] = []
+    parts: list[StreamPart] = []
     offset = 0
     while text[offset:].strip() if len(text) - offset < 4096 else True:
         try:
@@ -353,7 +353,7 @@ def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> lis
 
 def _read_document(
     source: Source, before: int, begin: int, end: int, index: int, skipped: list[Skipped]
-) -> Part | None:
+) -> StreamPart | None:
     """Read one YAML document: an object, a list of objects, or something else (None)."""
     text = source.text(begin, end)
     root: Node | None
@@ -423,7 +423,7 @@ def _unpack(
     span: tuple[int, int],
     frame: Frame,
     skipped: list[Skipped],
-) -> Part | None:
+) -> StreamPart | None:
     """Make a part of a document; `begin` is the first byte of `text`, `span` the bytes of the whole part."""
     words: dict[Any, Node | None] = {}
     if value is not None:
@@ -445,7 +445,7 @@ def _unpack(
                 for item in listing.items
                 if not (item.kind and item.api_version) and (each := _tell_incomplete(item.value, frame, item.start))
             )
-        return Part(*span, objects, listing)
+        return StreamPart(*span, objects, listing)
     if not api_version or not kind:
         if value is None and api_version != kind and isinstance(words.get("metadata"), Mapping):
             value = to_value(root, text)
@@ -458,4 +458,4 @@ def _unpack(
         item.adopt_value(value)
     elif not frame.json:
         item.adopt(root)
-    return Part(*span, [item], None)
+    return StreamPart(*span, [item], None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 
-class Template(NamedTuple):
+class TemplatePath(NamedTuple):
     """A pod template of a kind. In paths `*` stands for every entry of a list or a mapping.
 
     `counted` is the field that says how many pods there are, `default` its value where it is absent (or the number,
@@ -32,7 +32,7 @@ class Template(NamedTuple):
     roles: tuple[str, ...] = ()
 
 
-class Kind(NamedTuple):
+class KindRow(NamedTuple):
     """A kind that makes pods.
 
     `source` is the function of krmfn/sources that reads it, as module.function, empty where nothing is generated;
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
     group: str
     name: str
-    templates: tuple[Template, ...]
+    templates: tuple[TemplatePath, ...]
     source: str = ""
     keeper: str | None = None
     early_keeper: str | None = None
@@ -70,17 +70,17 @@ class Kind(NamedTuple):
     hint: str = ""
 
 
-_REPLICATED: Final = (Template("spec/template", "spec/replicas"),)
+_REPLICATED: Final = (TemplatePath("spec/template", "spec/replicas"),)
 
 
-def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> Kind:
+def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> KindRow:
     """A kind of KubeRay with its cluster at `base`. Which of its versions keeps the link: krmfn.config.crds."""
     templates = (
-        Template(f"{base}/headGroupSpec/template", alone=False),
-        Template(f"{base}/workerGroupSpecs/*/template", f"{base}/workerGroupSpecs/*/replicas", alone=False),
-        *(Template(path, aside=True) for path in aside),
+        TemplatePath(f"{base}/headGroupSpec/template", alone=False),
+        TemplatePath(f"{base}/workerGroupSpecs/*/template", f"{base}/workerGroupSpecs/*/replicas", alone=False),
+        *(TemplatePath(path, aside=True) for path in aside),
     )
-    return Kind(
+    return KindRow(
         "ray.io",
         name,
         templates,
@@ -88,17 +88,17 @@ def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> Kind
         managed_by="spec/managedBy",
         manager="ray.io/kuberay-operator",
         owns=f"{base}/scheduling",
-        **more,  # type: ignore[arg-type]  # fields of Kind
+        **more,  # type: ignore[arg-type]  # fields of KindRow
     )
 
 
-def _training(name: str, field: str, *roles: str) -> Kind:
+def _training(name: str, field: str, *roles: str) -> KindRow:
     """A kind of the training operator with a mapping of roles."""
     base = f"spec/{field}/*"
-    return Kind(
+    return KindRow(
         "kubeflow.org",
         name,
-        (Template(f"{base}/template", f"{base}/replicas", roles=roles),),
+        (TemplatePath(f"{base}/template", f"{base}/replicas", roles=roles),),
         "trainingoperator.read_trainingjob",
         keeper="training operator v1.9.4",
         project="trainingOperator",
@@ -111,13 +111,13 @@ def _training(name: str, field: str, *roles: str) -> Kind:
     )
 
 
-def _spark(name: str, base: str) -> Kind:
-    return Kind(
+def _spark(name: str, base: str) -> KindRow:
+    return KindRow(
         "sparkoperator.k8s.io",
         name,
         (
-            Template(f"{base}/driver/template"),
-            Template(f"{base}/executor/template", f"{base}/executor/instances"),
+            TemplatePath(f"{base}/driver/template"),
+            TemplatePath(f"{base}/executor/template", f"{base}/executor/instances"),
         ),
         keeper="",
         staged=True,
@@ -130,10 +130,10 @@ def _spark(name: str, base: str) -> Kind:
 
 
 _KINDS: Final = (
-    Kind("", "Pod", (Template(""),), "pod.read_pod"),
-    Kind("", "PodTemplate", (Template("template", aside=True),)),
-    Kind("", "ReplicationController", _REPLICATED, kept=True),
-    Kind(
+    KindRow("", "Pod", (TemplatePath(""),), "pod.read_pod"),
+    KindRow("", "PodTemplate", (TemplatePath("template", aside=True),)),
+    KindRow("", "ReplicationController", _REPLICATED, kept=True),
+    KindRow(
         "apps",
         "Deployment",
         _REPLICATED,
@@ -141,21 +141,21 @@ _KINDS: Final = (
         immutable=("selector",),
         renewed=True,
     ),
-    Kind("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicaset", immutable=("selector",), kept=True),
-    Kind("apps", "StatefulSet", _REPLICATED, "statefulset.read_statefulset"),
-    Kind("apps", "DaemonSet", (Template("spec/template", alone=False),), immutable=("selector",)),
-    Kind(
+    KindRow("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicaset", immutable=("selector",), kept=True),
+    KindRow("apps", "StatefulSet", _REPLICATED, "statefulset.read_statefulset"),
+    KindRow("apps", "DaemonSet", (TemplatePath("spec/template", alone=False),), immutable=("selector",)),
+    KindRow(
         "batch",
         "Job",
-        (Template("spec/template", "spec/parallelism", alone=False),),
+        (TemplatePath("spec/template", "spec/parallelism", alone=False),),
         "job.read_job",
         managed_by="spec/managedBy",
         manager="kubernetes.io/job-controller",
     ),
-    Kind(
+    KindRow(
         "batch",
         "CronJob",
-        (Template("spec/jobTemplate/spec/template", "spec/jobTemplate/spec/parallelism", alone=False),),
+        (TemplatePath("spec/jobTemplate/spec/template", "spec/jobTemplate/spec/parallelism", alone=False),),
         "cronjob.read_cronjob",
         managed_by="spec/jobTemplate/spec/managedBy",
         manager="kubernetes.io/job-controller",
@@ -169,10 +169,10 @@ _KINDS: Final = (
         "raycronjob.read_raycronjob",
         "spec/jobTemplate/submitterPodTemplate",
     ),
-    Kind(
+    KindRow(
         "jobset.x-k8s.io",
         "JobSet",
-        (Template("spec/replicatedJobs/*/template/spec/template", "spec/replicatedJobs/*/replicas", alone=False),),
+        (TemplatePath("spec/replicatedJobs/*/template/spec/template", "spec/replicatedJobs/*/replicas", alone=False),),
         "jobset.read_jobset",
         keeper="JobSet v0.12.0",
         project="jobset",
@@ -183,12 +183,12 @@ _KINDS: Final = (
         owns="spec/scheduling",
         staged=True,
     ),
-    Kind(
+    KindRow(
         "leaderworkerset.x-k8s.io",
         "LeaderWorkerSet",
         (
-            Template("spec/leaderWorkerTemplate/leaderTemplate", "spec/replicas"),
-            Template("spec/leaderWorkerTemplate/workerTemplate", "spec/leaderWorkerTemplate/size", alone=False),
+            TemplatePath("spec/leaderWorkerTemplate/leaderTemplate", "spec/replicas"),
+            TemplatePath("spec/leaderWorkerTemplate/workerTemplate", "spec/leaderWorkerTemplate/size", alone=False),
         ),
         "leaderworkerset.read_leaderworkerset",
         keeper="LeaderWorkerSet v0.9.0",
@@ -202,14 +202,14 @@ _KINDS: Final = (
     _training("PyTorchJob", "pytorchReplicaSpecs", "Master", "Worker"),
     _training("TFJob", "tfReplicaSpecs", "Chief", "Evaluator", "Master", "PS", "Worker"),
     _training("XGBoostJob", "xgbReplicaSpecs", "Master", "Worker"),
-    Kind("workload.codeflare.dev", "AppWrapper", (), "appwrapper.read_appwrapper"),
+    KindRow("workload.codeflare.dev", "AppWrapper", (), "appwrapper.read_appwrapper"),
     # No group in Git can be linked to the pods of these: they are explained, and checked.
-    Kind(
+    KindRow(
         "kubeflow.org",
         "MPIJob",
         (
-            Template("spec/mpiReplicaSpecs/Launcher/template"),
-            Template("spec/mpiReplicaSpecs/Worker/template", "spec/mpiReplicaSpecs/Worker/replicas", default=0),
+            TemplatePath("spec/mpiReplicaSpecs/Launcher/template"),
+            TemplatePath("spec/mpiReplicaSpecs/Worker/template", "spec/mpiReplicaSpecs/Worker/replicas", default=0),
         ),
         "mpijob.read_mpijob",
         managed_by="spec/runPolicy/managedBy",
@@ -222,11 +222,11 @@ _KINDS: Final = (
         rival_name="the operator's gang scheduler",
     ),
     *(
-        Kind(
+        KindRow(
             "trainer.kubeflow.org",
             name,
             (
-                Template(
+                TemplatePath(
                     "spec/template/spec/replicatedJobs/*/template/spec/template",
                     "spec/template/spec/replicatedJobs/*/replicas",
                     alone=False,
@@ -240,12 +240,12 @@ _KINDS: Final = (
         )
         for name in ("TrainingRuntime", "ClusterTrainingRuntime")
     ),
-    Kind(
+    KindRow(
         "trainer.kubeflow.org",
         "TrainJob",
         (
             # A patch of the templates of its runtime, which alone tells how many pods there are.
-            Template(
+            TemplatePath(
                 "spec/runtimePatches/*/trainingRuntimeSpec/template/spec/replicatedJobs/*/template/spec/template",
                 alone=False,
             ),
@@ -259,22 +259,22 @@ _KINDS: Final = (
     ),
     _spark("SparkApplication", "spec"),
     _spark("ScheduledSparkApplication", "spec/template"),
-    Kind(
+    KindRow(
         "argoproj.io",
         "Workflow",
         (),
         reason="the steps of a workflow are pods that are created one after the other",
         hint="Let a step create a Job, JobSet or RayJob, and make that one a gang.",
     ),
-    Kind(
+    KindRow(
         "batch.volcano.sh",
         "Job",
-        (Template("spec/tasks/*/template", "spec/tasks/*/replicas"),),
+        (TemplatePath("spec/tasks/*/template", "spec/tasks/*/replicas"),),
         keeper="Volcano 1.16",
         project="volcano",
         reason="Volcano schedules this kind as a gang itself and ignores PodGroups of scheduling.k8s.io",
     ),
-    Kind(
+    KindRow(
         "grove.io",
         "PodCliqueSet",
         (),
@@ -284,15 +284,15 @@ _KINDS: Final = (
 )
 
 #: (API group, kind) -> its row.
-KINDS: Mapping[tuple[str, str], Kind] = {(kind.group, kind.name): kind for kind in _KINDS}
+KINDS: Mapping[tuple[str, str], KindRow] = {(kind.group, kind.name): kind for kind in _KINDS}
 
 
-def find_kind(group: str, name: str) -> Kind | None:
+def find_kind(group: str, name: str) -> KindRow | None:
     """The row of a kind, None where krmfn knows nothing of it."""
     return KINDS.get((group, name))
 
 
-def keeps_link(kind: Kind, installed: Mapping[str, tuple[int, int]]) -> bool | None:
+def keeps_link(kind: KindRow, installed: Mapping[str, tuple[int, int]]) -> bool | None:
     """Whether the CRD of a kind keeps `schedulingGroup` in pod templates, by the installed releases of projects; None
     where that is not known: no release is given, or one whose last number decides."""
     version = installed.get(kind.project)
@@ -302,7 +302,7 @@ def keeps_link(kind: Kind, installed: Mapping[str, tuple[int, int]]) -> bool | N
     return None if patch and version == tuple(first) else version >= tuple(first)
 
 
-def list_linked() -> list[Kind]:
+def list_linked() -> list[KindRow]:
     """The kinds in whose pod templates a link to a group may stand and stay: those of Kubernetes, and those that krmfn
     generates for."""
     return [kind for kind in KINDS.values() if kind.source or "." not in kind.group]

@@ -10,6 +10,6 @@
 """
 
 from krmfn.plan.making import make_plan
-from krmfn.plan.records import Action, Change, Entry, Place, Plan, Reason
+from krmfn.plan.records import Action, Change, Entry, JoinedField, Plan, Reason
 
-__all__ = ["Action", "Change", "Entry", "Place", "Plan", "Reason", "make_plan"]
+__all__ = ["Action", "Change", "Entry", "JoinedField", "Plan", "Reason", "make_plan"]

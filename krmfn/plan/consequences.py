@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
 from krmfn.krm.results import ABSENT
-from krmfn.plan.records import Place
+from krmfn.plan.records import JoinedField
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS
@@ -114,7 +114,7 @@ def explain_removal(item: Item, census: Census, release: Release) -> Iterator[st
             yield f"The finalizer {finalizer} keeps it while child groups name it as their parent."
 
 
-def list_renames(item: Item, census: Census) -> Iterator[Place]:
+def list_renames(item: Item, census: Census) -> Iterator[JoinedField]:
     """The fields of the new state that hold the name of a group that has to get a new one, its own first."""
     if item.ref.group != GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
         return
@@ -135,5 +135,5 @@ def _owners(item: Item, census: Census) -> tuple[Item, ...]:
     return tuple(owner for gang in census.gangs if gang.group.item is item for owner in gang.owners)
 
 
-def _place(item: Item, path: tuple[str | int, ...]) -> Place:
-    return Place(item.ref, path, item.locate(path))
+def _place(item: Item, path: tuple[str | int, ...]) -> JoinedField:
+    return JoinedField(item.ref, path, item.locate(path))

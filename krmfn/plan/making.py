@@ -32,7 +32,7 @@ def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, upda
 
     Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
     """
-    judge = _Judge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
+    judge = _UpdateJudge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
     before = _index(old)
     entries = []
     for key, item in _index(new).items():
@@ -58,7 +58,7 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     return count_members(apart, settings, make_lookup(items, settings))[0]
 
 
-class _Judge:
+class _UpdateJudge:
     """The new state, counted, and how the server is asked."""
 
     def __init__(self, census: Census, settings: Settings, update: Mode) -> None:

@@ -32,7 +32,7 @@ class Reason(NamedTuple):
     message: str
 
 
-class Place(NamedTuple):
+class JoinedField(NamedTuple):
     """A field that has to be edited together with something else."""
 
     ref: ResourceRef
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
     changes: tuple[Change, ...] = ()
     reasons: tuple[Reason, ...] = ()
     consequences: tuple[str, ...] = ()
-    renames: tuple[Place, ...] = ()
+    renames: tuple[JoinedField, ...] = ()
     world: str = ""
 
 

@@ -27,7 +27,7 @@ _BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
 _OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
 
 
-class Step(NamedTuple):
+class ScriptLine(NamedTuple):
     """A line of the script: a command, or a comment without its `#`."""
 
     text: str
@@ -39,9 +39,9 @@ class Upgrade(NamedTuple):
 
     release: Release
     blockers: tuple[Item, ...]
-    before: tuple[Step, ...]
-    after: tuple[Step, ...]
-    repair: tuple[Step, ...]
+    before: tuple[ScriptLine, ...]
+    after: tuple[ScriptLine, ...]
+    repair: tuple[ScriptLine, ...]
 
     def spell(self, phases: Sequence[str] = PHASES) -> str:
         """The phases as a shell script."""
@@ -49,7 +49,7 @@ class Upgrade(NamedTuple):
 
         lines = []
         for phase in phases:
-            steps: tuple[Step, ...] = getattr(self, phase)
+            steps: tuple[ScriptLine, ...] = getattr(self, phase)
             for step in steps:
                 lines += [step.text] if step.command else [f"# {line}" for line in wrap(step.text, 110)]
             lines += [""] if steps and phase != phases[-1] else []
@@ -75,7 +75,7 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
 
 def _list_before(
     blockers: Sequence[Item], writer: Release, release: Release, later: Sequence[Release]
-) -> Iterator[Step]:
+) -> Iterator[ScriptLine]:
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
     if later:
@@ -93,17 +93,17 @@ def _list_before(
     )
     for item in blockers:
         wait = " --wait=false" if find_finalizer(item.kind, writer) else ""
-        yield Step(f"kubectl delete {_spell(item)} --ignore-not-found{wait}")
+        yield ScriptLine(f"kubectl delete {_spell(item)} --ignore-not-found{wait}")
         if wait:
             patch = shlex.quote('{"metadata":{"finalizers":null}}')
             gone = "|| true  # gone already where no pods are"
-            yield Step(f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}")
+            yield ScriptLine(f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}")
     yield _say("No group may remain, including those of other teams. This command must find no resources:")
     everything = ",".join(f"{kind.lower()}s.{GROUP}" for kind in sorted(writer.kinds))
-    yield Step(f"kubectl get {everything} --all-namespaces")
+    yield ScriptLine(f"kubectl get {everything} --all-namespaces")
 
 
-def _list_after(items: Sequence[Item], writer: Release, release: Release, files: Sequence[str]) -> Iterator[Step]:
+def _list_after(items: Sequence[Item], writer: Release, release: Release, files: Sequence[str]) -> Iterator[ScriptLine]:
     yield _say(
         f"After the upgrade, once every API server is {release}. {writer} cannot read what {release} stores, so after "
         "the first of these commands you cannot go back."
@@ -115,10 +115,10 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
         )
         for item in items:
             if (item.ref.group, item.kind) == ("batch", "Job") and _is_linked(item, writer):
-                yield Step(f"kubectl delete {_spell(item)} --ignore-not-found")
+                yield ScriptLine(f"kubectl delete {_spell(item)} --ignore-not-found")
     if files:
         words = shlex.join(files)
-        yield Step(f"krmfn convert --to {release} {words} | kubectl apply --filename=-")
+        yield ScriptLine(f"krmfn convert --to {release} {words} | kubectl apply --filename=-")
         yield _say(f"To change the files: krmfn convert --to {release} --write {words}")
     else:
         yield _say(
@@ -127,7 +127,7 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
         )
 
 
-def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[Step]:
+def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[ScriptLine]:
     yield _say(
         f"Only if the cluster was upgraded while it still had groups. As long as {release} has not stored a group, you "
         f"can start kube-apiserver {writer} again and delete them as above. Or:"
@@ -138,7 +138,7 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
         version = release.kinds[item.kind][0]
         space = item.space or "default"
         path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"
-        yield Step(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
+        yield ScriptLine(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
 
 
 def _is_linked(job: Item, writer: Release) -> bool:
@@ -159,5 +159,5 @@ def _spell(item: Item) -> str:
     return f"{kind} {shlex.quote(item.name)}{space}"
 
 
-def _say(text: str) -> Step:
-    return Step(text, command=False)
+def _say(text: str) -> ScriptLine:
+    return ScriptLine(text, command=False)

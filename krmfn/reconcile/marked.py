@@ -42,7 +42,7 @@ class Renaming(NamedTuple):
     suffix: str
 
 
-class Source(NamedTuple):
+class MarkedSource(NamedTuple):
     """One entry of the annotation."""
 
     group: str
@@ -56,7 +56,7 @@ class Marked(NamedTuple):
 
     item: Item
     identity: Identity
-    sources: tuple[Source, ...]
+    sources: tuple[MarkedSource, ...]
     names: frozenset[str]
     workload: str
 
@@ -87,12 +87,12 @@ def read_marks(items: Iterable[Item]) -> list[Marked]:
     return found
 
 
-def _read_sources(text: str) -> tuple[Source, ...]:
+def _read_sources(text: str) -> tuple[MarkedSource, ...]:
     sources = []
     for entry in filter(None, text.split(",")):
         kind, _, name = entry.strip().partition("/")
         kind, _, group = kind.partition(".")
-        sources.append(Source(group, kind, name))
+        sources.append(MarkedSource(group, kind, name))
     return tuple(sources)
 
 
@@ -109,7 +109,7 @@ class Owners:
         kinds = {source[:2] for mark in marked for source in mark.sources}
         kinds |= {(owner.group, owner.kind) for owner in owners}
         self.items: dict[Identity, Item] = {}
-        self._named: dict[Source, list[Identity]] = {}
+        self._named: dict[MarkedSource, list[Identity]] = {}
         names = {kind for _, kind in kinds}
         for item in items:
             if item.kind not in names:
@@ -117,9 +117,9 @@ class Owners:
             identity = identify(item.ref)
             if identity[:2] in kinds and identity not in self.items:
                 self.items[identity] = item
-                self._named.setdefault(Source(*identity[:2], identity.name), []).append(identity)
+                self._named.setdefault(MarkedSource(*identity[:2], identity.name), []).append(identity)
 
-    def find(self, source: Source, namespace: str) -> Identity | None:
+    def find(self, source: MarkedSource, namespace: str) -> Identity | None:
         """The object in `namespace`, or one of which only one side has a namespace (a person has just written it
         into the owner)."""
         every = self._named.get(source, ())

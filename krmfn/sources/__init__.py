@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
     from krmfn.krm.results import ResourceRef
     from krmfn.model.tree import Group
-    from krmfn.sources.manifest import Find, Manifest, Reading
+    from krmfn.sources.manifest import Find, Manifest, SourceReading
 
     Source = Callable[[Manifest], Group | None]
 
@@ -45,13 +45,13 @@ def is_read(group: str, kind: str) -> bool:
 
 def read_tree(
     value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings, find: Find | None = None
-) -> Reading:
+) -> SourceReading:
     """The tree of the manifest `value`, of a kind that is read, and the notes on the way. `find` gets the objects that
     it names.
 
     Without a tree one of the notes says why. With a note whose rule is an error there is no tree.
     """
-    from krmfn.sources.manifest import Manifest, Reading
+    from krmfn.sources.manifest import Manifest, SourceReading
 
     manifest = Manifest(value, ref, options, settings, find)
     metadata = value.get("metadata")
@@ -60,20 +60,22 @@ def read_tree(
             f"the API server generates the name of this {ref.kind} (generateName): no group in Git can belong to it"
         )
         manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
-        return Reading(None, tuple(manifest.notes))
+        return SourceReading(None, tuple(manifest.notes))
     if is_name_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
-        return Reading(None, tuple(manifest.notes))
+        return SourceReading(None, tuple(manifest.notes))
     owns = tuple(KINDS[(ref.group, ref.kind)].owns.split("/"))
     if manifest.get(owns) is not None:
         message = f"the controller of this {ref.kind} creates its groups itself: nothing is generated"
         hint = f"Remove {'.'.join(owns)} to let krmfn generate them instead."
         manifest.note("own-scheduling", owns, message, hint)
-        return Reading(None, tuple(manifest.notes))
+        return SourceReading(None, tuple(manifest.notes))
     return _read(manifest)
 
 
-def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings, find: Find | None = None) -> Reading:
+def count_pods(
+    value: Mapping[str, Any], ref: ResourceRef, settings: Settings, find: Find | None = None
+) -> SourceReading:
     """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
 
     Notes that only explain why there is no gang are not among the notes.
@@ -83,15 +85,15 @@ def count_pods(value: Mapping[str, Any], ref: ResourceRef, settings: Settings, f
     return _read(Manifest(value, ref, None, settings, find))
 
 
-def _read(manifest: Manifest) -> Reading:
-    from krmfn.sources.manifest import Reading
+def _read(manifest: Manifest) -> SourceReading:
+    from krmfn.sources.manifest import SourceReading
 
     group = find_source(manifest.ref)(manifest)
     if group is None and not manifest.notes:
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
-    return Reading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
+    return SourceReading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
 
 
 def _check_bridge(manifest: Manifest, group: Group) -> None:

@@ -12,7 +12,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
-from krmfn.model.kinds import KINDS, Kind, keeps_link
+from krmfn.model.kinds import KINDS, KindRow, keeps_link
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_INT32 = 2**31 - 1
 
 
-class Reading(NamedTuple):
+class SourceReading(NamedTuple):
     """What a source made of a manifest: its tree, or None where there is nothing to schedule as a group, and why.
 
     The paths of the tree lead through `value`: the manifest, with the pod templates that it takes from another object.
@@ -63,7 +63,7 @@ class Manifest:
         self.notes: list[Note] = []
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> KindRow:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group, self.ref.kind]
 

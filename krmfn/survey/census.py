@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NO_FACTS: Mapping[str, Any] = {}
 
 
-class Link(NamedTuple):
+class TemplateLink(NamedTuple):
     """What a pod template names as its group. `replica` is 1.35's podGroupReplicaKey; `path` leads to the name.
 
     With `bridged` an annotation names it, and the link bridge sets the link. With `by` the value of that label of a pod
@@ -51,7 +51,7 @@ class Template(NamedTuple):
     count_path: Path
     metadata: Mapping[str, Any]
     spec: Mapping[str, Any]
-    link: Link | None
+    link: TemplateLink | None
     replicas: int = 0
 
     @property
@@ -70,7 +70,7 @@ class Template(NamedTuple):
         return as_text(self.spec.get("priorityClassName"))
 
 
-class Gang(NamedTuple):
+class LinkedGang(NamedTuple):
     """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own."""
 
     group: Group
@@ -111,7 +111,7 @@ class Census(NamedTuple):
     objects: Sequence[Item]
     old: Sequence[Item] | None
     templates: tuple[Template, ...]
-    gangs: tuple[Gang, ...]
+    gangs: tuple[LinkedGang, ...]
     dangling: tuple[Template, ...]
     composites: Mapping[tuple[str, str], Group]
     workloads: Mapping[tuple[str, str], Workload]
@@ -242,22 +242,22 @@ def _template(member: Member) -> Template:
     return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known)
 
 
-def _read_bridged(metadata: Mapping[str, Any], path: Path) -> Link | None:
+def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | None:
     """What the annotations ask the link bridge for, which goes before any link in the template."""
     annotations = as_mapping(metadata.get("annotations"))
     base, by = (as_text(annotations.get(key)) for key in (POD_GROUP, POD_GROUP_BY))
-    return Link(base, "", (*path, "metadata", "annotations", POD_GROUP), True, by) if base else None
+    return TemplateLink(base, "", (*path, "metadata", "annotations", POD_GROUP), True, by) if base else None
 
 
-def _link(spec: Mapping[str, Any], path: Path) -> Link | None:
+def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
     for place in GROUP_LINKS:
         name = as_text(dig(spec, *place))
         if name:
-            return Link(name, "", (*path, *place))
+            return TemplateLink(name, "", (*path, *place))
     workload, group = as_text(dig(spec, "workloadRef", "name")), as_text(dig(spec, "workloadRef", "podGroup"))
     if workload and group:
         key = as_text(dig(spec, "workloadRef", "podGroupReplicaKey"))
-        return Link(f"{workload}/{group}", key, (*path, "workloadRef", "podGroup"))
+        return TemplateLink(f"{workload}/{group}", key, (*path, "workloadRef", "podGroup"))
     return None
 
 
@@ -299,7 +299,7 @@ def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Itera
 
 def _muster(
     groups: Sequence[Group], index: Mapping[tuple[str, str], Group], templates: Iterable[Template]
-) -> tuple[tuple[Gang, ...], tuple[Template, ...]]:
+) -> tuple[tuple[LinkedGang, ...], tuple[Template, ...]]:
     linked: dict[int, dict[str, list[Template]]] = {}
     dangling: list[Template] = []
     places = {(id(group.item), group.path): number for number, group in enumerate(groups)}
@@ -312,7 +312,7 @@ def _muster(
                 number = places[(id(group.item), group.path)]
                 linked.setdefault(number, {}).setdefault(each.link.replica if each.link else "", []).append(each)
     gangs = [
-        Gang(group, tuple(found))
+        LinkedGang(group, tuple(found))
         for number, group in enumerate(groups)
         for found in linked.get(number, {"": []}).values()
     ]

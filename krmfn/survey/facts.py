@@ -79,7 +79,7 @@ class PriorityClass(NamedTuple):
     default: bool
 
 
-class Node(NamedTuple):
+class ClusterNode(NamedTuple):
     """A node with what it can give to pods; `number` of them are alike but for their names. `used` is what pods take
     that are on every node of the kind, such as those of DaemonSets, and that are not told one by one."""
 
@@ -114,7 +114,7 @@ class Facts(NamedTuple):
 
     priority_classes: Mapping[str, PriorityClass]
     complete_classes: bool
-    nodes: tuple[Node, ...] | None
+    nodes: tuple[ClusterNode, ...] | None
     quotas: tuple[Quota, ...]
     queues: Mapping[str, Mapping[str, Any]] | None
     complete_queues: bool
@@ -238,12 +238,12 @@ def _namespace(value: Mapping[str, Any]) -> str:
     return space or as_text(value.get("name")).rpartition("/")[0]
 
 
-def _node(value: Mapping[str, Any]) -> Node:
+def _node(value: Mapping[str, Any]) -> ClusterNode:
     name = _name(value)
     labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
     labels = {key: text for key, text in labels.items() if isinstance(text, str)}
     spec = as_mapping(value.get("spec")) or value
-    return Node(
+    return ClusterNode(
         name,
         {HOSTNAME: name, **labels},  # kubelets write it; people leave it out
         read_resources(dig(value, "status", "allocatable") or value.get("allocatable")),

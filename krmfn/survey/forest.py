@@ -15,7 +15,7 @@ from krmfn.model import wording
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
     from krmfn.survey.groups import Group
 
 Shape = Literal["workload", "composite", "group", "pods"]
@@ -103,7 +103,11 @@ def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Grou
 
 
 def _branch(
-    group: Group, by_parent: dict[tuple[str, str], list[Group]], gangs: dict[int, Gang], census: Census, parents: bool
+    group: Group,
+    by_parent: dict[tuple[str, str], list[Group]],
+    gangs: dict[int, LinkedGang],
+    census: Census,
+    parents: bool,
 ) -> Branch:
     facts: dict[str, Any] = {}
     obstacle = _find_obstacle(group, census) if parents else ""
@@ -162,7 +166,7 @@ def _are(count: int) -> str:
     return "is 1" if count == 1 else f"are {count}"
 
 
-def _pods(gang: Gang) -> tuple[Branch, ...]:
+def _pods(gang: LinkedGang) -> tuple[Branch, ...]:
     return tuple(_leaf(template) for template in gang.templates)
 
 

@@ -26,7 +26,7 @@ TYPE_CHECKING = False  # as typing spells it, without the time that importing it
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.sources.manifest import Reading
+    from krmfn.sources.manifest import SourceReading
 
 
 class Asked(NamedTuple):
@@ -120,7 +120,7 @@ def _choose(settings: Settings, item: Item) -> Selection:
     return options_for(settings, item)
 
 
-def _weigh(note: Note, options: GangOptions, reading: Reading) -> Severity | None:
+def _weigh(note: Note, options: GangOptions, reading: SourceReading) -> Severity | None:
     """The severity of a note on a resource, None for the rule's. What nobody asked for in particular is not missed: a
     resource that its controller refuses gets no gang, and the others get theirs."""
     from krmfn.sources.rules import SEVERITIES
@@ -132,7 +132,7 @@ def _weigh(note: Note, options: GangOptions, reading: Reading) -> Severity | Non
 
 def _ask(wishes: list[_Wish]) -> Asked:
     """One gang over `wishes`."""
-    from krmfn.survey.shape import Member, join, shape
+    from krmfn.survey.shape import SharingResource, join, shape
 
     wishes = sorted(wishes, key=lambda wish: (wish.item.kind, wish.item.name))
     items = tuple(wish.item for wish in wishes)
@@ -147,7 +147,7 @@ def _ask(wishes: list[_Wish]) -> Asked:
         first = wishes[0].item
         gang = _gang(name_gang(first.kind, first.name), wishes, groups[0], wishes[0].options.naming)
         return Asked(gang, items, tuple(findings))
-    members = [Member(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
+    members = [SharingResource(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
     joined = join(name, members)
     findings += [note.on(items[index]) for index, note in joined.notes]
     return Asked(_gang(name, wishes, joined.group, joined.naming), items, tuple(findings))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.model.findings import Member
-from krmfn.model.kinds import Template, find_kind
+from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.tree import Group, Path, leaves
 from krmfn.survey.values import as_int, dig
 
@@ -67,7 +67,7 @@ def _children(node: Any, step: str) -> Iterator[tuple[str | int, Any]]:
         yield from node.items()
 
 
-def _count(value: Any, template: Template, path: Path, entries: Path) -> tuple[int | None, Path]:
+def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tuple[int | None, Path]:
     """How many pods there are, None where that is not known, and the field that says so."""
     if not template.counted:
         return (template.default if template.alone else None), path[:-1]

@@ -24,7 +24,7 @@ class Shaped(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-class Member(NamedTuple):
+class SharingResource(NamedTuple):
     """A resource that shares a gang: its shaped tree and its options."""
 
     ref: ResourceRef
@@ -71,7 +71,7 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     return Shaped(refined._replace(topology_key=options.topology_key), tuple(notes))
 
 
-def join(name: str, members: Sequence[Member]) -> Joined:
+def join(name: str, members: Sequence[SharingResource]) -> Joined:
     """One gang called `name` over the trees of `members`, in their order; pod templates get the index as owner.
 
     When no member wants granularity Group, all pods are one leaf. Otherwise the trees become the children of one root
@@ -100,7 +100,7 @@ def _starts_in_order(group: Group) -> bool:
     return isinstance(group, Composite) and group.min_group_count is None
 
 
-def _note_ordered(member: Member) -> Note:
+def _note_ordered(member: SharingResource) -> Note:
     message = (
         f"the groups of this {member.ref.kind} start one after the other: a gang of all of them is never scheduled"
     )

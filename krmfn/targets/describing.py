@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
 
 
-class Kind(NamedTuple):
+class KindVersion(NamedTuple):
     """A kind in one of its versions."""
 
     api_version: str
     name: str
 
 
-def describe(kind: Kind, name: str, gang: Gang, spec: dict[str, Any], revision: str = "") -> dict[str, Any]:
+def describe(kind: KindVersion, name: str, gang: Gang, spec: dict[str, Any], revision: str = "") -> dict[str, Any]:
     """An object with our marks, its keys in the order in which people write them. Of the owner's annotations only
     those are taken over that say when an applier creates it; others would steer the wrong object."""
     metadata: dict[str, Any] = {"name": name}

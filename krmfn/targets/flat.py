@@ -9,13 +9,13 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
 from krmfn.releases.release import Release, first_release
-from krmfn.targets.layout import Node, assign_names, lay_out_flat, prune
+from krmfn.targets.layout import PlacedGroup, assign_names, lay_out_flat, prune
 
 
 class Flat(NamedTuple):
     """The groups with their names, all of them leaves, and what there is to say."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[PlacedGroup, ...]
     notes: tuple[Note, ...]
 
 
@@ -30,10 +30,10 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> Flat:
     if root is None:
         return Flat((), ())
     if isinstance(root, Leaf):
-        return Flat((assign_names(name, Node(root, ())),), ())
+        return Flat((assign_names(name, PlacedGroup(root, ())),), ())
     if len(gang.owners) > 1:
         merged, notes = _merge(root)
-        return Flat((assign_names(name, Node(merged, ())),), notes)
+        return Flat((assign_names(name, PlacedGroup(merged, ())),), notes)
     nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
         message = f"has {len(nodes)} groups, but a Workload of Kubernetes {release} has room for {longest}"

@@ -15,7 +15,7 @@ from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
 from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission
-from krmfn.targets.layout import Node, lay_out_whole, prune, walk
+from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
 from krmfn.targets.others import (
     find_first,
     find_queue,
@@ -64,14 +64,14 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     return blame(Emission((describe(pod_group(row), gang.name, gang, spec),), tuple(links), notes))
 
 
-def _describe_minimum(node: Node) -> dict[str, int]:
+def _describe_minimum(node: PlacedGroup) -> dict[str, int]:
     """Of sub-groups where there are some, else of pods. Where none waits for another, the first one is enough."""
     if isinstance(node.group, Composite):
         return {"minSubGroup": node.group.min_group_count or 1}
     return {"minMember": least(node)}
 
 
-def _describe_sub_groups(parent: Node, topology: str, below: str = "") -> Iterator[dict[str, Any]]:
+def _describe_sub_groups(parent: PlacedGroup, topology: str, below: str = "") -> Iterator[dict[str, Any]]:
     """The groups under `parent`, each before those under it. Those on top of the tree name no parent."""
     for node in parent.children:
         entry: dict[str, Any] = {"name": node.template, **({"parent": below} if below else {})}
@@ -79,14 +79,14 @@ def _describe_sub_groups(parent: Node, topology: str, below: str = "") -> Iterat
         yield from _describe_sub_groups(node, topology, node.template)
 
 
-def _describe_topology(node: Node, topology: str) -> dict[str, Any]:
+def _describe_topology(node: PlacedGroup, topology: str) -> dict[str, Any]:
     """A level of a Topology is a label of nodes; which Topology it is of, the owner's annotation says."""
     if not node.group.topology_key or not topology:
         return {}
     return {"topologyConstraint": {"topology": topology, "requiredTopologyLevel": node.group.topology_key}}
 
 
-def _note_keys(nodes: tuple[Node, ...], topology: str) -> Iterator[Note]:
+def _note_keys(nodes: tuple[PlacedGroup, ...], topology: str) -> Iterator[Note]:
     keys = sorted({node.group.topology_key for node in nodes} - {""})
     if keys and not topology:
         message = f"KAI needs the name of the Topology that has the level {', '.join(keys)}: it is left out"

@@ -17,11 +17,11 @@ from krmfn.releases.limits import read_limits
 from krmfn.releases.release import NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.classes import find_policy
-from krmfn.targets.describing import Kind, describe
+from krmfn.targets.describing import KindVersion, describe
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates
-from krmfn.targets.layout import Node, TooLarge, lay_out, lay_out_flat, prune, walk
+from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.ranking import note_order, rank
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
 from krmfn.targets.revision import revise
@@ -49,7 +49,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (_note_pinned(problem, settings),))
 
 
-def _write(gang: Gang, settings: Settings, layouts: tuple[Node, ...], notes: tuple[Note, ...]) -> Emission:
+def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], notes: tuple[Note, ...]) -> Emission:
     """The objects of the groups in `layouts`. Raises NotWritable."""
     release = settings.release
     agreed = agree(gang, settings)
@@ -77,7 +77,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[Node, ...], notes: tup
 
 
 def _write_groups(
-    gang: Gang, workload: str, layouts: tuple[Node, ...], agreed: Agreement, settings: Settings, revision: str
+    gang: Gang, workload: str, layouts: tuple[PlacedGroup, ...], agreed: Agreement, settings: Settings, revision: str
 ) -> tuple[dict[str, Any], ...]:
     """Composites first, then PodGroups; none before Kubernetes has them."""
     release = settings.release
@@ -98,14 +98,14 @@ def _write_groups(
     return (*composites, *groups)
 
 
-def _list_names(node: Node) -> list[str]:
+def _list_names(node: PlacedGroup) -> list[str]:
     """The names of the groups of a node: one for each replica where replicas are groups of their own."""
     if not isinstance(node.group, Leaf) or not node.group.by:
         return [node.name]
     return [f"{node.name}-{number}" for number in range(node.group.replicas)]
 
 
-def _write_links(layouts: tuple[Node, ...], workload: str, release: Release) -> tuple[Link, ...]:
+def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Release) -> tuple[Link, ...]:
     """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it; where
     pods are linked when they are created, what the bridge reads."""
     field, key = release.link
@@ -122,7 +122,7 @@ def _write_links(layouts: tuple[Node, ...], workload: str, release: Release) -> 
     return tuple(links)
 
 
-def _ask_bridge(template: PodTemplate, node: Node) -> Iterator[Link]:
+def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
     annotations = (*template.path, "metadata", "annotations")
     yield from (Link(template.owner, path, value) for path, value in template.beside)
     yield Link(template.owner, (*annotations, POD_GROUP), node.name)
@@ -138,7 +138,7 @@ def _note_bridge(links: tuple[Link, ...]) -> Iterator[Note]:
         yield Note("bridge-needed", first.path if first.owner == 0 else (), message, hint=hint)
 
 
-def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[Node, ...], tuple[Note, ...]]:
+def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:
     """The groups under names that begin with `name`: one tree, or groups side by side where a release has no trees, and
     where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
@@ -154,11 +154,11 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[Node, ...],
     return (lay_out(name, root, limits, lambda group: rank(group, gang)),), ()
 
 
-def _kind(settings: Settings, name: str, spec: Mapping[str, Any]) -> Kind:
+def _kind(settings: Settings, name: str, spec: Mapping[str, Any]) -> KindVersion:
     """The kind in the version that an object with this spec is written in. Raises NotWritable."""
     release = settings.release
     fields = list_fields(spec) if name in release.lacks else frozenset[str]()
-    return Kind(release.api_version(name, fields, settings.api_versions.get(name, "")), name)
+    return KindVersion(release.api_version(name, fields, settings.api_versions.get(name, "")), name)
 
 
 def _note_pinned(problem: NotWritable, settings: Settings) -> Note:
@@ -195,14 +195,14 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
     return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 
 
-def _list_of(node: Node, release: Release) -> str:
+def _list_of(node: PlacedGroup, release: Release) -> str:
     """The list of a Workload, or of a composite template, in which the template of `node` stands."""
     if not isinstance(node.group, Leaf):
         return "compositePodGroupTemplates"
     return "podGroupTemplates" if release.has("pod-groups") else "podGroups"
 
 
-def _describe_template(node: Node, agreed: Agreement, settings: Settings) -> dict[str, Any]:
+def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
     template: dict[str, Any] = {"name": node.template, **_describe_policy(node, agreed, settings)}
     for child in node.children:
         field = _list_of(child, settings.release)
@@ -210,7 +210,7 @@ def _describe_template(node: Node, agreed: Agreement, settings: Settings) -> dic
     return template
 
 
-def _describe_policy(node: Node, agreed: Agreement, settings: Settings) -> dict[str, Any]:
+def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
     """What a group and its template say alike. The priority class is left out where the gate that keeps it is off:
     nobody asked for it, it only repeats what the pods say."""
     group, release = node.group, settings.release
@@ -237,7 +237,7 @@ def _default_mode(settings: Settings) -> DisruptionMode:
     return "All" if is_free or settings.feature_gates.get(gate) is True else ""
 
 
-def _note_lost(layouts: tuple[Node, ...], release: Release) -> Iterator[Note]:
+def _note_lost(layouts: tuple[PlacedGroup, ...], release: Release) -> Iterator[Note]:
     """What the groups ask for and the release has no field for."""
     groups: list[Group] = [node.group for layout in layouts for node in walk(layout)]
     keys = sorted({group.topology_key for group in groups} - {""})

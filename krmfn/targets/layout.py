@@ -10,13 +10,13 @@ from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.releases.limits import Limits
 
 
-class Node(NamedTuple):
+class PlacedGroup(NamedTuple):
     """A group with its place. `path` holds the users' names from below the root to here; a *part* is a composite that
     exists only because a list was full, so it is in no path and the names below do not change when one appears."""
 
     group: Group
     path: tuple[str, ...]
-    children: tuple[Node, ...] = ()
+    children: tuple[PlacedGroup, ...] = ()
     part: bool = False
     template: str = ""
     name: str = ""
@@ -42,46 +42,46 @@ def prune(group: Group) -> Group | None:
     return group._replace(children=children, min_group_count=quorum)
 
 
-def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = None) -> Node:
+def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = None) -> PlacedGroup:
     """The nested layout, with names; those of the groups in it begin with their rank. Raises TooLarge."""
     return assign_names(gang_name, _fit(root, (), 1, limits), rank)
 
 
-def lay_out_whole(gang_name: str, root: Group) -> Node:
+def lay_out_whole(gang_name: str, root: Group) -> PlacedGroup:
     """The tree as it is, with names, for schedulers that have no limits."""
     return assign_names(gang_name, _place(root, ()))
 
 
-def lay_out_flat(gang_name: str, root: Group) -> tuple[Node, ...]:
+def lay_out_flat(gang_name: str, root: Group) -> tuple[PlacedGroup, ...]:
     """The leaves alone, under the names that they have in the nested layout."""
     return tuple(node for node in walk(lay_out_whole(gang_name, root)) if isinstance(node.group, Leaf))
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: PlacedGroup) -> Iterator[PlacedGroup]:
     """`node` and everything below it, parents first."""
     yield node
     for child in node.children:
         yield from walk(child)
 
 
-def _place(group: Group, path: tuple[str, ...]) -> Node:
+def _place(group: Group, path: tuple[str, ...]) -> PlacedGroup:
     if isinstance(group, Leaf):
-        return Node(group, path)
-    return Node(group, path, tuple(_place(child, (*path, child.name)) for child in group.children))
+        return PlacedGroup(group, path)
+    return PlacedGroup(group, path, tuple(_place(child, (*path, child.name)) for child in group.children))
 
 
-def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> Node:
+def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> PlacedGroup:
     """`group` as a node whose lists are not too long: the first groups stay where they are, so that adding one more
     changes the parent of none of them (a parent is immutable)."""
     if isinstance(group, Leaf):
-        return Node(group, path)
+        return PlacedGroup(group, path)
     if level > limits.levels:
         raise TooLarge(f"composite {group.name!r} would be on level {level}, and a Workload has {limits.levels}")
-    leaf_nodes = [Node(child, (*path, child.name)) for child in group.children if isinstance(child, Leaf)]
+    leaf_nodes = [PlacedGroup(child, (*path, child.name)) for child in group.children if isinstance(child, Leaf)]
     composites = [child for child in group.children if isinstance(child, Composite)]
     width = limits.composites
     direct, spare = leaf_nodes[: limits.leaves], leaf_nodes[limits.leaves :]
-    nested: list[Node] = []
+    nested: list[PlacedGroup] = []
     if len(composites) > width:
         for start in range(0, len(composites), width):
             below = [_fit(child, (*path, child.name), level + 2, limits) for child in composites[start : start + width]]
@@ -97,12 +97,12 @@ def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> Nod
                 f"{group.name!r} has {len(group.children)} groups of which {group.min_group_count} have to start"
             )
         group = group._replace(min_group_count=len(direct) + len(nested))
-    return Node(group, path, (*direct, *nested))
+    return PlacedGroup(group, path, (*direct, *nested))
 
 
 def _share_out(
-    group: Composite, path: tuple[str, ...], spare: list[Node], level: int, first: int, limits: Limits
-) -> list[Node]:
+    group: Composite, path: tuple[str, ...], spare: list[PlacedGroup], level: int, first: int, limits: Limits
+) -> list[PlacedGroup]:
     """Parts for the leaves that did not fit, beside the `first` composites that are there already: a full list of
     leaves in each part, then a full list of such parts below each of them."""
     if not spare:
@@ -123,13 +123,15 @@ def _share_out(
     return parts
 
 
-def _part(group: Composite, path: tuple[str, ...], index: int, children: list[Node], above: str = "") -> Node:
+def _part(
+    group: Composite, path: tuple[str, ...], index: int, children: list[PlacedGroup], above: str = ""
+) -> PlacedGroup:
     name = f"{above or 'part'}-{index + 1}"
     made = Composite(name, tuple(child.group for child in children), len(children))
-    return Node(made, (*path, name), tuple(children), part=True)
+    return PlacedGroup(made, (*path, name), tuple(children), part=True)
 
 
-def assign_names(gang_name: str, root: Node, rank: Rank | None = None) -> Node:
+def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) -> PlacedGroup:
     """Give every node the name of its template, unique in the tree, and of its object, with its rank.
 
     The users' groups come first, so a part never takes the name of one; of two groups that want the same name the
@@ -148,7 +150,7 @@ def assign_names(gang_name: str, root: Node, rank: Rank | None = None) -> Node:
         templates[index] = name
     numbers = iter(range(len(order)))
 
-    def rename(node: Node) -> Node:
+    def rename(node: PlacedGroup) -> PlacedGroup:
         index = next(numbers)
         template = templates[index]
         ranked = f"{rank(node.group)}-{template}" if rank and not node.part else template

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
-from krmfn.targets.describing import Kind
+from krmfn.targets.describing import KindVersion
 from krmfn.targets.emission import Link
-from krmfn.targets.layout import Node
+from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.requests import sum_requests
 
 TYPE_CHECKING = False
@@ -24,22 +24,22 @@ def find_row(settings: Settings) -> Scheduler:
     return SCHEDULERS[settings.scheduler]
 
 
-def pod_group(row: Scheduler) -> Kind:
+def pod_group(row: Scheduler) -> KindVersion:
     """Its PodGroup."""
-    return Kind(row.api_version, "PodGroup")
+    return KindVersion(row.api_version, "PodGroup")
 
 
-def least(node: Node) -> int:
+def least(node: PlacedGroup) -> int:
     """How many pods of the group have to start together; one of a group without quorum."""
     return (node.group.min_count or 1) if isinstance(node.group, Leaf) else 0
 
 
-def sum_least(gang: Gang, nodes: Iterable[Node]) -> dict[str, str]:
+def sum_least(gang: Gang, nodes: Iterable[PlacedGroup]) -> dict[str, str]:
     """What those pods request, empty where that cannot be told."""
     return sum_requests(gang, [(node.group, least(node)) for node in nodes if isinstance(node.group, Leaf)])
 
 
-def write_links(gang: Gang, row: Scheduler, nodes: Iterable[Node], beside: Iterable[str] = ()) -> Iterator[Link]:
+def write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], beside: Iterable[str] = ()) -> Iterator[Link]:
     """From every pod template to the group, and the scheduler's name. `beside` are the values that stand beside the
     link, in the order of the row; `*` in them stands for the name of the group in its tree."""
     values = tuple(zip(row.beside, beside, strict=False))

@@ -15,7 +15,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Gang, Group, Leaf
-from krmfn.targets.layout import Node
+from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.requests import count_requests
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def measure(leaf: Leaf, gang: Gang) -> Size:
     return max(sizes)
 
 
-def note_order(layout: Node, gang: Gang) -> Iterator[Note]:
+def note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
     """Where ranks are equal, the names that users gave decide: say so when smaller pods come before larger ones."""
     leaves = sorted((node for node in layout.children if isinstance(node.group, Leaf)), key=lambda node: node.name)
     for first, second in pairwise(leaves):

@@ -9,10 +9,10 @@ from krmfn.model.names import slug
 from krmfn.model.tree import Gang, Leaf
 from krmfn.releases.release import Release
 from krmfn.targets.emission import Emission
-from krmfn.targets.layout import Node, walk
+from krmfn.targets.layout import PlacedGroup, walk
 
 
-def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:
+def check_quorums(gang: Gang, *layouts: PlacedGroup) -> Iterator[Note]:
     """An error for every quorum that can never be met, or is none."""
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
@@ -32,7 +32,7 @@ def check_quorums(gang: Gang, *layouts: Node) -> Iterator[Note]:
             yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Use a number from 1 to {bound}.")
 
 
-def note_layout(*layouts: Node) -> Iterator[Note]:
+def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:
     """Names that are not the users', and groups that moved into parts."""
     for layout in layouts:
         nodes = list(walk(layout))
@@ -57,7 +57,7 @@ def note_layout(*layouts: Node) -> Iterator[Note]:
             )
 
 
-def _note_name(node: Node, reason: str) -> Note:
+def _note_name(node: PlacedGroup, reason: str) -> Note:
     group = node.group
     path = group.templates[0].path if isinstance(group, Leaf) and group.templates[0].owner == 0 else ()
     return Note("group-renamed", path, f"group {group.name!r} is called {node.template!r} in the Workload: {reason}")

@@ -16,7 +16,7 @@ from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
 from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission
-from krmfn.targets.layout import Node, lay_out_flat, prune
+from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
 from krmfn.targets.others import (
     find_first,
     find_queue,
@@ -67,7 +67,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     return blame(Emission((describe(pod_group(row), gang.name, gang, spec),), tuple(links), notes))
 
 
-def _describe_sub_group(node: Node) -> dict[str, Any]:
+def _describe_sub_group(node: PlacedGroup) -> dict[str, Any]:
     """The pods of one group, known by a label that the link puts on them; they come at once, as one sub-group."""
     selector = {"matchLabels": {POD_GROUP_LABEL: node.template}}
     sub_group = {"name": node.template, "labelSelector": selector, "subGroupSize": least(node), "minSubGroups": 1}
@@ -92,7 +92,7 @@ def _topology_of_labels(gang: Gang) -> dict[str, Any]:
     return {"networkTopology": {"mode": mode, **({} if number is None else {"highestTierAllowed": number})}}
 
 
-def _note_tiers(root: Leaf | Composite, nodes: tuple[Node, ...]) -> Iterator[Note]:
+def _note_tiers(root: Leaf | Composite, nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:
     keys = sorted(
         {group.topology_key for group in (root, *(node.group for node in nodes)) if "/" in group.topology_key}
     )

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from krmfn.workspace.trees import MOST_BYTES, Entry, InputMissing, LeftOut, Tree
+from krmfn.workspace.trees import MOST_BYTES, FolderEntry, InputMissing, LeftOut, Tree
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -86,12 +86,12 @@ class Disk(Tree):
             return ""
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[FolderEntry]:
         """What is in a folder."""
         try:
             with os.scandir(self.resolve(folder)) as found:
                 for entry in found:
-                    yield Entry(entry.name, _spell_kind(entry))
+                    yield FolderEntry(entry.name, _spell_kind(entry))
         except (LeftOut, FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:

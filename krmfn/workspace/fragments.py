@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.model.kinds import find_kind
-from krmfn.workspace.manifests import Manifest, tell
+from krmfn.workspace.manifests import LoadedFile, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
 
 
-def leave_out_fragments(files: Sequence[Manifest], folders: Collection[str]) -> tuple[list[Manifest], list[Result]]:
+def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -> tuple[list[LoadedFile], list[Result]]:
     """The files that are manifests, and what to say of the others. `folders` are those with a kustomization."""
     kept, told = [], []
     for file in files:

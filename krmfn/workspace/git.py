@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.processes import Failed, read, run, start
-from krmfn.workspace.trees import GIT, MOST_BYTES, Entry, InputMissing, LeftOut, RevisionMissing, Tree
+from krmfn.workspace.trees import GIT, MOST_BYTES, FolderEntry, InputMissing, LeftOut, RevisionMissing, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Revision(Tree):
         super().__init__(here, self.repository)
         self._tree = self._find_tree(revision)
         self._files: dict[str, tuple[str, str]] = {}  # path from the top -> mode, object
-        self._folders: dict[str, list[Entry]] = {"": []}
+        self._folders: dict[str, list[FolderEntry]] = {"": []}
         self._list()
         self._reader: Popen[bytes] | None = None
 
@@ -88,7 +88,7 @@ class Revision(Tree):
             return ""
         return "folder" if place in self._folders else "file" if self._files[place][0] != _MODULE else ""
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[FolderEntry]:
         """What is in a folder."""
         try:
             yield from self._folders.get(self._follow(self._locate(folder)), ())
@@ -154,7 +154,7 @@ class Revision(Tree):
             else:
                 self._files[path] = (mode, name)
                 shown = "link" if mode == _LINK else "a submodule" if mode == _MODULE else "file"
-            self._folders[folder].append(Entry(base, shown))
+            self._folders[folder].append(FolderEntry(base, shown))
 
     def _locate(self, path: str) -> str:
         """The path from the top of the repository, empty for the top. Raises LeftOut outside of it."""

@@ -15,7 +15,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND, NAMES
-from krmfn.workspace.replacing import Change
+from krmfn.workspace.replacing import FileChange
 from krmfn.workspace.trees import SUFFIXES, InputMissing, LeftOut
 
 CONFIG_FILE = "krmfn.yaml"
@@ -121,7 +121,7 @@ def list_patches(data: bytes, path: str) -> list[str]:
     ]
 
 
-def plan_init(folder: str, release: str, function: bool = True) -> list[Change]:
+def plan_init(folder: str, release: str, function: bool = True) -> list[FileChange]:
     """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
 
     What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
@@ -152,21 +152,21 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[Change]:
     names = os.path.join(folder, NAMES_FILE)
     return [
         *config,
-        Change(names, _read(names), write_names().encode()),
-        Change(target, old, add_entries(old or b"", target, entries)),
+        FileChange(names, _read(names), write_names().encode()),
+        FileChange(target, old, add_entries(old or b"", target, entries)),
     ]
 
 
-def _plan_config(path: str, release: str) -> Change:
+def _plan_config(path: str, release: str) -> FileChange:
     old = _read(path)
     if old is None:
-        return Change(path, None, _NEW_CONFIG.format(release=release).encode())
+        return FileChange(path, None, _NEW_CONFIG.format(release=release).encode())
     config = _parse(old, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
         config.set(FUNCTION, EXEC)
-    return Change(path, old, config.text.encode() if config.changed else old)
+    return FileChange(path, old, config.text.encode() if config.changed else old)
 
 
 def _refuse_generator(path: str, data: bytes | None) -> None:

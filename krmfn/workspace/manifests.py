@@ -38,7 +38,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-class Manifest(NamedTuple):
+class LoadedFile(NamedTuple):
     """A file and what was read in it."""
 
     path: str
@@ -54,7 +54,7 @@ class Manifest(NamedTuple):
 class Manifests(NamedTuple):
     """All files of a call. `problems` are those that could not be read, and what was skipped in the others."""
 
-    files: tuple[Manifest, ...]
+    files: tuple[LoadedFile, ...]
     problems: tuple[Result, ...]
 
     @property
@@ -77,7 +77,7 @@ def load(
 
     Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
     """
-    read: list[Manifest] = []
+    read: list[LoadedFile] = []
     problems = [_tell(left) for left in left_out]
     for path, data in files:
         is_named = named is None or path in named
@@ -91,7 +91,7 @@ def load(
             place = FileRef(path, 0, error.line, error.column)
             problems.append(tell("unreadable", error.message, place))
             continue
-        read.append(Manifest(path, data, stream))
+        read.append(LoadedFile(path, data, stream))
         problems += [_tell_skipped(skipped, is_named) for skipped in stream.skipped]
     return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
 
@@ -133,7 +133,7 @@ def tell(rule: str, message: str, file: FileRef | None, severity: Severity | Non
 _ROWS = {rule.id: rule for rule in RULES}
 
 
-def _leave_out_patches(files: Sequence[Manifest]) -> Sequence[Manifest]:
+def _leave_out_patches(files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
     kustomizations = [file for file in files if file.path.rpartition("/")[2] in KUSTOMIZATIONS]
     if not kustomizations:
         return files

@@ -21,7 +21,7 @@ _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
 _LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
 
 
-class PodTemplate(NamedTuple):
+class TemplatePlace(NamedTuple):
     """Where a kind has a pod template: the path of the object that holds `metadata` and `spec` of its pods."""
 
     group: str
@@ -29,7 +29,7 @@ class PodTemplate(NamedTuple):
     path: str
 
 
-class Field(NamedTuple):
+class NameField(NamedTuple):
     """A field that holds a name, in objects of a kind."""
 
     group: str
@@ -42,35 +42,35 @@ class Reference(NamedTuple):
 
     group: str
     kind: str
-    fields: tuple[Field, ...]
+    fields: tuple[NameField, ...]
 
 
-def list_pod_templates() -> Iterator[PodTemplate]:
+def list_pod_templates() -> Iterator[TemplatePlace]:
     """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
     plain = list(_list_plain())
     yield from plain
     for path in dict.fromkeys(template.path for template in plain):  # an AppWrapper holds objects of any kind
         wrapped = f"spec/components/template/{path}".rstrip("/")
-        yield PodTemplate("workload.codeflare.dev", "AppWrapper", wrapped)
+        yield TemplatePlace("workload.codeflare.dev", "AppWrapper", wrapped)
 
 
-def _list_plain() -> Iterator[PodTemplate]:
+def _list_plain() -> Iterator[TemplatePlace]:
     """The same without wrappers of other objects."""
     for kind in list_linked():
         for template in kind.templates:
             path = template.path.removeprefix("/")
             for role in template.roles or ("",):
                 spelled = path.replace("*", role).replace("//", "/")
-                yield PodTemplate(kind.group, kind.name, spelled)
+                yield TemplatePlace(kind.group, kind.name, spelled)
 
 
-def _list_users_of_templates() -> Iterator[Field]:
+def _list_users_of_templates() -> Iterator[NameField]:
     """Where groups name the Workload of their template: the newest spelling first."""
     releases = [find_release(name) for name in list_releases()]
     for place in dict.fromkeys(path[:-1] for path in reversed(TEMPLATES)):
         for kind in _NATIVE:
             if any(kind in release.kinds and release.template[:-1] == place for release in releases):
-                yield Field(GROUP, kind, "/".join(("spec", *place, "workloadName")))
+                yield NameField(GROUP, kind, "/".join(("spec", *place, "workloadName")))
 
 
 def list_references() -> Iterator[Reference]:
@@ -78,7 +78,7 @@ def list_references() -> Iterator[Reference]:
     templates = sorted(list_pod_templates())
     owners = sorted({(template.group, template.kind) for template in templates} - {("", "PodTemplate")})
     for group, kind in owners:
-        yield Reference(group, kind, (Field(GROUP, "Workload", "spec/controllerRef/name"),))
+        yield Reference(group, kind, (NameField(GROUP, "Workload", "spec/controllerRef/name"),))
     yield Reference(
         GROUP,
         "Workload",
@@ -87,7 +87,7 @@ def list_references() -> Iterator[Reference]:
             *_in_pods(templates, "spec/workloadRef/name"),
         ),
     )
-    parents = tuple(Field(GROUP, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
+    parents = tuple(NameField(GROUP, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
     yield Reference(GROUP, "CompositePodGroup", parents)
     links = [
         field
@@ -99,7 +99,7 @@ def list_references() -> Iterator[Reference]:
         place, key = row.link
         written = key.replace("/", r"\/")
         yield Reference(row.group, "PodGroup", tuple(_in_pods(templates, f"metadata/{place}/{written}")))
-    theirs = (Field(row.group, "PodGroup", "spec/priorityClassName") for row in SCHEDULERS.values())
+    theirs = (NameField(row.group, "PodGroup", "spec/priorityClassName") for row in SCHEDULERS.values())
     classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"), *theirs)
     yield Reference(GROUP, "PriorityClass", classes)
     for kind, field in (
@@ -112,7 +112,7 @@ def list_references() -> Iterator[Reference]:
         ray = [template for template in templates if template.group == "ray.io"]
         yield Reference("", kind, tuple(field for path in paths for field in _in_pods(ray, f"spec/{path}")))
     for group in sorted({row.group for row in SCHEDULERS.values() if row.queue}):
-        yield Reference(group, "Queue", (Field(group, "PodGroup", "spec/queue"),))
+        yield Reference(group, "Queue", (NameField(group, "PodGroup", "spec/queue"),))
 
 
 def _mounted(volume: str, source: str, key: str, environment: str) -> Iterator[str]:
@@ -133,29 +133,29 @@ _CONFIGURATION: Final = {
 }
 
 
-def _in_pods(templates: Iterable[PodTemplate], path: str) -> Iterator[Field]:
+def _in_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[NameField]:
     for group, kind, template in templates:
-        yield Field(group, kind, f"{template}/{path}".lstrip("/"))
+        yield NameField(group, kind, f"{template}/{path}".lstrip("/"))
 
 
-def _in_custom_pods(templates: Iterable[PodTemplate], path: str) -> Iterator[Field]:
+def _in_custom_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[NameField]:
     """Fields that kustomize covers by itself for the kinds it knows."""
     return _in_pods((template for template in templates if "." in template.group), path)
 
 
-def _in_groups(path: str) -> Iterator[Field]:
+def _in_groups(path: str) -> Iterator[NameField]:
     """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
     for kind in _NATIVE:
-        yield Field(GROUP, kind, f"spec/{path}")
+        yield NameField(GROUP, kind, f"spec/{path}")
     leaf, composite = _LISTS
     for depth in range(read_limits(newest_release()).levels + 1):
         above = f"{composite}/" * depth
-        yield Field(GROUP, "Workload", f"spec/{above}{leaf}/{path}")
+        yield NameField(GROUP, "Workload", f"spec/{above}{leaf}/{path}")
         if depth:
-            yield Field(GROUP, "Workload", f"spec/{above}{path}")
+            yield NameField(GROUP, "Workload", f"spec/{above}{path}")
 
 
-def _holds_claims(field: Field) -> bool:
+def _holds_claims(field: NameField) -> bool:
     """Composites have no claims."""
     return field.kind != "CompositePodGroup" and not field.path.split("/resourceClaims")[0].endswith(_LISTS[1])
 

@@ -15,7 +15,7 @@ from krmfn.krm import FileRef, Item, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
-from krmfn.workspace.manifests import RENDERED, Manifest
+from krmfn.workspace.manifests import RENDERED, LoadedFile
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
 
@@ -28,7 +28,7 @@ class Sources:
     def __init__(self, tree: Tree) -> None:
         """Nothing is read yet."""
         self._tree = tree
-        self._files: dict[str, Manifest] = {}
+        self._files: dict[str, LoadedFile] = {}
         self._taken: set[str] = set()
 
     def find(self, path: str, item: Item) -> Item | None:
@@ -50,11 +50,11 @@ class Sources:
         return free
 
     @property
-    def files(self) -> list[Manifest]:
+    def files(self) -> list[LoadedFile]:
         """The files that were read."""
         return list(self._files.values())
 
-    def read(self, path: str) -> Manifest:
+    def read(self, path: str) -> LoadedFile:
         """A file, and what is in it. Raises NotRendered."""
         if path not in self._files:
             try:
@@ -68,7 +68,7 @@ class Sources:
                 raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
             if stream.skipped:
                 raise NotRendered(f"uses {path}, which is a template")
-            self._files[path] = Manifest(path, data, stream)
+            self._files[path] = LoadedFile(path, data, stream)
         return self._files[path]
 
 

@@ -21,7 +21,7 @@ _SUFFIX = ".krmfn-new"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file before and after; None where there is none."""
 
     path: str
@@ -29,8 +29,8 @@ class Change(NamedTuple):
     new: bytes | None
 
 
-class _Step(NamedTuple):
-    change: Change
+class _Writing(NamedTuple):
+    change: FileChange
     real: str  # the file itself, where the path is a link
     beside: str  # its new text, until it gets the name
 
@@ -52,7 +52,7 @@ def lock(paths: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
             os.close(number)
 
 
-def replace(changes: Iterable[Change]) -> None:
+def replace(changes: Iterable[FileChange]) -> None:
     """Write all files, or none. Call it under `lock`. Raises WriteFailed."""
     steps = [_prepare(change) for change in changes]
     try:
@@ -66,7 +66,7 @@ def replace(changes: Iterable[Change]) -> None:
                 _remove(step.beside)
 
 
-def _rank(step: _Step) -> int:
+def _rank(step: _Writing) -> int:
     # The kustomization first: when it lists a file that is not there yet, a build fails, and nobody applies a half.
     old, new = step.change.old, step.change.new
     if os.path.basename(step.real) in NAMES:
@@ -74,7 +74,7 @@ def _rank(step: _Step) -> int:
     return 3 if new is None else 1 if old is None else 2
 
 
-def _prepare(change: Change) -> _Step:
+def _prepare(change: FileChange) -> _Writing:
     path = change.path
     tree = Disk(path)
     try:
@@ -90,10 +90,10 @@ def _prepare(change: Change) -> _Step:
     if found is not None and not os.access(real, os.W_OK):
         raise WriteFailed(f"{path} is read-only. Nothing was written")
     folder, name = os.path.split(real)
-    return _Step(change, real, os.path.join(folder, f".{name}{_SUFFIX}"))
+    return _Writing(change, real, os.path.join(folder, f".{name}{_SUFFIX}"))
 
 
-def _write_beside(step: _Step, data: bytes) -> None:
+def _write_beside(step: _Writing, data: bytes) -> None:
     try:
         _remove(step.beside)
         number = os.open(step.beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -117,7 +117,7 @@ def _copy_rights(path: str, number: int) -> None:
             return
 
 
-def _rename(steps: Sequence[_Step]) -> None:
+def _rename(steps: Sequence[_Writing]) -> None:
     done: list[str] = []
     try:
         with _uninterrupted():

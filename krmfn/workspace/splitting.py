@@ -13,48 +13,48 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
-from krmfn.workspace.manifests import Manifest, tell
+from krmfn.workspace.manifests import LoadedFile, tell
 
 #: More alternatives of one file than that are checked without the files beside them.
 _MOST = 100
 
 
-class Part(NamedTuple):
+class AppliedFiles(NamedTuple):
     """Files that are applied together. `label` tells alternatives of one folder apart, empty for the first."""
 
     label: str
-    files: list[Manifest]
+    files: list[LoadedFile]
 
 
-def split(files: Sequence[Manifest]) -> list[Part]:
+def split(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
     """The files, each in one part."""
     return [part for folder in _split_folders(files, 0) for part in _list_alternatives(folder)]
 
 
-def split_completely(files: Sequence[Manifest]) -> list[Part]:
+def split_completely(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
     """The files, each in every part that it could be applied with."""
     return [part for folder in _split_folders(files, 0) for part in _complete(_list_alternatives(folder))]
 
 
-def tell_alternatives(files: Sequence[Manifest]) -> list[Result]:
+def tell_alternatives(files: Sequence[LoadedFile]) -> list[Result]:
     """What to say about files that are not checked together with the others of their folder."""
     return [_tell(file) for part in split(files) if part.label for file in part.files]
 
 
-def _complete(parts: Sequence[Part]) -> Sequence[Part]:
+def _complete(parts: Sequence[AppliedFiles]) -> Sequence[AppliedFiles]:
     if len(parts) > _MOST:
         return parts
     return [part._replace(files=_add(part.files, parts)) if part.label else part for part in parts]
 
 
-def _tell(file: Manifest) -> Result:
+def _tell(file: LoadedFile) -> Result:
     message = "checked separately: another file in the folder defines one of its objects differently"
     return tell("alternatives", message, FileRef(file.path))
 
 
-def _split_folders(files: Sequence[Manifest], depth: int) -> list[list[Manifest]]:
+def _split_folders(files: Sequence[LoadedFile], depth: int) -> list[list[LoadedFile]]:
     """When an object is in two folders, each folder is for itself."""
-    folders: dict[str, list[Manifest]] = {}
+    folders: dict[str, list[LoadedFile]] = {}
     for file in files:
         parts = file.path.split("/")
         folders.setdefault(parts[depth] if depth < len(parts) - 1 else "", []).append(file)
@@ -65,7 +65,7 @@ def _split_folders(files: Sequence[Manifest], depth: int) -> list[list[Manifest]
     return [part for folder, own in folders.items() for part in (_split_folders(own, depth + 1) if folder else [own])]
 
 
-def has_copies(files: Sequence[Manifest]) -> bool:
+def has_copies(files: Sequence[LoadedFile]) -> bool:
     """Whether an object is in two folders."""
     seen: dict[Identity, str] = {}
     for file in files:
@@ -76,9 +76,9 @@ def has_copies(files: Sequence[Manifest]) -> bool:
     return False
 
 
-def _list_alternatives(files: Iterable[Manifest]) -> list[Part]:
+def _list_alternatives(files: Iterable[LoadedFile]) -> list[AppliedFiles]:
     """Each file in the first part in which it meets no other version of one of its objects."""
-    parts: list[tuple[dict[Identity, Item], list[Manifest]]] = []
+    parts: list[tuple[dict[Identity, Item], list[LoadedFile]]] = []
     for file in files:
         own = _index(file)
         for known, part in parts[:_MOST]:
@@ -88,10 +88,10 @@ def _list_alternatives(files: Iterable[Manifest]) -> list[Part]:
                 break
         else:
             parts.append((dict(own), [file]))
-    return [Part(part[0].path if number else "", part) for number, (_, part) in enumerate(parts)]
+    return [AppliedFiles(part[0].path if number else "", part) for number, (_, part) in enumerate(parts)]
 
 
-def _add(part: Sequence[Manifest], parts: Sequence[Part]) -> list[Manifest]:
+def _add(part: Sequence[LoadedFile], parts: Sequence[AppliedFiles]) -> list[LoadedFile]:
     known = {identity: item for file in part for identity, item in _index(file).items()}
     chosen = {id(file) for file in part}
     for file in (file for other in parts for file in other.files):
@@ -102,7 +102,7 @@ def _add(part: Sequence[Manifest], parts: Sequence[Part]) -> list[Manifest]:
     return [file for other in parts for file in other.files if id(file) in chosen]
 
 
-def _index(file: Manifest) -> dict[Identity, Item]:
+def _index(file: LoadedFile) -> dict[Identity, Item]:
     return {identify(item.ref): item for item in file.stream.items if item.name}
 
 

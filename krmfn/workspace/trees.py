@@ -65,7 +65,7 @@ class LeftOut(Exception):
         self.sort = sort
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A name in a folder. `kind` is "file", "folder", "link", or else words for what it is, such as "a named pipe"."""
 
     name: str
@@ -93,7 +93,7 @@ class Tree:
         """What a path leads to: "file", "folder", or "" for nothing that is read. Links within the boundary count."""
         raise NotImplementedError
 
-    def entries(self, folder: str) -> Iterable[Entry]:
+    def entries(self, folder: str) -> Iterable[FolderEntry]:
         """What is in a folder, in any order; nothing where it is none."""
         raise NotImplementedError
 

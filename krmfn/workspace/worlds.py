@@ -16,7 +16,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, Manifest, hides, load
+from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, LoadedFile, hides, load
 from krmfn.workspace.trees import ManifestFile, Tree
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class World(NamedTuple):
     items: Sequence[Item]
     tree: Tree | None
     folder: str
-    files: tuple[Manifest, ...] = ()
+    files: tuple[LoadedFile, ...] = ()
     origins: Origins | None = None
     configurations: tuple[Mapping[str, Any], ...] = ()
 
@@ -75,7 +75,7 @@ class Worlds(NamedTuple):
 
     worlds: tuple[World, ...]
     problems: tuple[Result, ...]
-    read: tuple[Manifest, ...] = ()  # in the order of the arguments
+    read: tuple[LoadedFile, ...] = ()  # in the order of the arguments
     sources: tuple[Sources, ...] = ()
     borrowed: frozenset[str] = frozenset()
     affixed: Mapping[str, set[str]] = {}
@@ -83,7 +83,7 @@ class Worlds(NamedTuple):
     start: str = "."  # the folder that keys are seen from
 
     @property
-    def files(self) -> list[Manifest]:
+    def files(self) -> list[LoadedFile]:
         """All files whose objects can be edited, those that rendered objects come from included."""
         return [*self.read, *(file for sources in self.sources for file in sources.files)]
 
@@ -142,7 +142,7 @@ def find_worlds(
     find_here()  # paths are spelled from here, so that it has to be there
     worlds: list[World] = []
     problems: list[Result] = []
-    rest: list[Manifest] = []
+    rest: list[LoadedFile] = []
     edited: list[Sources] = []
     starts: list[str] = []
     is_folder: list[bool] = []
@@ -197,7 +197,7 @@ def _make_gathered(tree: Tree, found: Gathered) -> World:
     return World(name, key, items, tree, folder, (), origins, configurations)
 
 
-def _make_world(files: Sequence[Manifest], tree: Tree | None, start: str) -> World:
+def _make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:
     items = [item for file in files for item in file.stream.items]
     folder = posixpath.commonpath([posixpath.dirname(file.path) for file in files]) or "."
     return World("", posixpath.relpath(folder, start), items, tree, folder, tuple(files))
@@ -220,8 +220,8 @@ def find_written(
 
     find_here()
     inputs = read_paths(arguments, excluded)
-    owners: dict[str, list[Manifest]] = {}
-    rest: list[Manifest] = []
+    owners: dict[str, list[LoadedFile]] = {}
+    rest: list[LoadedFile] = []
     trees = [open_tree(each)[0] for each in filter(is_path, arguments) if _is_folder(each)]
     found = _find_overlays(trees[0], inputs.files, excluded) if trees else {}
     borrowed = _borrow(trees[0], inputs.files, found) if trees else []

@@ -16,8 +16,8 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.model.showing import HIDDEN, is_secret, may_hold_secrets
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.manifests import Manifest
-from krmfn.workspace.replacing import Change
+from krmfn.workspace.manifests import LoadedFile
+from krmfn.workspace.replacing import FileChange
 
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*+((apiVersion|kind)\W++[\w./]+|metadata|items|#.*+)?[\s{}\[\],"':-]*""")
 
 
-def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: Iterable[Item]) -> list[Change]:
+def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed: Iterable[Item]) -> list[FileChange]:
     """The files that differ, sorted by path. The items of `files` were edited in place.
 
     A file made for generated objects that loses its last one goes, and so does its entry in the kustomization. Raises
@@ -52,7 +52,7 @@ def plan_changes(files: Sequence[Manifest], added: Iterable[Addition], removed: 
     old = {file.path: file.data for file in files}
     listed = [path for path in made if path not in old]
     new |= _edit_kustomizations(listed, [path for path, data in new.items() if data is None], old)
-    changes = [Change(path, old.get(path) or _read(path), data) for path, data in sorted(new.items())]
+    changes = [FileChange(path, old.get(path) or _read(path), data) for path, data in sorted(new.items())]
     return [change for change in changes if change.old != change.new]
 
 
@@ -61,7 +61,7 @@ def beside_somebody(path: str) -> bool:
     return posixpath.splitext(path)[0].endswith("-gang")
 
 
-def spell_diff(changes: Iterable[Change]) -> str:
+def spell_diff(changes: Iterable[FileChange]) -> str:
     """The plan as a unified diff, as git would show it, with the values of Secrets and environments hidden."""
     from difflib import SequenceMatcher
 
@@ -125,7 +125,7 @@ def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
     return shown
 
 
-def _append(streams: dict[str, Manifest], added: Iterable[Addition]) -> dict[str, Stream]:
+def _append(streams: dict[str, LoadedFile], added: Iterable[Addition]) -> dict[str, Stream]:
     """Put new objects into the files beside their owners; the streams that got some, by path."""
     made: dict[str, Stream] = {}
     for value, owner in added:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.server.cel import Failed, Unsupported, compile_rule
+from krmfn.checks.server.cel import EvaluationFailed, Unsupported, compile_rule
 from tests.checks.definitions import visit_shipped
 
 
@@ -47,7 +47,7 @@ def test_values(rule: str, value: Any, result: bool) -> None:
     ],
 )
 def test_rules_that_fail(rule: str, value: Any, told: str) -> None:
-    with pytest.raises(Failed, match=told):
+    with pytest.raises(EvaluationFailed, match=told):
         compile_rule(rule)({"self": value})
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from krmfn.config import read_settings
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS, Kind
+from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.schedulers import SCHEDULERS
 from tests.checks.cases import Case, find_all, read_items
 
@@ -208,7 +208,7 @@ def put(value: Any, path: list[str], role: str, entry: Any) -> Any:
 @pytest.mark.parametrize(
     "row", [row for row in KINDS.values() if row.rival and row.templates], ids=lambda row: row.name
 )
-def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: Kind) -> None:
+def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: KindRow) -> None:
     """A link beside the field that switches on another gang scheduler: the pods would be in two groups."""
     template = row.templates[-1]
     pod = {"spec": {"schedulingGroup": {"podGroupName": "train"}, "containers": [{"name": "c", "image": "i"}]}}

@@ -10,7 +10,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.tree import Group, Leaf, leaves
 from krmfn.releases.release import find_release
 from krmfn.sources import read_tree
-from krmfn.sources.manifest import Reading
+from krmfn.sources.manifest import SourceReading
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
@@ -65,7 +65,7 @@ def make_settings(**fields: Any) -> Settings:
 
 def read(
     value: Mapping[str, Any], settings: Settings | None = None, others: Sequence[Manifest] = (), **options: Any
-) -> Reading:
+) -> SourceReading:
     """What the source of its kind makes of `value`; `options` are changes to GangOptions, `others` can be found."""
     metadata = value.get("metadata", {})
     ref = ResourceRef(value["apiVersion"], value["kind"], metadata.get("name", ""), metadata.get("namespace", ""))
@@ -99,6 +99,6 @@ def only_leaf(group: Group | None) -> Leaf:
     return group
 
 
-def rules_of(reading: Reading) -> list[str]:
+def rules_of(reading: SourceReading) -> list[str]:
     """The rules of the notes, in order."""
     return [note.rule for note in reading.notes]

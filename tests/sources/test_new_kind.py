@@ -8,16 +8,16 @@ from types import ModuleType
 
 import pytest
 
-from krmfn.model.kinds import KINDS, Kind, Template
+from krmfn.model.kinds import KINDS, KindRow, TemplatePath
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
 from krmfn.workspace.name_references import write_names
 from tests.front_door import call
 
-ROW = Kind(
+ROW = KindRow(
     "swarms.example.com",
     "Swarm",
-    (Template("spec/parts/*/template", "spec/parts/*/replicas"),),
+    (TemplatePath("spec/parts/*/template", "spec/parts/*/replicas"),),
     "swarm.read_swarm",
     keeper="Swarm v2",
     immutable=("color",),

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from krmfn.config import KubeRay
-from krmfn.sources.manifest import Reading
+from krmfn.sources.manifest import SourceReading
 from tests.sources.manifests import cluster_spec, make_settings, manifest, raycluster, read, rules_of, workers
 
 LABEL = {"ray.io/gang-scheduling-enabled": "true"}
 GROUPS = (workers("cpu", "2/1/2"), workers("tpu", "1/0/1", numOfHosts=4), workers("idle", "0/0/4"))
 
 
-def read_managed(manages: Any, labels: dict[str, str] | None = None, kind: str = "RayCluster", **spec: Any) -> Reading:
+def read_managed(
+    manages: Any, labels: dict[str, str] | None = None, kind: str = "RayCluster", **spec: Any
+) -> SourceReading:
     """The reading of the cluster above under an operator with this setting."""
     value = raycluster(*GROUPS, **spec)
     if kind == "RayJob":

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.krm.results import ResourceRef
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
-from krmfn.survey.shape import Member, join, shape
+from krmfn.survey.shape import SharingResource, join, shape
 from tests.sources.manifests import (
     job,
     make_options,
@@ -139,13 +139,13 @@ def test_groups_that_cannot_start_together_are_not_merged() -> None:
 # Gangs across resources
 
 
-def make_member(kind: str = "RayCluster", **options: Any) -> Member:
+def make_member(kind: str = "RayCluster", **options: Any) -> SharingResource:
     """A cluster of 7 pods, or a Job of 4, with its options."""
     asked = make_options(**options)
     group = read(CLUSTER if kind == "RayCluster" else job(parallelism=4)).group
     assert group
     version = "ray.io/v1" if kind == "RayCluster" else "batch/v1"
-    return Member(ResourceRef(version, kind, "demo"), shape(group, asked).group, asked)
+    return SharingResource(ResourceRef(version, kind, "demo"), shape(group, asked).group, asked)
 
 
 def owners_of(group: Group) -> list[int]:
@@ -205,7 +205,7 @@ def test_one_leaf_has_one_answer(options: dict[str, Any], annotation: str) -> No
 def test_groups_that_start_in_order_cannot_join() -> None:
     pod = PodTemplate(0, ("spec",), 2, ("spec",))
     apart = Composite("jobset", (Leaf("a", (pod,), 2), Leaf("b", (pod,), 2)), None)
-    member = Member(ResourceRef("jobset.x-k8s.io/v1alpha2", "JobSet", "js"), apart, make_options())
+    member = SharingResource(ResourceRef("jobset.x-k8s.io/v1alpha2", "JobSet", "js"), apart, make_options())
     assert [(index, note.rule) for index, note in join("both", [make_member(), member]).notes] == [
         (1, "ordered-start-deadlock")
     ]

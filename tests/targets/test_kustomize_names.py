@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from krmfn.model.kinds import KINDS
-from krmfn.workspace.name_references import Field, Reference, list_pod_templates, list_references, write_names
+from krmfn.workspace.name_references import NameField, Reference, list_pod_templates, list_references, write_names
 from tests.targets.programs import build, write
 
 LISTS = {
@@ -78,7 +78,7 @@ def test_references_follow(tmp_path: Path) -> None:
     assert stale == []
 
 
-def follow(built: Any, objects: Any, field: Field) -> Any:
+def follow(built: Any, objects: Any, field: NameField) -> Any:
     value = objects[field.group, field.kind]
     return get(built[value["kind"], value["apiVersion"], f"o-b-{value['metadata']['name']}-z"], parts_of(field.path))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import newest_release
-from krmfn.targets.layout import Node, TooLarge, lay_out, lay_out_flat, prune, walk
+from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from tests.targets.trees import cluster, head, job, workers
 
 LIMITS = read_limits(newest_release())
@@ -19,11 +19,11 @@ def tree(count: int) -> Composite:
     return cluster(*(workers(index, f"g{index}", 1) for index in range(count)))
 
 
-def depth(node: Node) -> int:
+def depth(node: PlacedGroup) -> int:
     return 1 + max(map(depth, node.children), default=0)
 
 
-def leaf_names(node: Node) -> list[str]:
+def leaf_names(node: PlacedGroup) -> list[str]:
     return [each.name for each in walk(node) if isinstance(each.group, Leaf)]
 
 
@@ -72,7 +72,7 @@ def test_a_quorum_is_never_above_the_groups_that_are_left(
 def test_growth_moves_nobody(count: int) -> None:
     """A group more changes no other group's parent: it could not be changed in the cluster."""
 
-    def parents(layout: Node) -> dict[str, str]:
+    def parents(layout: PlacedGroup) -> dict[str, str]:
         return {
             child.name: node.name for node in walk(layout) for child in node.children if isinstance(child.group, Leaf)
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.workspace.replacing import Change, lock, replace
+from krmfn.workspace.replacing import FileChange, lock, replace
 from krmfn.workspace.trees import InputMissing, WriteFailed
 from tests.workspace.repositories import JOB
 
@@ -44,7 +44,7 @@ def test_files_are_made_changed_and_removed(folder: Path) -> None:
     (folder / "a").write_bytes(b"1")
     (folder / "b").write_bytes(b"1")
     os.chmod(folder / "a", 0o640)
-    replace([Change("a", b"1", b"2"), Change("b", b"1", None), Change("c", None, b"3")])
+    replace([FileChange("a", b"1", b"2"), FileChange("b", b"1", None), FileChange("c", None, b"3")])
     assert read(folder) == {"a": b"2", "c": b"3"}
     assert (folder / "a").stat().st_mode & 0o777 == 0o640
 
@@ -52,7 +52,7 @@ def test_files_are_made_changed_and_removed(folder: Path) -> None:
 def test_a_link_stays_a_link(folder: Path) -> None:
     (folder / "a").write_bytes(b"1")
     (folder / "link").symlink_to("a")
-    replace([Change("link", b"1", b"2")])
+    replace([FileChange("link", b"1", b"2")])
     assert (folder / "link").is_symlink()
     assert (folder / "a").read_bytes() == b"2"
 
@@ -65,7 +65,7 @@ def test_nothing_is_written_through_a_link_that_leaves(folder: Path) -> None:
     (folder / "parent").symlink_to(folder.parent)
     for path, old in (("link", b"1"), ("dangling", None), ("parent/outside", b"1"), ("parent/made", None)):
         with pytest.raises(WriteFailed, match=r"Nothing was written"):
-            replace([Change("fine", None, b"x"), Change(path, old, b"2")])
+            replace([FileChange("fine", None, b"x"), FileChange(path, old, b"2")])
     assert outside.read_bytes() == b"1"
     assert not (folder.parent / "made").exists()
     assert not (folder / "fine").exists()
@@ -75,16 +75,16 @@ def test_somebody_else_has_changed_a_file(folder: Path) -> None:
     (folder / "a").write_bytes(b"other")
     for old in (b"1", None):
         with pytest.raises(WriteFailed, match="a was changed while krmfn was running"):
-            replace([Change("b", None, b"x"), Change("a", old, b"2")])
+            replace([FileChange("b", None, b"x"), FileChange("a", old, b"2")])
     with pytest.raises(WriteFailed, match="was changed"):
-        replace([Change("gone", b"1", b"2")])
+        replace([FileChange("gone", b"1", b"2")])
     assert read(folder) == {"a": b"other"}
 
 
 def test_what_was_left_by_a_kill_is_replaced(folder: Path) -> None:
     (folder / "a").write_bytes(b"1")
     (folder / ".a.krmfn-new").symlink_to("/etc/passwd")
-    replace([Change("a", b"1", b"2")])
+    replace([FileChange("a", b"1", b"2")])
     assert read(folder) == {"a": b"2"}
 
 
@@ -93,7 +93,7 @@ def test_one_that_cannot_be_written_leaves_all_as_they_were(folder: Path) -> Non
     (folder / "b").write_bytes(b"1")
     (folder / ".b.krmfn-new").mkdir()
     with pytest.raises(WriteFailed, match="b cannot be written"):
-        replace([Change("a", b"1", b"2"), Change("b", b"1", b"2")])
+        replace([FileChange("a", b"1", b"2"), FileChange("b", b"1", b"2")])
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes() == b"1"
     assert not (folder / ".a.krmfn-new").exists()
 
@@ -164,7 +164,7 @@ def test_a_signal_waits_for_the_end_of_the_renaming(folder: Path, monkeypatch: p
     kept = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            replace([Change(name, b"1", b"2") for name in "abc"])
+            replace([FileChange(name, b"1", b"2") for name in "abc"])
     finally:
         signal.signal(signal.SIGINT, kept)
     assert read(folder) == dict.fromkeys("abc", b"2")

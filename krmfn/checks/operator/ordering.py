@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.model.exclusive import Exclusive
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
 
 
 @rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
@@ -111,7 +111,7 @@ def find_exclusive_placement(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(waiting[0], waiting[1].path, message, waiting[1].key, hint=hint)
 
 
-def _has_first(gang: Gang, template: Template, census: Census) -> bool:
+def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
     """Whether the first pods of the jobs wait for a template's pods: in the same gang, or in a tree that needs all."""
     if count_first(template):
         return True
@@ -220,7 +220,7 @@ def find_two_policies(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, ("spec", "podGroupPolicy"), message, hint=hint)
 
 
-def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[Gang, Item, list[Template]]]:
+def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[LinkedGang, Item, list[Template]]]:
     for gang in census.gangs:
         for owner in gang.owners:
             if (owner.ref.group, owner.kind) == (group, kind):

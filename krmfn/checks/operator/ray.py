@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krmfn.config import Settings
     from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
 _METRICS: Final = 8080
@@ -156,7 +156,7 @@ def _autoscales(item: Item) -> bool:
     return item.ref.group == "ray.io" and base is not None and dig(item.value, *base, "enableInTreeAutoscaling") is True
 
 
-def _lowest(census: Census, gang: Gang) -> int | None:
+def _lowest(census: Census, gang: LinkedGang) -> int | None:
     """The fewest pods of a gang that autoscales: the head and minReplicas times hosts; None when nothing autoscales."""
     if not any(_autoscales(owner) for owner in gang.owners):
         return None

@@ -14,7 +14,7 @@ from krmfn.survey.values import as_int, as_text, dig
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
     from krmfn.survey.facts import Facts
 
 DEFAULT_POLICY = "PreemptLowerPriority"
@@ -178,7 +178,7 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
 #: Schedulers that have groups of their own and ignore those of scheduling.k8s.io.
 
 
-def _list_gangs(census: Census, settings: Settings) -> Iterator[Gang]:
+def _list_gangs(census: Census, settings: Settings) -> Iterator[LinkedGang]:
     """Gangs whose pods no target has compared already."""
     for gang in census.gangs:
         if not all(is_selected(owner, settings) for owner in gang.owners):

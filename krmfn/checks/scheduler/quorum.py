@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.census import Census, LinkedGang
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 
@@ -118,7 +118,7 @@ def find_suspended_member(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, path, message, True, hint=hint)
 
 
-def _needs(census: Census, gang: Gang) -> bool:
+def _needs(census: Census, gang: LinkedGang) -> bool:
     """Whether every group above a gang waits for all of its children."""
     whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
     return all(id(group.item) in whole for group in census.chain(gang.group)[0])
@@ -162,7 +162,7 @@ def find_group_unused(census: Census, settings: Settings) -> Iterator[Finding]:
         yield Finding(group.item, group.path, message, hint=hint)
 
 
-def _is_wanted(gang: Gang, settings: Settings) -> bool:
+def _is_wanted(gang: LinkedGang, settings: Settings) -> bool:
     """Whether the configuration asks for fewer than all pods of one of the owners."""
     for owner in gang.owners:
         options = options_for(settings, owner).options or settings.gang

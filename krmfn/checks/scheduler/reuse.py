@@ -16,7 +16,7 @@ from krmfn.survey.values import as_int, as_mapping, dig
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import Settings
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
     from krmfn.survey.jobs import Jobs
 
 
@@ -179,7 +179,7 @@ def find_surge_without_group(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
 
 
-def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template, Jobs]]:
+def _complete_jobs(census: Census) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
     """The Jobs in gangs that need all of their pods, more than one."""
     for gang in census.gangs:
         if gang.group.quorum is None or gang.pods is None or gang.group.quorum < gang.pods or gang.pods < 2:
@@ -188,7 +188,7 @@ def _complete_jobs(census: Census) -> Iterator[tuple[Gang, Template, Jobs]]:
             yield gang, template, jobs
 
 
-def _list_jobs(gang: Gang) -> Iterator[tuple[Template, Jobs]]:
+def _list_jobs(gang: LinkedGang) -> Iterator[tuple[Template, Jobs]]:
     return ((template, jobs) for template in gang.templates if (jobs := find_jobs(template)))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from krmfn.capacity.pods import PodKind, Term
     from krmfn.config import Settings
-    from krmfn.survey.census import Census, Gang
+    from krmfn.survey.census import Census, LinkedGang
     from krmfn.survey.facts import Facts
 
 #: Coarse to fine, where the order is fixed by convention.
@@ -186,7 +186,7 @@ def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
             break
 
 
-def _has_several(gang: Gang) -> bool:
+def _has_several(gang: LinkedGang) -> bool:
     """Whether the quorum needs pods of several jobs, each of which is alone in its domain."""
     sizes = [
         (template.pods or 0, -(-(template.pods or 0) // (count_first(template) or 1)))
@@ -200,12 +200,12 @@ def _has_several(gang: Gang) -> bool:
 _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
-def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[Gang, PodKind, int]]:
+def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[LinkedGang, PodKind, int]]:
     """Every kind of pod of a gang and how many of them its quorum cannot do without. Where nodes are known, only for
     questions that the facts leave open (`known`): the others are answered by what is proved about the nodes."""
     if (census.facts.nodes is not None and not known) or not census.templates:
         return ()
-    needed: list[tuple[Gang, PodKind, int]] | None = census.shared.get("needed")
+    needed: list[tuple[LinkedGang, PodKind, int]] | None = census.shared.get("needed")
     if needed is None:
         from krmfn.capacity.pods import read_kinds
 
@@ -224,13 +224,13 @@ def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
     return selects_itself(term, kind, facts)
 
 
-def _list_keys(census: Census, gang: Gang) -> tuple[str, ...]:
+def _list_keys(census: Census, gang: LinkedGang) -> tuple[str, ...]:
     """The topology keys that hold for the gang: its own, and those above."""
     groups = (gang.group, *census.chain(gang.group)[0])
     return tuple(dict.fromkeys(group.topology_key for group in groups if group.topology_key))
 
 
-def _gangs(census: Census) -> Iterator[Gang]:
+def _gangs(census: Census) -> Iterator[LinkedGang]:
     """Gangs that must stay in one domain, by their own key or a parent's."""
     return (gang for gang in census.gangs if _list_keys(census, gang))
 

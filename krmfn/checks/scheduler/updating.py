@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.krm.item import Item
     from krmfn.krm.paths import Path
-    from krmfn.survey.census import Census, Gang, Template
+    from krmfn.survey.census import Census, LinkedGang, Template
 
 #: Groups whose kinds delete their pods when they are suspended.
 _SUSPENDED: Final = ("ray.io", "kubeflow.org")
 
 
-class Step(NamedTuple):
+class Move(NamedTuple):
     """A template that gets into another group than before. `before` is that group, "" for none; `needed` is how many
     pods the new one waits for, None for those of a whole tree; `at_once` is how many pods of the new group the
     controller creates before any of them runs, None where it replaces none by itself."""
@@ -47,9 +47,9 @@ class Step(NamedTuple):
     at_once: int | None
 
 
-def find_steps(census: Census) -> Mapping[int, Step]:
+def find_steps(census: Census) -> Mapping[int, Move]:
     """The first change of each object after which pods are never scheduled, by the id of its item."""
-    steps: dict[int, Step] | None = census.shared.get("steps")
+    steps: dict[int, Move] | None = census.shared.get("steps")
     if steps is not None:
         return steps
     steps = census.shared["steps"] = {}
@@ -72,17 +72,17 @@ def find_steps(census: Census) -> Mapping[int, Step]:
     return steps
 
 
-def _compare(template: Template, old: Item, before: Census, gang: Gang, census: Census) -> Step | None:
+def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, census: Census) -> Move | None:
     key = _name_places(template.item, template.path)
     was = next((each for each in before.templates_of(old) if _name_places(old, each.path) == key), None)
     if was is None or 0 in (was.pods, template.pods) or template.link is None or template.link.by:
         return None
     needed = None if census.chain(gang.group)[0] else gang.group.quorum or 1
     group = was.link.group if was.link else ""
-    return _judge(census, old, Step(template.item, template.link.path, group, gang.group.name, needed, None))
+    return _judge(census, old, Move(template.item, template.link.path, group, gang.group.name, needed, None))
 
 
-def _judge(census: Census, old: Item, step: Step) -> Step | None:
+def _judge(census: Census, old: Item, step: Move) -> Move | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
     kind = find_kind(item.ref.group, item.kind)
@@ -102,7 +102,7 @@ def _judge(census: Census, old: Item, step: Step) -> Step | None:
     return step._replace(at_once=at_once)
 
 
-def _find_opted_in(census: Census, settings: Settings) -> Iterator[Step]:
+def _find_opted_in(census: Census, settings: Settings) -> Iterator[Move]:
     """Objects that ask for a gang now and did not before; their groups and links are not written yet."""
     earlier = {identify(item.ref): item for item in census.old or ()} if census.asking else {}
     for item in census.asking:
@@ -110,7 +110,7 @@ def _find_opted_in(census: Census, settings: Settings) -> Iterator[Step]:
         pods = _count_pods(item, census)
         if old is None or is_selected(old, settings) or not pods:
             continue
-        step = _judge(census, old, Step(item, ("metadata", "annotations"), "", "", pods, None))
+        step = _judge(census, old, Move(item, ("metadata", "annotations"), "", "", pods, None))
         if step is not None and id(item) not in find_steps(census):
             yield step
 
@@ -125,7 +125,7 @@ def _count_pods(item: Item, census: Census) -> int | None:
     return total
 
 
-def describe(step: Step) -> tuple[str, str]:
+def describe(step: Move) -> tuple[str, str]:
     """What becomes of the pods, and what to do."""
     waits = "all groups of its tree" if step.needed is None else f"{step.needed} pods"
     group, item = step.group or "the group that krmfn generates", step.item

@@ -23,7 +23,7 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 
 from __future__ import annotations
 
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.answers import (
     Mode,
     as_sent,
@@ -59,7 +59,7 @@ def check(
 
 
 __all__ = [
-    "Facts",
+    "AdmissionFacts",
     "Kind",
     "Mode",
     "Verdict",

@@ -20,23 +20,12 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
-else:
-    Protocol = object
+    from typing import Any
+
+    from krmfn.survey.facts import PriorityClass
 
 
-class PriorityClass(Protocol):
-    """A class as facts describe it."""
-
-    @property
-    def value(self) -> int: ...
-    @property
-    def preemption_policy(self) -> str: ...
-    @property
-    def default(self) -> bool: ...
-
-
-class Facts(NamedTuple):
+class AdmissionFacts(NamedTuple):
     """What is known of the cluster; None where nothing is.
 
     `workloads` maps (namespace, name) to the template names, `gangs` holds (namespace, name) of PodGroups with a gang
@@ -66,7 +55,7 @@ _TEXTS = {
 
 
 def resolve_priority(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its
     preemption."""
@@ -96,7 +85,7 @@ def resolve_priority(
     return None
 
 
-def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) -> Cause | None:
+def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
     given = spec.get("preemptionPolicy")
     if given is not None and given != policy:
         if facts.priority_classes is None:
@@ -110,7 +99,7 @@ def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Facts) 
     return None
 
 
-def _resolve(name: str, facts: Facts) -> tuple[str, int, str] | None:
+def _resolve(name: str, facts: AdmissionFacts) -> tuple[str, int, str] | None:
     """(class, value, preemption policy), or None when the class does not exist or nobody knows."""
     classes = facts.priority_classes
     if name:
@@ -127,7 +116,7 @@ def _resolve(name: str, facts: Facts) -> tuple[str, int, str] | None:
 
 
 def keep_priority(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """Priority on the update of a pod: what is left out is restored."""
     spec, before = new.setdefault("spec", {}), (old or {}).get("spec", {})
@@ -138,7 +127,7 @@ def keep_priority(
 
 
 def add_tolerations(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """DefaultTolerationSeconds: a pod stays 300 seconds on a node that is not ready or not reachable."""
     spec = new.setdefault("spec", {})
@@ -151,7 +140,7 @@ def add_tolerations(
 
 
 def resolve_runtime(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """RuntimeClass: the class exists, and only it says what a pod costs on top of its containers."""
     spec = new.get("spec", {})
@@ -170,7 +159,7 @@ def resolve_runtime(
 
 
 def check_overhead(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """RuntimeClass: without a class there is no overhead."""
     spec = new.get("spec", {})
@@ -182,7 +171,7 @@ def check_overhead(
 
 
 def add_finalizer(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """PodGroupProtection: a finalizer is appended. `argument` is its name."""
     meta = new.setdefault("metadata", {})
@@ -192,7 +181,7 @@ def add_finalizer(
 
 
 def check_workload_exists(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """PodGroupWorkloadExists of 1.36: the template that a group names is there."""
     reference = new.get("spec", {}).get("podGroupTemplateRef", {}).get("workload")
@@ -213,7 +202,7 @@ def check_workload_exists(
 
 
 def check_gang_parallelism(
-    gates: Mapping[str, bool], facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
     """JobValidation of 1.36: parallelism stays while the Job's group is a gang."""
     if old is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.requests import create, hold, update
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Verdict, guard
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 
-_NO_FACTS = Facts()
+_NO_FACTS = AdmissionFacts()
 
 
 def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
@@ -28,7 +28,9 @@ def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
     return find_kind(api_version.rpartition("/")[0], kind, release, gates)
 
 
-def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: Facts = _NO_FACTS) -> Verdict | None:
+def validate_create(
+    value: Any, release: str, gates: Mapping[str, bool], facts: AdmissionFacts = _NO_FACTS
+) -> Verdict | None:
     """The answer to a create with strict field validation. None when the kind is not covered.
 
     `value` is what `json.loads` gives. Gates that are not in `gates` have their default: all that matter here are off.
@@ -41,7 +43,7 @@ def validate_create(value: Any, release: str, gates: Mapping[str, bool], facts: 
 
 
 def validate_update(
-    new: Any, old: Any, release: str, gates: Mapping[str, bool], mode: Mode = "apply", facts: Facts = _NO_FACTS
+    new: Any, old: Any, release: str, gates: Mapping[str, bool], mode: Mode = "apply", facts: AdmissionFacts = _NO_FACTS
 ) -> Verdict | None:
     """The answer to changing `old`, as it lies in Git, to `new`. None when the kind is not covered.
 
@@ -81,14 +83,14 @@ def as_sent(value: Any) -> Any:
     return value
 
 
-def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: Facts) -> Verdict:
+def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFacts) -> Verdict:
     old = as_sent(old)
     stored = hold(kind, old, facts)
     return create(kind, new, facts) if stored is None else change(kind, new, old, stored, mode, facts)
 
 
 def change(
-    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: Facts = _NO_FACTS
+    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: AdmissionFacts = _NO_FACTS
 ) -> Verdict:
     """The answer to changing the manifest `old`, which the server holds as `stored` (see hold)."""
     if mode == "replace":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.body import Address, address_of
 from krmfn.checks.server.ownership import field_of, is_atomic, read_applied
 from krmfn.checks.server.requests import is_live, update
@@ -27,16 +27,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_FACTS = Facts()
+_NO_FACTS = AdmissionFacts()
 
 
-def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
+def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
     body = keep_filled(kind.root, new, _applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
-def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: Facts = _NO_FACTS) -> Verdict:
+def apply_server_side(
+    kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS
+) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
     where = Address(address_of(kind, new).version, *_place(stored))
     if _manages_fields(kind, new):

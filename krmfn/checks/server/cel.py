@@ -38,7 +38,7 @@ class Unsupported(Exception):
     """The rule uses something that is not here."""
 
 
-class Failed(Exception):
+class EvaluationFailed(Exception):
     """The rule cannot be evaluated for this value; the message is what the server says before it names the rule."""
 
     def __init__(self, message: str, behind: str = " evaluating rule: ") -> None:
@@ -49,7 +49,7 @@ class Failed(Exception):
 def compile_rule(rule: str) -> Evaluate:
     """A function from the values of `self` and `oldSelf` to the rule's value.
 
-    It raises Failed. Both raise Unsupported.
+    It raises EvaluationFailed. Both raise Unsupported.
     """
     parser = _Parser(rule)
     found = parser.choice()
@@ -263,7 +263,7 @@ def _decide(left: Evaluate, right: Evaluate, decisive: bool) -> Evaluate:
     def found(scope: Scope) -> bool:
         try:
             first = _truth(left(scope))
-        except Failed:
+        except EvaluationFailed:
             if _truth(right(scope)) == decisive:
                 return decisive
             raise
@@ -287,7 +287,7 @@ def _select(target: Evaluate, name: str) -> Evaluate:
     def found(scope: Scope) -> Any:
         there, value = _field(target(scope), name)
         if not there:
-            raise Failed(f"no such key: {name}")
+            raise EvaluationFailed(f"no such key: {name}")
         return value
 
     return found
@@ -296,11 +296,11 @@ def _select(target: Evaluate, name: str) -> Evaluate:
 def _index(value: Any, key: Any) -> Any:
     if isinstance(value, list) and isinstance(key, int):
         if not 0 <= key < len(value):
-            raise Failed(f"index out of bounds: {key}")
+            raise EvaluationFailed(f"index out of bounds: {key}")
         return value[key]
     if isinstance(value, dict) and isinstance(key, str):
         if key not in value:
-            raise Failed(f"no such key: {key}")
+            raise EvaluationFailed(f"no such key: {key}")
         return value[key]
     raise Unsupported("[")
 
@@ -361,7 +361,7 @@ def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left, right)
         if isinstance(left, str) or isinstance(right, str):
-            raise Failed("'no such overload'", _OVERLOAD)
+            raise EvaluationFailed("'no such overload'", _OVERLOAD)
         return compare(_number(left), _number(right))
 
     return found
@@ -411,12 +411,12 @@ def _entries(value: Any) -> list[Any]:
 
 def _any(items: Iterable[Any], test: Callable[[Any], Any], decisive: bool) -> bool:
     """Whether an entry decides; what fails counts only where none does."""
-    failed: Failed | None = None
+    failed: EvaluationFailed | None = None
     for item in items:
         try:
             if _truth(test(item)) == decisive:
                 return decisive
-        except Failed as failure:
+        except EvaluationFailed as failure:
             failed = failed or failure
     if failed:
         raise failed

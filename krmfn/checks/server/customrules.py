@@ -57,7 +57,7 @@ def find_rules(
 def _judge(
     rule: Mapping[str, Any], type_name: str, value: Any, old: Any, path: Path, passed: bool
 ) -> Iterator[Cause | tuple[Path, str]]:
-    from krmfn.checks.server.cel import Failed, Unsupported, compile_rule  # most objects meet no rule
+    from krmfn.checks.server.cel import EvaluationFailed, Unsupported, compile_rule  # most objects meet no rule
 
     text = rule["rule"]
     told = str(rule.get("message") or f"failed rule: {text}").strip()
@@ -70,7 +70,7 @@ def _judge(
         kind, words = _TYPES.get(rule.get("reason", ""), ("Invalid", "Invalid value: "))
         shown = _show(value) if kind == "Invalid" else ": "
         yield Cause(kind, path, f"{words}{shown}{told}", "custom-rule-broken")
-    except Failed as failure:
+    except EvaluationFailed as failure:
         words = f'Invalid value: "{type_name}": {failure}{rule.get("message") or text}'
         yield Cause("Invalid", path, words, "custom-rule-broken")
     except (Unsupported, RecursionError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.checks.server.declarative import check_create, check_update
 from krmfn.checks.server.formats import check_path_segment, check_short_name
@@ -31,13 +31,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_FACTS = Facts()
+_NO_FACTS = AdmissionFacts()
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
 
 
 def create(
-    kind: Kind, value: Any, facts: Facts = _NO_FACTS, address: Address | None = None, duplicates: Iterable[Path] = ()
+    kind: Kind,
+    value: Any,
+    facts: AdmissionFacts = _NO_FACTS,
+    address: Address | None = None,
+    duplicates: Iterable[Path] = (),
 ) -> Verdict:
     """POST of `value`, a JSON value."""
     if not kind.versions:
@@ -88,7 +92,7 @@ def update(
     kind: Kind,
     value: Any,
     stored: dict[str, Any],
-    facts: Facts = _NO_FACTS,
+    facts: AdmissionFacts = _NO_FACTS,
     address: Address | None = None,
     duplicates: Iterable[Path] = (),
     conditional: bool = True,
@@ -172,7 +176,7 @@ def is_live(value: Any) -> bool:
     )
 
 
-def hold(kind: Kind, value: Any, facts: Facts = _NO_FACTS) -> dict[str, Any] | None:
+def hold(kind: Kind, value: Any, facts: AdmissionFacts = _NO_FACTS) -> dict[str, Any] | None:
     """The manifest `value` as the server holds it, or None when the server would refuse it.
 
     One that was read from a server is taken as it stands. Any other is what a create of it leaves behind.
@@ -272,7 +276,7 @@ def _check_by_hand(
 
 
 def _admit(
-    kind: Kind, phase: str, facts: Facts, new: dict[str, Any], old: dict[str, Any] | None, name: str
+    kind: Kind, phase: str, facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, name: str
 ) -> Verdict | None:
     for plugin, argument in kind.admission.get(phase, ()):
         denied: Cause | None = plugin(kind.gates, facts, new, old, argument)

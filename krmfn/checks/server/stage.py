@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from krmfn.checks.server.admission import Facts
+from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
@@ -69,7 +69,7 @@ class Judge:
         #: The kinds that were met, by the fields of objects that make a difference to them.
         self._kinds: dict[tuple[str, str, tuple[str, ...]], Kind | None] = {}
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
-        self._facts: Facts | None = None
+        self._facts: AdmissionFacts | None = None
         self._asked_for_class = False
         self._definitions: Given | None = None
 
@@ -83,7 +83,7 @@ class Judge:
         return self._kinds[key]
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> AdmissionFacts:
         if self._facts is None:
             self._facts = gather_facts(self.items, self.settings)
         return self._facts
@@ -259,7 +259,7 @@ def _count_keys(value: Any) -> int:
     return count
 
 
-def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
+def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
@@ -270,7 +270,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         if found.complete_classes:
             classes = found.priority_classes
     if not settings.release.has("workload-must-exist"):
-        return Facts(classes)
+        return AdmissionFacts(classes)
     workloads: dict[tuple[str, str], frozenset[str]] = {}
     gangs = set()
     for item in items:
@@ -286,7 +286,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> Facts:
         policy = spec.get("schedulingPolicy")
         if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
             gangs.add(place)
-    return Facts(classes, None, workloads, frozenset(gangs))
+    return AdmissionFacts(classes, None, workloads, frozenset(gangs))
 
 
 def _weigh(finding: Finding, settings: Settings) -> Finding:
