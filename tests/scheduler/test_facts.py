@@ -9,8 +9,19 @@ import pytest
 from conformance.scheduler import replay
 from conformance.scheduler.storage import DATA, read
 from krmfn.survey.condensing import condense
+from tests.checks import cases as checks
 
 EVERY = 15
+#: The rules whose examples have objects of a cluster.
+SHOWN = [name for name in checks.SHOWN if checks.read_case(name, "bad").settings.cluster]
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_shrunk_facts_of_every_page_decide_the_same(rule: str) -> None:
+    for name in ("bad", "good"):
+        case = checks.read_case(rule, name)
+        shrunk = case.settings._replace(cluster=condense(case.settings.cluster))
+        assert checks.run(case._replace(settings=shrunk)) == checks.run(case)
 
 
 @pytest.mark.parametrize("release", ["1.35", "1.36", "1.37"])
