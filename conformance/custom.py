@@ -32,7 +32,7 @@ VALUES = HERE / "generate" / "customvalues.yaml"
 #: How often a kind of a project is asked about, where it is not once.
 WEIGHTS = {"kueue": 0.3, "trainingOperator": 0.3}
 
-HEAD = ("apiVersion", "kind", "metadata", "status")
+HEAD = ("apiVersion", "kind", "metadata")
 #: Where fields are put that no definition has.
 PLACES: tuple[tuple[str | int, ...], ...] = (
     ("metadata",),

@@ -52,15 +52,25 @@ def is_name_placeholder(value: object) -> bool:
 
 
 def has_placeholder(value: Any) -> bool:
-    """Whether there is a placeholder in a small mapping or list, or the value is one."""
+    """Whether the value is a placeholder, or there is one in a small mapping or list. Words in capitals count in
+    mappings of texts, such as labels: capabilities and arguments of programs are words in capitals, too.
+
+    >>> has_placeholder({"app": "YOUR_APP"}), has_placeholder({"capabilities": {"add": ["NET_ADMIN"]}})
+    (True, False)
+    """
+    if is_name_placeholder(value):
+        return True
     waiting, seen = [value], 0
     while waiting and seen < _MOST:
         each = waiting.pop()
         seen += 1
         if isinstance(each, dict):
-            waiting += [*each, *each.values()]
+            parts = [*each, *each.values()]
+            waiting += parts
+            if all(isinstance(part, str) for part in parts) and any(map(is_name_placeholder, parts)):
+                return True
         elif isinstance(each, list):
             waiting += each
-        elif is_name_placeholder(each):
+        elif is_placeholder(each):
             return True
     return False

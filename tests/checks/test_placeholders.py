@@ -108,3 +108,16 @@ spec: {capacity: {storage: DISK_SIZE}, accessModes: [ReadWriteMany], nfs: {path:
 """
     assert not validate(text.encode()).errors
     assert validate(text.replace("capacity: {storage: DISK_SIZE}, ", "").encode()).errors
+
+
+def test_words_in_capitals_are_placeholders_only_where_values_are() -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: ml}
+spec:
+  containers:
+  - {name: web, image: web, securityContext: {capabilities: {add: [CAP_SYS_ADMIN]}, allowPrivilegeEscalation: false}}
+"""
+    (found,) = validate(text.encode(), stages=["server"])
+    assert found.path == "spec.containers[0].securityContext"

@@ -231,3 +231,31 @@ def test_entries_of_lists_are_told_apart_by_their_keys() -> None:
 @pytest.mark.parametrize("value", [{}, {"spec": None}, {"spec": {"versions": 1}}, {"spec": {"versions": [{}]}}])
 def test_malformed_definitions(value: dict[str, Any]) -> None:
     assert read_definition(value) == {}
+
+
+def test_a_status_that_is_written_on_its_own_is_passed_over() -> None:
+    """It must have known fields, and nothing else is asked of it: a server drops it."""
+    status = {"type": "object", "required": ["b"], "properties": {"a": {"type": "integer"}}}
+    made = definition({"type": "object", "properties": {"status": status}})
+    head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
+    told = []
+    ways: tuple[dict[str, Any], ...] = ({}, {"status": {}})
+    for subresources in ways:
+        made["spec"]["versions"][0]["subresources"] = subresources
+        (structure,) = read_definition(made).values()
+        told.append(len(judge(structure, SCHEMAS, {**head, "status": {"a": "x"}}).causes))
+        (cause,) = judge(structure, SCHEMAS, {**head, "status": {"a": 1, "c": 1}}).causes
+        assert cause.rule == "unknown-field"
+    assert told == [2, 0]
+
+
+def test_entries_that_stood_twice_may_stay() -> None:
+    """An entry is compared with the first one of its key."""
+    entry = {"type": "object", "properties": {"name": {"type": "string", "default": "x"}, "n": {"type": "integer"}}}
+    keys = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    fields = {"l": {"type": "array", "items": entry, **keys}, "m": {"type": "string"}}
+    twice = [{"name": "x", "n": "a"}, {"n": "b"}]
+    (duplicate, *_) = answer(fields, {"l": twice}).causes
+    assert duplicate.rule == "wrong-type"
+    (cause,) = answer(fields, {"l": twice, "m": "new"}, {"l": twice}).causes
+    assert cause.path == ("spec", "l", 1, "n")

@@ -58,12 +58,11 @@ def find_old(structure: Structure, schema: Schema, new: Any, old: Any, part: str
 
 
 def _index(structure: Structure, schema: Schema, entries: list[Any]) -> Mapping[Any, Any]:
-    """The entries of a list by their keys; ABSENT where several have the same one."""
+    """The entries of a list by their keys; the first one where several have the same."""
     if id(entries) not in structure.entries:
         found: dict[Any, Any] = {}
         for entry in entries:
-            key = _read_key(structure, schema, entry)
-            found[key] = ABSENT if key in found else entry
+            found.setdefault(_read_key(structure, schema, entry), entry)
         structure.entries[id(entries)] = entries, found  # with the list, so that no other one gets its id
     return structure.entries[id(entries)][1]
 

@@ -56,7 +56,9 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             if version.get("served", True) and is_schema(schema) and not spec.get("preserveUnknownFields"):
-                found[(spec["group"], spec["names"]["kind"], version["name"])] = Structure(schema, {})
+                separate = "status" in (version.get("subresources") or ())
+                structure = Structure(schema, {}, separate=separate)
+                found[(spec["group"], spec["names"]["kind"], version["name"])] = structure
     except (AssertionError, KeyError, TypeError, AttributeError):
         return {}
     return found
@@ -102,7 +104,7 @@ def judge(
     What is wrong in both and stays as it was is allowed. Unknown fields at the places `passed` are left out.
     """
     integers = schemas.gates.get("integer-formats", False)
-    structure = Structure(structure.root, structure.shared, integers, structure.trusted)
+    structure = Structure(structure.root, structure.shared, integers, structure.trusted, structure.separate)
     meta = schemas.definition("meta.json", "ObjectMeta")
     unknown: list[Path] = []
     completed = structure.complete(dict(value), unknown)
@@ -117,14 +119,17 @@ def judge(
     check_new_metadata(meta, given, causes, any_finalizer=True)
     found = structure.check(completed)
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
+    were = [] if before is None else structure.check(before)
     let = [] if before is None else [cause for cause in found if stays(structure, completed, before, cause.path)]
+    if any(cause.rule == "unique-key" for cause in were):  # then lists are not looked at
+        let += (cause for cause in found if cause.rule == "unique-key")
     causes += (cause for cause in found if cause not in let)
     if causes:
         return Judgement(tuple(causes))
     from krmfn.checks.server.customrules import apply_rules
 
     # Rules speak of values that have the types of their schema. Those that anybody may have written are not evaluated.
-    typed = structure.trusted and not (let or (before is not None and structure.check(before)))
+    typed = structure.trusted and not (let or were)
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
     return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))

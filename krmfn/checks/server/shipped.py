@@ -64,7 +64,9 @@ def find_shipped(
         having = {version: kinds[kind] for version, kinds in releases.items() if kind in kinds}
         roots = {version: versions[api_version] for version, versions in having.items() if api_version in versions}
         if roots:
-            structures = {version: Structure(root, table["$defs"], trusted=True) for version, root in roots.items()}
+            structures = {
+                version: Structure(root, table["$defs"], trusted=True, separate=True) for version, root in roots.items()
+            }
             return Shipped(project, row["name"], structures, said, tuple(row.get("fills", {}).get(kind, ())))
         if said and having:
             ((version, versions),) = having.items()

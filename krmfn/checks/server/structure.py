@@ -27,14 +27,20 @@ _HEAD = ("apiVersion", "kind", "metadata")
 class Structure:
     """A schema with the parts that it shares. Does not change it."""
 
-    __slots__ = ("entries", "integers", "root", "shared", "trusted")
+    __slots__ = ("entries", "integers", "root", "separate", "shared", "trusted")
 
     def __init__(
-        self, root: Schema, shared: Mapping[str, Schema], integers: bool = False, trusted: bool = False
+        self,
+        root: Schema,
+        shared: Mapping[str, Schema],
+        integers: bool = False,
+        trusted: bool = False,
+        separate: bool = False,
     ) -> None:
         """`trusted`: it comes with krmfn. What others wrote may be made to take for ever, so that its CEL rules and
-        patterns that could are not evaluated."""
+        patterns that could are not evaluated. `separate`: the status is written on its own, and passed over here."""
         self.trusted = trusted
+        self.separate = separate
         self.root = root
         self.shared = shared
         #: Whether the server knows the formats int32 and int64.
@@ -60,9 +66,12 @@ class Structure:
         return tuple(schema.get("properties", ()))
 
     def complete(self, value: dict[str, Any], unknown: list[Path]) -> dict[str, Any]:
-        """The object with its defaults and without nulls that stand for nothing; `unknown` gets the fields that the
-        definition does not have."""
-        return self._resource(self.resolve(self.root), value, (), unknown)
+        """The object with its defaults, without a status of its own and nulls that stand for nothing; `unknown` gets
+        the fields that the definition does not have."""
+        found = self._resource(self.resolve(self.root), value, (), unknown)
+        if self.separate:
+            found.pop("status", None)
+        return found
 
     def _resource(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
         """An object that has metadata, whatever its schema says of it."""
