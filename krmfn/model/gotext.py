@@ -37,6 +37,21 @@ def parse_int(text: object) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
+def clamp_int(text: str) -> int:
+    """What strconv.Atoi returns also beside an error: of a number that 64 bits cannot hold the nearest one, of
+    anything else 0.
+
+    >>> clamp_int("12"), clamp_int("--1"), clamp_int("9" * 5000) == 2**63 - 1, clamp_int("-" + "9" * 30) == -(2**63)
+    (12, 0, True, True)
+    """
+    number = parse_int(text)
+    if number is None:
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        number = 2**63 - 1 if digits.isascii() and digits.isdigit() else 0
+        return -number - 1 if number and text[0] == "-" else number
+    return number
+
+
 def read_digits(text: str, most: int = 19) -> int | None:
     """A number of at most so many digits, zeros in front of it not counted; None for anything else.
 

@@ -359,3 +359,31 @@ def test_a_body_in_another_served_version_than_that_of_the_address(gates: dict[s
         "the API version in the data (scheduling.k8s.io/v1alpha3) does not match the expected API version "
         "(scheduling.k8s.io/v1beta1)"
     )
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        ("9" * 20 + "%", 0, ["must not be greater than 100%"]),
+        ("0" * 5000 + "50%", 0, []),
+        ("0" * 30 + "%", 0, ["may not be 0 when `maxSurge` is 0"]),
+        ("0" * 20, "1%", ["a valid percent string must be a numeric string followed by an ending '%'"]),
+    ],
+    ids=["too large", "zeros first", "nothing", "no percentage"],
+)
+def test_a_share_with_many_digits_is_read_as_go_does(least: str, most: int | str, said: list[str]) -> None:
+    """As a real server answered; budgets have the same reader."""
+    pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    update = {"rollingUpdate": {"maxUnavailable": least, "maxSurge": most}}
+    meta = {"name": "a", "namespace": "ml"}
+    spec = {"strategy": update, "selector": {"matchLabels": {"a": "b"}}, "template": pods}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": meta,
+        "spec": {"maxUnavailable": least},
+    }
+    causes = told(validate_create(deployment, "1.37", {})).causes
+    assert [text in cause.message for text, cause in zip(said, causes, strict=True)] == [True] * len(said)
+    assert told(validate_create(budget, "1.37", {})).accepted == (not said or "be 0" in said[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import parse_int
 from krmfn.model.showing import is_secret
 
 TYPE_CHECKING = False
@@ -98,6 +99,6 @@ def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
         return f'Write it in quotes: "{str(value).lower()}".'
     if isinstance(value, float) and value == int(value):
         return f"Write it as an integer: {int(value)}."
-    if isinstance(value, str) and value.lstrip("-").isdigit():
+    if parse_int(value) is not None:
         return f"Write the number without quotes: {value}."
     return ""

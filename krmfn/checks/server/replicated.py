@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.server.formats import (
     check_label_key,
     check_label_value,
-    check_percent,
     check_short_name,
-    is_percent,
 )
+from krmfn.checks.server.plain.values import check_part, check_share, count_share
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
@@ -355,12 +354,12 @@ def _check_deployment_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
         yield not_supported(path, _STRATEGY, "{…}", ("Recreate", _ROLLING))
     elif update is not None:
         least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
-        yield from _check_share(least, (*where, "maxUnavailable"))
-        yield from _check_share(most, (*where, "maxSurge"))
-        if _count(least) == 0 and _count(most) == 0:
+        yield from check_share(least, (*where, "maxUnavailable"), _STRATEGY)
+        yield from check_share(most, (*where, "maxSurge"), _STRATEGY)
+        if count_share(least) == 0 and count_share(most) == 0:
             text = _spell_share(least)
             yield invalid_text((*where, "maxUnavailable"), _STRATEGY, text, "may not be 0 when `maxSurge` is 0")
-        yield from _check_percent(least, (*where, "maxUnavailable"))
+        yield from check_part(least, (*where, "maxUnavailable"), _STRATEGY)
 
 
 def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
@@ -374,12 +373,12 @@ def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
     assert update is not None
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     for value, name in ((least, "maxUnavailable"), (most, "maxSurge")):
-        yield from _check_share(value, (*where, name))
-        yield from _check_percent(value, (*where, name))
-    if _count(least) and _count(most):
+        yield from check_share(value, (*where, name), _STRATEGY)
+        yield from check_part(value, (*where, name), _STRATEGY)
+    if count_share(least) and count_share(most):
         text = _spell_share(most)
         yield invalid_text((*where, "maxSurge"), _STRATEGY, text, "may not be set when maxUnavailable is non-zero")
-    elif not _count(least) and not _count(most):
+    elif not count_share(least) and not count_share(most):
         yield required((*where, "maxUnavailable"), _STRATEGY, "cannot be 0 when maxSurge is 0")
 
 
@@ -402,34 +401,11 @@ def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterat
         if "maxUnavailable" in update:
             least = update["maxUnavailable"]
             at = (*where, "maxUnavailable")
-            yield from _check_share(least, at)
-            if _count(least) == 0:
+            yield from check_share(least, at, _STRATEGY)
+            if count_share(least) == 0:
                 yield invalid_text(at, _STRATEGY, _spell_share(least), "cannot be 0")
-            yield from _check_percent(least, at)
-
-
-def _count(value: int | str) -> int:
-    """The number in a count or a share, 0 where it is none."""
-    if isinstance(value, int):
-        return value
-    digits = value.removesuffix("%") if is_percent(value) else value
-    plain = digits.removeprefix("-").removeprefix("+") if digits[:1] in "+-" else digits
-    return int(digits) if plain.isascii() and plain.isdigit() and len(plain) < 20 else 0
+            yield from check_part(least, at, _STRATEGY)
 
 
 def _spell_share(value: int | str) -> str:
     return spell(value) if isinstance(value, int) else write_json(value)
-
-
-def _check_share(value: int | str, path: Path) -> Iterator[Cause]:
-    if isinstance(value, int):
-        if value < 0:
-            yield invalid(path, _STRATEGY, value, "must be greater than or equal to 0")
-        return
-    for detail in check_percent(value):
-        yield invalid_text(path, _STRATEGY, write_json(value), detail)
-
-
-def _check_percent(value: int | str, path: Path) -> Iterator[Cause]:
-    if isinstance(value, str) and is_percent(value) and _count(value) > 100:
-        yield invalid_text(path, _STRATEGY, write_json(value), "must not be greater than 100%")

@@ -16,6 +16,7 @@ from krmfn.checks.server.plain.values import (
     check_label_selector,
     check_labels,
     check_least,
+    check_part,
     check_share,
     refuse,
 )
@@ -43,6 +44,7 @@ def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     for name, value in (("minAvailable", least), ("maxUnavailable", most)):
         if value is not None:
             yield from check_share(value, (*_SPEC, name))
+            yield from check_part(value, (*_SPEC, name))
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
     if "unhealthyPodEvictionPolicy" in spec:

@@ -14,6 +14,7 @@ from krmfn.checks.server.formats import (
     check_path_segment,
     check_percent,
     check_port_name,
+    is_percent,
 )
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Setting
@@ -21,6 +22,7 @@ from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import clamp_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,13 +156,23 @@ def spell_empty(new: Object, name: str) -> str:
     return "{…}" if isinstance(spec, dict) and spec.get(name) in ([], {}) else "null"
 
 
-def check_share(value: int | str, path: Path) -> Iterator[Cause]:
-    """A count, or a percentage up to 100."""
+def count_share(value: int | str) -> int:
+    """The number in a count or a percentage, 0 where there is none."""
     if isinstance(value, int):
-        yield from check_least(value, 0, path)
-        return
-    wrong = check_percent(value) or (
-        ("must not be greater than 100%",) if len(value) > 8 or int(value[:-1]) > 100 else ()
-    )
-    for detail in wrong:
-        yield invalid_text(path, RULE, write_json(value), detail)
+        return value
+    return clamp_int(value.removesuffix("%") if is_percent(value) else value)
+
+
+def check_share(value: int | str, path: Path, rule: str = "") -> Iterator[Cause]:
+    """A count, or a percentage."""
+    if not isinstance(value, int):
+        for detail in check_percent(value):
+            yield invalid_text(path, rule or RULE, write_json(value), detail)
+    elif value < 0:
+        yield invalid(path, rule or "minimum", value, "must be greater than or equal to 0")
+
+
+def check_part(value: int | str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+    """A percentage that is no more than all."""
+    if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
+        yield invalid_text(path, rule, write_json(value), "must not be greater than 100%")
