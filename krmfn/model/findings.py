@@ -91,24 +91,17 @@ class Finding(NamedTuple):
 
 def to_result(finding: Finding, rule: Rule) -> Result:
     """The finding as a result of the function, with its rule's severity and stage and its place in the file."""
+    from krmfn.model.showing import cut, show  # many runs find nothing
+
     tags = {"rule": rule.id, "stage": rule.stage}
     if finding.type:
         tags["type"] = finding.type
     if finding.hint:
         tags["hint"] = finding.hint
     file = finding.item.locate(finding.path)
-    current, proposed = finding.current, finding.proposed
-    if current is not ABSENT or proposed is not ABSENT:
-        from krmfn.model.showing import show
-
-        current, proposed = (show(finding.item.kind, finding.path, value) for value in (current, proposed))
-    message = finding.message
-    if len(message) > 10_000:
-        from krmfn.model.showing import cut
-
-        message = cut(message)
+    current, proposed = (show(finding.item.kind, finding.path, value) for value in (finding.current, finding.proposed))
     return Result(
-        message,
+        cut(finding.message),
         finding.severity or rule.severity,
         finding.item.ref,
         format_path(finding.path),

@@ -7,7 +7,6 @@ build. A mark stands for each, and what kustomize printed gets the text back, as
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 _KINDS = re.compile(rb"\nkind:(.*)")
 _SCHEMA = re.compile(rb"^( +)openAPIV3Schema: *\n( +)(?=\w)", re.MULTILINE)
@@ -50,23 +49,22 @@ class Aside:
         return text if text.endswith(b"\n") else text + b"\n"
 
 
-@lru_cache(maxsize=16)  # overlays use the same files
-def _find_schemas(data: bytes) -> tuple[tuple[int, int, int], ...]:
+def _find_schemas(data: bytes) -> list[tuple[int, int, int]]:
     """Where the schemas of a file of CustomResourceDefinitions begin and end, and how far they are indented."""
     kinds = {kind.strip() for kind in _KINDS.findall(b"\n" + data)}
     if kinds != {b"CustomResourceDefinition"} or _may_share(data):
-        return ()
+        return []
     places = []
     done = 0
     while found := _SCHEMA.search(data, done):
         start, margin = found.start(2), len(found[2])
         if margin <= len(found[1]):
-            return ()
+            return []
         # It goes on to the next line that is indented no more than its key, comments aside.
         ends = re.compile(rb"^ {0,%d}[^ \n#]" % len(found[1]), re.MULTILINE).search(data, start)
         done = ends.start() if ends else len(data)
         places.append((start, done, margin))
-    return tuple(places)
+    return places
 
 
 def _may_share(data: bytes) -> bool:

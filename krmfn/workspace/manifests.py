@@ -84,16 +84,22 @@ def load(
         if not is_named and path.rpartition("/")[2] not in STEERING and not _may_hold_objects(data):
             continue
         try:
-            stream = Stream.parse(data, path, tolerant=True)
-            for item in stream.items:
-                item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
+            file = read_whole(path, data, tolerant=True)
         except Unreadable as error:
             place = FileRef(path, 0, error.line, error.column)
             problems.append(tell("unreadable", error.message, place))
             continue
-        read.append(LoadedFile(path, data, stream))
-        problems += [_tell_skipped(skipped, is_named) for skipped in stream.skipped]
+        read.append(file)
+        problems += [_tell_skipped(skipped, is_named) for skipped in file.stream.skipped]
     return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+
+
+def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
+    """A file with all that is in it, so that it is known what cannot be read. Raises Unreadable."""
+    stream = Stream.parse(data, path, tolerant=tolerant)
+    for item in stream.items:
+        item.value  # noqa: B018  is parsed when it is asked for
+    return LoadedFile(path, data, stream)
 
 
 def _may_hold_objects(data: bytes) -> bool:

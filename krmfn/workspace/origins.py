@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from krmfn.krm import FileRef, Item, Stream, Unreadable
+from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
-from krmfn.workspace.manifests import RENDERED, LoadedFile
+from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
 
@@ -58,17 +58,14 @@ class Sources:
         """A file, and what is in it. Raises NotRendered."""
         if path not in self._files:
             try:
-                data = self._tree.read(path)
-                stream = Stream.parse(data, path)
-                for item in stream.items:
-                    item.value  # noqa: B018  parses the text, so that it is known here what cannot be read
+                file = read_whole(path, self._tree.read(path))
             except (LeftOut, FileNotFoundError) as error:
                 raise NotRendered(f"uses {error}") from None
             except Unreadable as error:
                 raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
-            if stream.skipped:
+            if file.stream.skipped:
                 raise NotRendered(f"uses {path}, which is a template")
-            self._files[path] = LoadedFile(path, data, stream)
+            self._files[path] = file
         return self._files[path]
 
 
