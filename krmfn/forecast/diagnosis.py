@@ -39,6 +39,22 @@ class Diagnosis(NamedTuple):
     said: tuple[str, ...]
 
 
+class _Pods(NamedTuple):
+    """The pods of an object, and those that have a node. By identity: `older` ones are in no group, `done` ones
+    finished."""
+
+    mine: Sequence[Item]
+    bound: Sequence[Item]
+    older: Set[int]
+    done: Set[int]
+
+
+class _Cause(NamedTuple):
+    text: str
+    way_out: str = ""
+    rule: str = ""
+
+
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
     """The objects that KIND/NAME or KIND/NAMESPACE/NAME means, the kind as kubectl spells it."""
     kind, _, rest = word.partition("/")
@@ -77,27 +93,33 @@ def diagnose(
     top = find_top(item, items)
     standing = _find_standing(top, census, outlook)
     about = _list_related(top, census, standing)
-    live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
-    mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
-    owned = [pod for pod in live.values() if find_top(pod, items) is top]
-    mine = mine or owned
-    every = {id(pod): pod for pod in (*mine, *owned)}
-    done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
-    linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in LINK_FIELDS)}
-    older = every.keys() - done - linked if linked else set()
-    mine = [pod for pod in mine if id(pod) not in older]
+    pods = _find_pods(top, items, standing)
+    mine, bound = pods.mine, pods.bound
     said = tuple(dict.fromkeys(_listen(about, mine, items)))
-    bound = [pod for pod in mine if dig(pod.value, "spec", "nodeName")]
     wanted = len(standing.places) if standing else len(mine)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
     if standing:
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
-        if older:
-            state += f"; {len(older)} more {'pods are' if len(older) > 1 else 'pod is'} not in it"
-    cause, way_out, rule = _find_cause(top, about, standing, mine, older, done, wanted, findings)
+        if pods.older:
+            state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
+    cause = _find_cause(top, about, standing, pods, wanted, findings) or _Cause("")
     # Rules speak about files; here the objects come from a cluster.
-    cause, way_out = (text.replace("the files checked", "the data of the cluster") for text in (cause, way_out))
-    return Diagnosis(subject, state, cause, way_out, rule, said)
+    text, way_out = (
+        each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
+    )
+    return Diagnosis(subject, state, text, way_out, cause.rule, said)
+
+
+def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None) -> _Pods:
+    live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
+    mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
+    owned = [pod for pod in live.values() if find_top(pod, items) is top]
+    every = {id(pod): pod for pod in (*mine, *owned)}
+    done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
+    linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in LINK_FIELDS)}
+    older = every.keys() - done - linked if linked else set()
+    mine = [pod for pod in mine or owned if id(pod) not in older]
+    return _Pods(mine, [pod for pod in mine if dig(pod.value, "spec", "nodeName")], older, done)
 
 
 def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:
@@ -134,72 +156,97 @@ def _find_cause(
     top: Item,
     about: Sequence[Item],
     standing: Standing | None,
-    mine: Sequence[Item],
-    older: Set[int],
-    done: Set[int],
+    pods: _Pods,
     wanted: int,
     findings: Sequence[Finding],
-) -> tuple[str, str, str]:
-    """Cause, way out and rule. By identity: `older` pods of the object are in no group, `done` ones finished."""
-    bound = [pod for pod in mine if dig(pod.value, "spec", "nodeName")]
-    if wanted and len(bound) >= wanted:
-        return "", "", ""
-    if dig(top.value, "spec", "suspend") is True:
-        queue = top.labels.get(KUEUE_QUEUE)
-        way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
-        return f"{top.kind} {top.name} is suspended: no pods are created", way, ""
+) -> _Cause | None:
+    """The first cause that is certain, None where all is well."""
+    if wanted and len(pods.bound) >= wanted:
+        return None
     here = {id(item) for item in about}
-    for finding in findings:
-        if id(finding.item) in here and finding.severity == "error":
-            return finding.message, finding.hint, finding.rule
-    refusal = next((found for item in about for found in _read_refusals(item)), None)
-    if refusal is not None:
-        return *refusal, ""
-    deleted = next((item for item in about if dig(item.value, "metadata", "deletionTimestamp")), None)
-    if deleted is not None:
-        kind = f"{deleted.kind} {deleted.name}"
-        return f"{kind} is being deleted: its new pods do not start as a gang", f"Wait until {kind} is gone.", ""
-    if standing is not None and standing.root is not None:
-        quorum = standing.root.quorum if standing.root.policy == "gang" and not standing.root.composite else None
-        members = sum(id(pod) not in done for pod in mine)
-        short = f"the group waits for {quorum} pods, and {members} exist"
-        if quorum and older and members < quorum:
-            other = "1 pod is" if len(older) == 1 else f"{len(older)} pods are"
-            cause = f"{short}: {other} not in it, having been created before the link"
-            again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-            return cause, _REPLACED.get(top.kind, again), ""
-        if quorum and done and 0 < members < quorum <= members + len(done):
-            cause = f"{short} beside {count(len(done), 'finished pod')}, which the scheduler does not count"
-            return cause, f"Lower minCount of the group to {members}.", ""
-        if quorum and len(mine) < quorum:
-            return (
-                short,
-                "Check what prevents the controller from creating the others: quota, LimitRange, admission.",
-                "",
-            )
-    gated = next((pod for pod in mine if dig(pod.value, "spec", "schedulingGates")), None)
-    if gated is not None:
-        names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(dig(gated.value, "spec", "schedulingGates")))
-        cause = f"pod {gated.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-        return cause, "Find out which controller or user added it.", ""
-    if standing is not None and standing.verdict in ("never", "waits", "depends"):
-        if standing.root is None or standing.rule:  # not for want of capacity
-            return standing.why, standing.way_out, standing.rule
-        words, way_out = _CAPACITY[standing.verdict]
-        return words + (f": {standing.why}" if standing.why else ""), way_out, ""
-    for finding in findings:
-        if id(finding.item) in here and finding.severity == "warning":
-            return finding.message, finding.hint, finding.rule
-    message = next((said for pod in mine for said in _read_conditions(pod) if pod not in bound), "")
-    if message:
-        return message, "", ""
-    if not wanted:
-        return (
-            f"{top.kind} {top.name} has no pods in the data",
-            "Add the pods and events of the namespace to the data.",
-            "",
+    own = [finding for finding in findings if id(finding.item) in here]
+    causes = (
+        _find_suspended(top),
+        _find_broken(own, "error"),
+        next((found for item in about for found in _read_refusals(item)), None),
+        _find_deleted(about),
+        _find_short(top, standing, pods),
+        _find_gated(pods),
+        _find_verdict(standing),
+        _find_broken(own, "warning"),
+        next((_Cause(said) for pod in pods.mine for said in _read_conditions(pod) if pod not in pods.bound), None),
+    )
+    found = next(filter(None, causes), None)
+    if found is None and not wanted:
+        return _Cause(
+            f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
         )
-    return "the data does not show why", "Check the log of the scheduler that the pods name.", ""
+    return found or _Cause("the data does not show why", "Check the log of the scheduler that the pods name.")
+
+
+def _find_suspended(top: Item) -> _Cause | None:
+    if dig(top.value, "spec", "suspend") is not True:
+        return None
+    queue = top.labels.get(KUEUE_QUEUE)
+    way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
+    return _Cause(f"{top.kind} {top.name} is suspended: no pods are created", way)
+
+
+def _find_broken(findings: Iterable[Finding], severity: str) -> _Cause | None:
+    return next(
+        (_Cause(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
+    )
+
+
+def _find_deleted(about: Iterable[Item]) -> _Cause | None:
+    for item in about:
+        if dig(item.value, "metadata", "deletionTimestamp"):
+            name = f"{item.kind} {item.name}"
+            return _Cause(
+                f"{name} is being deleted: its new pods do not start as a gang", f"Wait until {name} is gone."
+            )
+    return None
+
+
+def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Cause | None:
+    """Fewer pods than the group waits for."""
+    root = standing.root if standing is not None else None
+    quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
+    if not quorum:
+        return None
+    members = sum(id(pod) not in pods.done for pod in pods.mine)
+    short = f"the group waits for {quorum} pods, and {members} exist"
+    if pods.older and members < quorum:
+        other = "1 pod is" if len(pods.older) == 1 else f"{len(pods.older)} pods are"
+        cause = f"{short}: {other} not in it, having been created before the link"
+        again = f"Delete the {top.kind} and create it again, so that all pods are created together."
+        return _Cause(cause, _REPLACED.get(top.kind, again))
+    if pods.done and 0 < members < quorum <= members + len(pods.done):
+        cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
+        return _Cause(cause, f"Lower minCount of the group to {members}.")
+    if len(pods.mine) < quorum:
+        return _Cause(
+            short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."
+        )
+    return None
+
+
+def _find_gated(pods: _Pods) -> _Cause | None:
+    for pod in pods.mine:
+        if gates := dig(pod.value, "spec", "schedulingGates"):
+            names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(gates))
+            cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
+            return _Cause(cause, "Find out which controller or user added it.")
+    return None
+
+
+def _find_verdict(standing: Standing | None) -> _Cause | None:
+    if standing is None or standing.verdict not in _CAPACITY:
+        return None
+    if standing.root is None or standing.rule:  # not for want of capacity
+        return _Cause(standing.why, standing.way_out, standing.rule)
+    words, way_out = _CAPACITY[standing.verdict]
+    return _Cause(words + (f": {standing.why}" if standing.why else ""), way_out)
 
 
 def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[str]:
@@ -233,13 +280,13 @@ def _read_conditions(item: Item) -> Iterator[str]:
             yield f"{item.kind} {item.name}: {kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
-def _read_refusals(item: Item) -> Iterator[tuple[str, str]]:
-    """Cause and way out of conditions whose reason says that waiting does not help."""
+def _read_refusals(item: Item) -> Iterator[_Cause]:
+    """Of conditions whose reason says that waiting does not help."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         way = _REFUSALS.get(as_text(dig(condition, "reason")))
         if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
             text = as_text(dig(condition, "message")) or "it gives no reason"
-            yield f"the scheduler does not accept {item.kind} {item.name}: {text}", way
+            yield _Cause(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 
 
 _CONDITIONS: Final = (
