@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
@@ -27,9 +26,9 @@ class Devices:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._claims = _index(facts, "ResourceClaim")
-        self._templates = _index(facts, "ResourceClaimTemplate")
-        self._classes = _index(facts, "DeviceClass")
+        self._claims = facts.by_place(_GROUP, "ResourceClaim")
+        self._templates = facts.by_place(_GROUP, "ResourceClaimTemplate")
+        self._classes = facts.by_name(_GROUP, "DeviceClass")
         self._total = _count(facts.objects(_GROUP, "ResourceSlice"))
 
     def find_missing(self, pod: PodKind) -> str:
@@ -44,7 +43,7 @@ class Devices:
         for spec in self._list_specs(pod):
             for request in as_list(dig(spec, "devices", "requests")):
                 name = as_text(dig(request, "exactly", "deviceClassName"))
-                if name and not self._has_class(name) and self._facts.lists_all("DeviceClass"):
+                if name and name not in self._classes and self._facts.lists_all("DeviceClass"):
                     return f"request {as_text(dig(request, 'name'))}: device class {name} does not exist"
         return ""
 
@@ -55,9 +54,6 @@ class Devices:
         templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
         need = sum(_least(dig(template, "spec", "spec")) for template in templates)
         return self._total // need if need else None
-
-    def _has_class(self, name: str) -> bool:
-        return (DEFAULT_NAMESPACE, name) in self._classes
 
     def _list_specs(self, pod: PodKind) -> Sequence[Any]:
         claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
@@ -119,7 +115,3 @@ def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:
     devices = [device for value in slices for device in as_list(dig(value, "spec", "devices"))]
     shared = any(dig(device, "allowMultipleAllocations") is True for device in devices)
     return None if shared else len(devices)
-
-
-def _index(facts: Facts, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-    return {identify(value): value for value in facts.objects(_GROUP, kind)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.capacity.selectors import match_labels
 from krmfn.krm.records import NamedTuple
 from krmfn.survey.facts import read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.capacity.pods import PodKind
@@ -41,9 +41,9 @@ class Volumes:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._claims = {identify(value): value for value in facts.objects("", "PersistentVolumeClaim")}
-        self._volumes = {_name(value): value for value in facts.objects("", "PersistentVolume")}
-        self._classes = {_name(value): value for value in facts.objects("storage.k8s.io", "StorageClass")}
+        self._claims = facts.by_place("", "PersistentVolumeClaim")
+        self._volumes = facts.by_name("", "PersistentVolume")
+        self._classes = facts.by_name("storage.k8s.io", "StorageClass")
 
     def find_missing(self, pod: PodKind) -> str:
         """The scheduler's words for a claim that does not exist, or that no volume can be found for; empty when there

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.devices import fill_in
 from krmfn.capacity.volumes import Volumes
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
 
 if TYPE_CHECKING:
     from krmfn.forecast.roster import Pod
@@ -26,13 +26,13 @@ def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
     """The pods as a simulator gets them, each behind the claims that are made for it. Those that are bound are left
     as they are."""
     volumes, devices = Volumes(facts), _GrantedDevices(facts)
-    runtimes = {as_text(dig(value, "metadata", "name")) for value in facts.objects("node.k8s.io", "RuntimeClass")}
+    runtimes = facts.by_name("node.k8s.io", "RuntimeClass")
     for pod in pods:
         if pod.node:
             yield pod.value
             continue
         spec = dict(as_mapping(pod.value.get("spec")))
-        space, _ = identify(pod.value)
+        space, _ = key_of(pod.value)
         if "volumes" in spec:
             spec["volumes"] = [each for each in as_list(spec["volumes"]) if _is_told(each, space, volumes)]
             for field in ("volumeMounts", "volumeDevices"):
@@ -73,8 +73,8 @@ def _cut(value: Value, names: set[str], path: tuple[str, ...]) -> Value:
 
 class _GrantedDevices:
     def __init__(self, facts: Facts) -> None:
-        self._templates = {identify(value): value for value in facts.objects(_DEVICES, "ResourceClaimTemplate")}
-        self._claims = {identify(value) for value in facts.objects(_DEVICES, "ResourceClaim")}
+        self._templates = facts.by_place(_DEVICES, "ResourceClaimTemplate")
+        self._claims = facts.by_place(_DEVICES, "ResourceClaim")
         self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
 
     def hand_over(self, pod: Value, spec: dict[str, Any], space: str) -> Iterator[Value]:

@@ -10,7 +10,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -176,7 +176,7 @@ def _list_labels(template: Template) -> dict[str, str]:
 
 def full_name(value: Mapping[str, Any]) -> str:
     """The namespace/name of a pod of the cluster."""
-    return "/".join(identify(value))
+    return "/".join(key_of(value))
 
 
 def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:

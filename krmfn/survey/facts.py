@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +130,14 @@ class Facts(NamedTuple):
     def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
         return self.found.get((group, kind), ())
+
+    def by_place(self, group: str, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """The objects of a kind by namespace and name."""
+        return {key_of(value): value for value in self.objects(group, kind)}
+
+    def by_name(self, group: str, kind: str) -> dict[str, Mapping[str, Any]]:
+        """The objects of a kind that has no namespaces, by name."""
+        return {key_of(value)[1]: value for value in self.objects(group, kind)}
 
     def lists_all(self, kind: str) -> bool:
         """Whether what is not among the objects of this kind does not exist: the facts hold one, or say so."""

@@ -50,6 +50,6 @@ def dig(value: object, *path: str | int) -> Any:
     return value
 
 
-def identify(value: object) -> tuple[str, str]:
+def key_of(value: object) -> tuple[str, str]:
     """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
     return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))

@@ -5,7 +5,7 @@ Source: Kueue's pkg/scheduler/flavorassigner, pkg/cache/scheduler/clusterqueue.g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.capacity.selectors import match_labels, match_node, tolerates
 from krmfn.checks.operator.queues import list_needs
@@ -16,7 +16,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.wording import join
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,18 +42,24 @@ class _Waiting(NamedTuple):
     queue: Mapping[str, Any]
 
 
+class _Queues(NamedTuple):
+    """The LocalQueues by namespace and name, the ClusterQueues by name, and what waits in both."""
+
+    local: Mapping[tuple[str, str], Mapping[str, Any]]
+    whole: Mapping[str, Mapping[str, Any]]
+    waiting: Sequence[_Waiting]
+
+
 @rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
 def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
-    known = [identify(value) for value in census.facts.objects(_KUEUE, "LocalQueue")]
-    behind = {identify(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    whole = [identify(value)[1] for value in census.facts.objects(_KUEUE, "ClusterQueue")]
+    known, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
         name = item.labels[KUEUE_QUEUE]
         here = [queue for space, queue in known if space == item.space]
         complete = census.facts.lists_all("LocalQueue")
         if name in here:
-            target = behind[item.space, name]
+            target = _behind(known[item.space, name])
             complete = census.facts.lists_all("ClusterQueue")
             if not target or target in whole or not (whole or complete):
                 continue
@@ -76,8 +82,7 @@ def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
 def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
-    local = {identify(value): value for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    whole = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
+    local, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if local else ():
         name = item.labels[KUEUE_QUEUE]
         mine = local.get((item.space, name))
@@ -94,9 +99,9 @@ def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
 def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[Finding]:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
-    spaces = {identify(value)[1]: value for value in census.facts.objects("", "Namespace")}
+    spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
-    for item, local, name, queue in _list_waiting(census):
+    for item, local, name, queue in _find_queues(census).waiting:
         space = spaces.get(item.space)
         labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: item.space}
         may_get = _may_get if space is None and not complete else _gets_none
@@ -112,9 +117,9 @@ def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[F
 @rule("kueue-flavor-missing", "warning", "A ClusterQueue of Kueue names a ResourceFlavor that does not exist.")
 def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Such a ClusterQueue is not active. An error if the facts list the flavors."""
-    known = [identify(value)[1] for value in census.facts.objects(_KUEUE, "ResourceFlavor")]
+    known = census.facts.by_name(_KUEUE, "ResourceFlavor")
     complete = census.facts.lists_all("ResourceFlavor")
-    for item, local, name, queue in _list_waiting(census) if known or complete else ():
+    for item, local, name, queue in _find_queues(census).waiting if known or complete else ():
         named = [flavor for group in as_list(dig(queue, "spec", "resourceGroups")) for flavor in _list_flavors(group)]
         missing = next((flavor for flavor in named if flavor not in known), None)
         if missing is not None:
@@ -128,8 +133,8 @@ def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
 def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
-    flavors = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ResourceFlavor")}
-    for item, local, name, queue in _list_waiting(census) if flavors else ():
+    flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
+    for item, local, name, queue in _find_queues(census).waiting if flavors else ():
         for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
             if pods == 0:
                 continue
@@ -187,7 +192,7 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
     mapped = {as_text(dig(value, "spec", "extendedResourceName")) for value in devices}
-    for item, local, name, queue in _list_waiting(census):
+    for item, local, name, queue in _find_queues(census).waiting:
         groups = as_list(dig(queue, "spec", "resourceGroups"))
         covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
         asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
@@ -210,7 +215,7 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
 @rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
 def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
     """What Kueue never admits: more than nominal quota and borrowing give."""
-    for item, local, name, queue in _list_waiting(census):
+    for item, local, name, queue in _find_queues(census).waiting:
         sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
         for resource, (widest, total) in _list_quota(queue).items():
             needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
@@ -231,15 +236,16 @@ def _list_queued(census: Census) -> Iterator[Item]:
     return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
 
 
-def _list_waiting(census: Census) -> Iterator[_Waiting]:
-    """What makes pods, with its queues, as far as both are known."""
-    behind = {identify(value): _behind(value) for value in census.facts.objects(_KUEUE, "LocalQueue")}
-    queues = {identify(value)[1]: value for value in census.facts.objects(_KUEUE, "ClusterQueue")}
-    for item in _list_queued(census) if behind and queues else ():
-        local = item.labels[KUEUE_QUEUE]
-        name = behind.get((item.space, local), "")
-        if name in queues:
-            yield _Waiting(item, local, name, queues[name])
+def _find_queues(census: Census) -> _Queues:
+    """The queues, for all rules together."""
+    found: _Queues | None = census.shared.get(_KUEUE)
+    if found is None:
+        local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
+        named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
+        behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
+        waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
+        census.shared[_KUEUE] = found = _Queues(local, whole, waiting)
+    return found
 
 
 def _may_get(key: str) -> bool:

@@ -54,7 +54,7 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
     selectors = [dig(value, "spec", "matchResources", "namespaceSelector") for value in _named(census, _BINDING)]
     if not selectors:
         return
-    known = {as_text(dig(value, "metadata", "name")): value for value in census.facts.objects("", "Namespace")}
+    known = census.facts.by_name("", "Namespace")
     told: set[str] = set()
     for template in _list_bridged(census):
         space = template.item.namespace or DEFAULT_NAMESPACE

@@ -10,7 +10,7 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.wording import join
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, identify
+from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("volume-shared", "warning", "The pods of a gang share a volume claim that cannot serve all of them.")
 def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of a gang share a claim that only one pod, or one node, can use."""
-    claims = {identify(value): value for value in census.facts.objects("", "PersistentVolumeClaim")}
+    claims = census.facts.by_place("", "PersistentVolumeClaim")
     for gang in census.gangs:
         used: dict[str, int] = {}
         for template in gang.templates:
