@@ -150,10 +150,6 @@ def _is_default(storage: Mapping[str, Any]) -> bool:
     return any(as_text(annotations.get(f"{prefix}is-default-class")) == "true" for prefix in _DEFAULT)
 
 
-def _name(value: Mapping[str, Any]) -> str:
-    return as_text(dig(value, "metadata", "name"))
-
-
 def _read_terms(volume: Mapping[str, Any]) -> Sequence[Any] | None:
     """The node selector terms of a volume; None when it can be used everywhere."""
     terms = dig(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
