@@ -99,7 +99,7 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
             if len(stack) >= MAX_DEPTH:
                 raise _refuse(event, text, f"nested deeper than {MAX_DEPTH} levels")
             stack.append(opened)
-            children.append(opened.pairs if isinstance(opened, Mapping) else opened.items)
+            children.append(opened.children)
             keys.append(None)
             continue
         elif kind is alias:

@@ -74,24 +74,28 @@ class Editor:
 
     def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
+        way = way[:]
+        while depth < len(path) and isinstance(node, Mapping | Sequence):
+            part = path[depth]
+            step = find_child(node, part)
+            if step is None:
+                if value is REMOVED:
+                    return True
+                return self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
+            if step.merged:
+                return self._change_merged(way, node, step, path, depth, value)
+            if depth == len(path) - 1 and value is REMOVED:
+                return self._remove(way, step, path)
+            way.append(step)
+            node = step.node
+            depth += 1
         if isinstance(node, Alias):
             return self._replace(way, path, edit_copy(self._read(node), path, depth, value))
         if depth == len(path):
             return self._assign(way, node, path, value)
-        if isinstance(node, Scalar):
-            if self._read(node) is not None:
-                raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
-            return True if value is REMOVED else self._replace(way, path, _nest(path[depth:], value))
-        assert isinstance(node, Mapping | Sequence)
-        part = path[depth]
-        step = find_child(node, part)
-        if step is None:
-            return True if value is REMOVED else self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
-        if step.merged:
-            return self._change_merged(way, node, step, path, depth, value)
-        if depth == len(path) - 1 and value is REMOVED:
-            return self._remove(way, step, path)
-        return self._change([*way, step], step.node, path, depth + 1, value)
+        if self._read(node) is not None:
+            raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
+        return True if value is REMOVED else self._replace(way, path, _nest(path[depth:], value))
 
     def _change_merged(
         self, way: list[Step], node: Mapping | Sequence, step: Step, path: Path, depth: int, value: Any

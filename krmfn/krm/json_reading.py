@@ -99,10 +99,10 @@ class _Reader:
 
     def attach(self, parent: Mapping | Sequence, key: Scalar | None, node: Node) -> None:
         if isinstance(parent, Sequence):
-            parent.items.append(node)
+            parent.children.append(node)
         else:
             assert key is not None
-            parent.pairs.append((key, node))
+            parent.children.append((key, node))
 
     def read_start(self, position: int) -> tuple[Node, int]:
         sign = self.text[position : position + 1]

@@ -13,7 +13,7 @@ import re
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _LINE = re.compile(
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
 _FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
 _PAIRS = rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])"
-#: What this reader leaves to others: line breaks other than LF, tabs, controls.
-_FOREIGN = re.compile(r"[^\n\x20-\x7e]")
+#: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.
+_KNOWN = bytes([10, *range(0x20, 0x7F)])
 MAX_DEPTH = 150
 
 #: What may follow a key or a dash: nothing (a collection, or null), a scalar, a flow collection, a literal block or a
@@ -71,7 +71,7 @@ class _Unusual(Exception):
 
 def read_lines(text: str) -> tuple[Mapping, dict[str, Any]] | None:
     """The tree and the value of a block mapping; None where the text is not of the plainest kind."""
-    if not text.isascii() or _FOREIGN.search(text):
+    if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
         rows, value = _read(text)
@@ -325,12 +325,14 @@ def _read_literal(text: str, line: int, parts: _Line, position: int, column: int
 def _make_node(rows: _Rows, text: str) -> Mapping | Sequence:
     """The node of a collection; its children are made when they are asked for."""
     start, end = rows[1], _find_end(rows)
+    inner = rows[_HEAD:]
     if rows[0] is dict:
         mapping = Mapping(start, end, None, None, False)
-        mapping.unfold_later(lambda: _make_pairs(mapping, rows, text))
+        mapping.children = Later(inner, lambda row: _make_pair(row, text))
+        mapping.places = {row[1][3]: place for place, row in enumerate(inner)}  # none is there twice
         return mapping
     sequence = Sequence(start, end, None, None, False)
-    sequence.unfold_later(lambda: [_make_child(row, text) for row in rows[2:]])
+    sequence.children = Later(inner, lambda row: _make_child(row, text))
     return sequence
 
 
@@ -346,17 +348,10 @@ def _find_end(rows: _Rows) -> int:
         rows = last[2]
 
 
-def _make_pairs(mapping: Mapping, rows: _Rows, text: str) -> list[tuple[Node, Node]]:
-    """The keys and values of a mapping, which is told where each key stands: none is there twice."""
-    pairs: list[tuple[Node, Node]] = []
-    places: dict[str | None, int] = {}
-    for row in rows[2:]:
-        position, parts = row[0], row[1]
-        start, end = position + parts[2], position + parts[6]
-        places[parts[3]] = len(pairs)
-        pairs.append((Scalar(start, end, None, None, text[start:end], ""), _make_child(row, text)))
-    mapping.places = places
-    return pairs
+def _make_pair(row: tuple[Any, ...], text: str) -> tuple[Node, Node]:
+    position, parts = row[0], row[1]
+    start, end = position + parts[2], position + parts[6]
+    return Scalar(start, end, None, None, text[start:end], ""), _make_child(row, text)
 
 
 def _make_child(row: tuple[Any, ...], text: str) -> Node:
@@ -372,7 +367,7 @@ def _make_child(row: tuple[Any, ...], text: str) -> Node:
         return _make_scalar(start, source)
     if source[0] == "{":
         mapping = Mapping(start, end, None, None, True)
-        mapping.pairs.extend(
+        mapping.children.extend(
             (
                 Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], ""),
                 _make_scalar(start + pair.start(2), pair[2]),
@@ -381,7 +376,7 @@ def _make_child(row: tuple[Any, ...], text: str) -> Node:
         )
         return mapping
     sequence = Sequence(start, end, None, None, True)
-    sequence.items.extend(_make_scalar(start + pair.start(2), pair[2]) for pair in _split_flow(source))
+    sequence.children.extend(_make_scalar(start + pair.start(2), pair[2]) for pair in _split_flow(source))
     return sequence
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from collections.abc import Sequence as Children
+    from typing import Any
 
 #: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"
@@ -46,13 +48,40 @@ class Scalar(Node):
         self.source = ""
 
 
+class Later:
+    """Children that are made one by one, when somebody asks for them."""
+
+    __slots__ = ("_made", "_make", "_rows")
+
+    def __init__(self, rows: list[Any], make: Callable[[Any], Any]) -> None:
+        """`make` makes the child of a row."""
+        self._rows = rows
+        self._made: list[Any] = [None] * len(rows)
+        self._make = make
+
+    def __len__(self) -> int:
+        """How many children there are."""
+        return len(self._made)
+
+    def __getitem__(self, place: int) -> Any:
+        """The child at a place; always the same."""
+        child = self._made[place]
+        if child is None:
+            child = self._made[place] = self._make(self._rows[place])
+        return child
+
+    def __iter__(self) -> Iterator[Any]:
+        """All children in their order."""
+        return map(self.__getitem__, range(len(self._made)))
+
+
 class Mapping(Node):
     """A mapping: pairs in the order of the text, duplicates and merge keys included.
 
     `height` is the number of levels in it, aliases followed: 1 where all children are scalars.
     """
 
-    __slots__ = ("_pairs", "_unfold", "flow", "height", "places")
+    __slots__ = ("children", "flow", "height", "places")
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty mapping, to be filled."""
@@ -62,28 +91,22 @@ class Mapping(Node):
         self.tag = tag
         self.flow = flow
         self.height = 1
-        self._pairs: list[tuple[Node, Node]] = []
-        self._unfold: Callable[[], list[tuple[Node, Node]]] | None = None
+        #: A list, or Later.
+        self.children: Any = []
         #: Where each key stands among the pairs, where that is known: from reading lines, or from an earlier look.
         self.places: dict[str | None, int] | None = None
 
     @property
-    def pairs(self) -> list[tuple[Node, Node]]:
+    def pairs(self) -> Children[tuple[Node, Node]]:
         """Keys and values."""
-        if self._unfold is not None:
-            self._pairs = self._unfold()
-            self._unfold = None
-        return self._pairs
-
-    def unfold_later(self, unfold: Callable[[], list[tuple[Node, Node]]]) -> None:
-        """Make the pairs when somebody asks for them."""
-        self._unfold = unfold
+        pairs: Children[tuple[Node, Node]] = self.children
+        return pairs
 
 
 class Sequence(Node):
-    """A sequence; `height` is that of mappings."""
+    """A sequence; `height` and `children` are those of mappings."""
 
-    __slots__ = ("_items", "_unfold", "flow", "height")
+    __slots__ = ("children", "flow", "height")
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
         """An empty sequence, to be filled."""
@@ -93,20 +116,13 @@ class Sequence(Node):
         self.tag = tag
         self.flow = flow
         self.height = 1
-        self._items: list[Node] = []
-        self._unfold: Callable[[], list[Node]] | None = None
+        self.children: Any = []
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> Children[Node]:
         """The elements."""
-        if self._unfold is not None:
-            self._items = self._unfold()
-            self._unfold = None
-        return self._items
-
-    def unfold_later(self, unfold: Callable[[], list[Node]]) -> None:
-        """Make the elements when somebody asks for them."""
-        self._unfold = unfold
+        items: Children[Node] = self.children
+        return items
 
 
 class Alias(Node):

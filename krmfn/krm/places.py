@@ -72,12 +72,10 @@ def column(text: str, offset: int) -> int:
 def last_leaf(node: Node) -> Node:
     """The node whose text ends `node`."""
     while True:
-        if isinstance(node, Mapping) and not node.flow and node.pairs:
-            node = node.pairs[-1][1]
-        elif isinstance(node, Sequence) and not node.flow and node.items:
-            node = node.items[-1]
-        else:
+        if isinstance(node, Scalar) or not isinstance(node, Mapping | Sequence) or node.flow or not node.children:
             return node
+        last = node.children[-1]
+        node = last[1] if isinstance(node, Mapping) else last
 
 
 def is_block_scalar(node: Node) -> bool:
@@ -111,6 +109,11 @@ def visible_end(text: str, node: Node) -> int:
     if is_block_scalar(leaf):
         end = lines_end(text, leaf)
         return line_end(text, line_start(text, end - 1)) if begins_line(text, end) else end
+    return _end_of(text, node, leaf)
+
+
+def _end_of(text: str, node: Node, leaf: Node) -> int:
+    """As visible_end, of a node whose last leaf is no block scalar."""
     end = max(leaf.end, leaf.start)
     return max(_retreat(text, end), _last_key_end(node)) if leaf.start == leaf.end else end
 
@@ -122,7 +125,7 @@ def lines_end(text: str, node: Node) -> int:
     """
     leaf = last_leaf(node)
     if not is_block_scalar(leaf):
-        return next_line(text, visible_end(text, node))
+        return next_line(text, _end_of(text, node, leaf))
     end = leaf.end
     if "+" not in block_header(text, leaf):
         first = next_line(text, content_start(text, leaf))

@@ -32,6 +32,7 @@ from krmfn.krm.writing import write_after_colon, write_block, write_entry, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence as Children
     from typing import Any
 
 #: What to put where: an offset, how many characters go, the text that comes.
@@ -115,9 +116,10 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     start = entry_start(text, last_key)
     indent = column(text, start)
     entry = write_entry(key, value, style, indent)
-    if not begins_line(text, lines_end(text, holder)) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
+    end = lines_end(text, holder)
+    if not begins_line(text, end) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
         return [(start, 0, entry + style.newline + " " * indent)]  # a line break would become part of the scalar
-    return insert_lines(text, holder, " " * indent + entry, style.newline)
+    return insert_lines(text, holder, end, " " * indent + entry, style.newline)
 
 
 def insert_element(text: str, holder: Sequence, value: Any, style: Style) -> Edits:
@@ -126,16 +128,16 @@ def insert_element(text: str, holder: Sequence, value: Any, style: Style) -> Edi
         return _insert_in_flow(text, holder, None, value, style)
     indent = column(text, first_dash(text, holder))
     lines = " " * indent + "- " + write_block(value, style, indent + 2)
-    return insert_lines(text, holder.items[-1], lines, style.newline)
+    last = holder.items[-1]
+    return insert_lines(text, last, lines_end(text, last), lines, style.newline)
 
 
-def insert_lines(text: str, node: Node, lines: str, newline: str) -> Edits:
-    """Put lines behind those of a node; a last line without a break stays the last one without."""
-    offset = lines_end(text, node)
-    if begins_line(text, offset):
-        return [(offset, 0, lines + newline)]
-    *edits, (offset, length, end) = end_line(text, node, newline)
-    return [*edits, (offset, length, end + lines)]
+def insert_lines(text: str, node: Node, end: int, lines: str, newline: str) -> Edits:
+    """Put lines behind those of a node, at their `end`; a last line without a break stays the last one without."""
+    if begins_line(text, end):
+        return [(end, 0, lines + newline)]
+    *edits, (offset, length, new) = end_line(text, node, newline)
+    return [*edits, (offset, length, new + lines)]
 
 
 def end_line(text: str, node: Node, newline: str) -> Edits:
@@ -201,7 +203,7 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
     return [(line, end - line, "")]
 
 
-def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: list[Node], place: int) -> Edits:
+def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: Children[Node], place: int) -> Edits:
     if isinstance(holder, Mapping):
         starts = [entry_start(text, key) for key, _ in holder.pairs]
         ends = [max(key.end, child.end) for key, child in holder.pairs]

@@ -86,7 +86,12 @@ def write_scalar(value: Any, json: bool = False) -> str:
 def to_plain(value: Any, json: bool = False) -> Any:
     """Copy a value into plain dicts and lists, as it will be read back. Raises ValueError for what has no spelling."""
     if isinstance(value, dict):
-        return {_check_key(key): to_plain(child, json) for key, child in value.items()}
+        return {
+            key if type(key) is str else _check_key(key): (
+                child if type(child) is str and child.isascii() else to_plain(child, json)
+            )
+            for key, child in value.items()
+        }
     if isinstance(value, str):
         if not value.isascii():
             quote(value)
@@ -157,15 +162,32 @@ def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
     if not is_collection(value) or not value:
         return write_flow(value, style)
     break_line = style.newline + " " * indent
-    if isinstance(value, dict | Mapping):
-        return break_line.join(write_entry(key, child, style, indent) for key, child in value.items())
-    return break_line.join("- " + write_block(child, style, indent + 2) for child in value)
+    if not isinstance(value, dict | Mapping):
+        return break_line.join(["- " + write_block(child, style, indent + 2) for child in value])
+    if style.json:
+        return break_line.join([write_entry(key, child, style, indent) for key, child in value.items()])
+    lines = []
+    for key, child in value.items():  # as write_entry does it, without the calls
+        word = _USUAL.get(key) or _write_key(key, style)
+        sort = type(child)
+        if sort is str:
+            text = " " + (_USUAL.get(child) or _usual_word(child))
+        elif sort is dict and child:
+            inner = indent + style.step
+            text = style.newline + " " * inner + write_block(child, style, inner)
+        else:
+            text = write_after_colon(child, style, indent)
+        lines.append(word + ":" + text)
+    return break_line.join(lines)
 
 
 def write_entry(key: Any, value: Any, style: Style, indent: int) -> str:
     """Spell `key: value` in block form, for a mapping whose keys stand in column `indent`."""
-    name = _usual_word(key) if isinstance(key, str) and not style.json else write_scalar(key, style.json)
-    return name + ":" + write_after_colon(value, style, indent)
+    return _write_key(key, style) + ":" + write_after_colon(value, style, indent)
+
+
+def _write_key(key: Any, style: Style) -> str:
+    return _usual_word(key) if isinstance(key, str) and not style.json else write_scalar(key, style.json)
 
 
 def write_after_colon(value: Any, style: Style, indent: int) -> str:

@@ -70,11 +70,10 @@ def list_fields(spec: Mapping[str, Any]) -> set[str]:
 
 
 def _collect(value: Any, into: set[str]) -> None:
-    if isinstance(value, dict):
-        into.update(value)
-        value = value.values()
-    elif not isinstance(value, list):
-        return
-    for child in value:
-        if isinstance(child, dict | list):
-            _collect(child, into)
+    waiting = [value]
+    for each in waiting:
+        if isinstance(each, dict):
+            into.update(each)
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each

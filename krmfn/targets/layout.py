@@ -153,8 +153,9 @@ def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) ->
     def rename(node: PlacedGroup) -> PlacedGroup:
         index = next(numbers)
         template = templates[index]
-        ranked = f"{rank(node.group)}-{template}" if rank and not node.part else template
-        name = name_group(gang_name, ranked) if index else gang_name
+        name = gang_name
+        if index:
+            name = name_group(gang_name, f"{rank(node.group)}-{template}" if rank and not node.part else template)
         return node._replace(template=template, name=name, children=tuple(map(rename, node.children)))
 
     return rename(root)
