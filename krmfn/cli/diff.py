@@ -35,7 +35,7 @@ from krmfn.reports.plans import render_plan
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.pairing import pair
+from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import InputMissing, RevisionMissing
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     # Nobody knows what a broken document would be: its file is compared no more than what cannot be rendered.
     broken = {problem.file.path for problem in problems if hides(problem) and problem.file}
     entries = [entry for entry in entries if entry.file is None or entry.file.path not in broken]
-    if (old.missing or new.missing or broken) and not entries:  # nothing was compared
+    if (find_missing(old, new) or broken) and not entries:  # nothing was compared
         report_aside((problem._replace(severity="error") for problem in problems), options)
         return 2
     report_aside(problems, options)

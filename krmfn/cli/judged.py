@@ -7,10 +7,12 @@ import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from krmfn.catalogue import RULES
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config.selection import IGNORE
 from krmfn.judging import Ignore, Judging
 from krmfn.krm.results import Result
+from krmfn.model.wording import join
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
@@ -25,8 +27,14 @@ if TYPE_CHECKING:
     from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds
 
-#: How the ids of rules end that say what is not there.
-_MISSING = "-missing"
+#: Rules that say what is not there, or too little of it: it may be where nobody looked.
+_OF_ABSENCE = {
+    *("affinity-without-target", "bridge-missing", "controller-unlinked", "generated-orphan", "group-missing"),
+    *("group-unused", "kai-subgroup-missing", "kueue-flavor-missing", "kueue-group-incomplete", "kueue-queue-missing"),
+    *("min-count-above-pods", "min-group-count-above-children", "parent-missing", "priority-class-missing"),
+    *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
+    *("priority-class", "runtime-class", "workload-exists"),
+}
 
 
 class Judged:
@@ -61,7 +69,7 @@ class Judged:
         self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
     ) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        found = list(findings)
+        found = [_doubt(finding, world.left_out) for finding in findings] if world.left_out else list(findings)
         traced = [world.trace(finding) for finding in found]
         results = to_results(traced, edits)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
@@ -94,9 +102,18 @@ def leave_out_present(
     missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
 
     def is_there(finding: Finding) -> bool:
-        return finding.rule.endswith(_MISSING) and missed[_identify(finding)] < homes[id(finding.item)]
+        return finding.rule in _OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
 
     return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
+
+
+def _doubt(finding: Finding, left_out: Sequence[str]) -> Finding:
+    """A finding in a world of which a part is not known."""
+    if finding.rule not in _OF_ABSENCE:
+        return finding
+    hint = f"{finding.hint} It may also be in what krmfn did not render: {join(list(left_out))}.".lstrip()
+    severe = (finding.severity or RULES[finding.rule].severity) == "error"
+    return finding._replace(hint=hint, severity="warning" if severe else finding.severity)
 
 
 def _identify(finding: Finding) -> tuple[int, str, Path]:

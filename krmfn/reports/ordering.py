@@ -84,7 +84,9 @@ def _spell_alike(result: Result) -> tuple[str, str]:
     if result.severity == "info":
         return rule, ""
     # What a kustomization lacks has another name in each of them, and the reason comes last.
-    reason = result.tags.get("hint") or result.message.rpartition(", ")[2] if rule == _UNRENDERED else result.message
+    reason = result.message
+    if rule == _UNRENDERED:
+        reason = reason.partition(" ")[0] + (result.tags.get("hint") or reason.rpartition(", ")[2])
     return rule, result.severity + reason
 
 

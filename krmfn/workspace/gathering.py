@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.model.wording import join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
@@ -47,6 +48,7 @@ class Gathered(NamedTuple):
     items: Sequence[Item]
     origins: Origins
     configurations: tuple[Mapping[str, Any], ...]
+    left_out: tuple[str, ...] = ()  # what could not be rendered with the rest
 
 
 class Gathering:
@@ -94,7 +96,8 @@ class Gathering:
             steps.append((name, each.folder, overlays.get(each.folder), each))
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
         free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
-        self._queue = render_all(tree, dict.fromkeys(overlay.folder for overlay in rendered), programs, free)
+        wanted = dict.fromkeys(overlay.folder for overlay in rendered)
+        self._queue = render_all(tree, wanted, programs, free, partly=severity != "error")
         try:
             for name, folder, found, deployment in steps:
                 if found is not None:
@@ -275,15 +278,21 @@ class Gathering:
             place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
             raise NotRendered(f"gives what cannot be read: {problem.message}{place}")
         items = read.items
+        if rendered.left_out and not items:
+            raise rendered.left_out[0]
         self._allow(len(items))
         origins = find_origins(items, overlay.folder, overlay.path, self.sources)
         put_into(placing, items)
-        self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations))
+        left_out = tuple(each.part for each in rendered.left_out)
+        if left_out:
+            hint = " ".join(dict.fromkeys(each.hint for each in rendered.left_out))
+            self._tell(overlay.path, NotRendered(join(list(left_out)), hint), "checked without")
+        self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations, left_out))
 
-    def _tell(self, path: str, reason: NotRendered) -> None:
+    def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
         place = reason.place or FileRef(path)
-        self.problems.append(tell("not-rendered", f"not checked: it {reason}", place, self._severity, **hint))
+        self.problems.append(tell("not-rendered", f"{start} {reason}", place, self._severity, **hint))
 
 
 def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:

@@ -26,7 +26,12 @@ RENDERED = "(rendered)"
 RULES: tuple[Rule, ...] = (
     Rule("unreadable", "server", "error", "A file is not valid YAML or JSON."),
     Rule("kind-missing", "server", "error", "An object has no kind or no API version."),
-    Rule("not-rendered", "gitops", "warning", "A kustomization was not checked, because it could not be rendered."),
+    Rule(
+        "not-rendered",
+        "gitops",
+        "warning",
+        "A kustomization, or a part of it, could not be rendered and was not checked.",
+    ),
     Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
     Rule("ignore-unused", "gitops", "warning", "An instruction to ignore a finding matches nothing."),
     Rule(

@@ -30,6 +30,7 @@ CONFIG_GROUP = "krmfn.dev"
 #: Where kustomize finds what to run for an object of PLUGINS.
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _HELM = ("helmCharts", "helmChartInflationGenerator")
+_WITH_HELM = "Render it with kustomize and helm, and check the output."
 #: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
 #: letters, and we by these names: any other name would mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
@@ -64,13 +65,15 @@ _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
 
 class NotRendered(Exception):
-    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where."""
+    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
+    is what only adds objects: without it the rest can be rendered."""
 
-    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None) -> None:
+    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "") -> None:
         """`reason` follows the name of the kustomization."""
         super().__init__(reason)
         self.hint = hint
         self.place = place
+        self.part = part
 
 
 class Overlay(NamedTuple):
@@ -189,27 +192,27 @@ def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
 
 
 def list_sources(value: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of the files that a kustomization makes ConfigMaps of, and of its patches."""
-    for generator in _list_mappings(value.get("configMapGenerator")):
-        yield from _list_generated(generator)
+    """The paths of the files with a kustomization's patches."""
     for field in ("patches", "patchesJson6902", "replacements"):
         paths = (each.get("path") for each in _list_mappings(value.get(field)))
         yield from (path for path in paths if isinstance(path, str) and is_path(path))
     yield from (each for each in list_entries(value, "patchesStrategicMerge") if is_path(each) and ": " not in each)
 
 
-def list_secret_sources(value: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of the files that a kustomization makes Secrets of; they are not told: somebody may have written a
-    secret there."""
+def list_generated(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The paths of the files that a kustomization makes ConfigMaps and Secrets of, each with what a message calls it.
+    Those of Secrets are not told: somebody may have written a secret there."""
+    for generator in _list_mappings(value.get("configMapGenerator")):
+        yield from ((path, path) for path in _list_files(generator))
     for generator in _list_mappings(value.get("secretGenerator")):
-        yield from _list_generated(generator)
+        yield from ((path, "") for path in _list_files(generator))
 
 
 def _list_mappings(listed: object) -> list[dict[str, Any]]:
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _list_generated(generator: Mapping[str, Any]) -> Iterator[str]:
+def _list_files(generator: Mapping[str, Any]) -> Iterator[str]:
     files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
     alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
     yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
@@ -275,9 +278,19 @@ def find_fetched(value: object) -> str:
     return ""
 
 
-def needs_helm(value: Mapping[str, Any]) -> bool:
-    """Whether a kustomization, or a generator, inflates Helm charts."""
-    return any(field in value for field in _HELM) or value.get("kind") == "HelmChartInflationGenerator"
+def find_charts(value: Mapping[str, Any]) -> NotRendered | None:
+    """What a kustomization, or a generator, inflates Helm charts for, None where it does not."""
+    if not any(field in value for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
+        return None
+    charts = [chart for field in _HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
+    names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)
+    part = " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
+    return NotRendered("inflates Helm charts", _WITH_HELM, part=part)
+
+
+def without_charts(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A kustomization without the Helm charts that it inflates."""
+    return {key: each for key, each in value.items() if key not in _HELM}
 
 
 def read_function(value: Mapping[str, Any]) -> Function | None:
@@ -299,7 +312,8 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
         if value.get("apiVersion") == "builtin" and kind in _BUILT_IN:
             return None
         hint = "The annotation config.kubernetes.io/function says what is run; krmfn init writes it for krmfn."
-        raise NotRendered(f"lists a {kind} as a function, which is neither one nor built into kustomize", hint)
+        reason = f"lists a {kind} as a function, which is neither one nor built into kustomize"
+        raise NotRendered(reason, hint, part=f"what the {kind} generates")
     if is_ours(value):
         return Function(True)
     if len(declared) > 1:

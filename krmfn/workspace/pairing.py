@@ -16,10 +16,18 @@ from krmfn.model.identity import Identity, identify
 from krmfn.workspace.worlds import World, Worlds
 
 
+def find_missing(old: Worlds, new: Worlds) -> set[str]:
+    """The keys of worlds that cannot be compared: one of the states could not render them, or lacks a part of them that
+    the other has."""
+    before = {world.key: world.left_out for world in old.worlds}
+    apart = {world.key for world in new.worlds if before.get(world.key, world.left_out) != world.left_out}
+    return {*old.missing, *new.missing, *apart}
+
+
 def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
     """Each world of the new state with what it was before, and then those that are gone with what they are now: a world
-    without items. What one of the states could not render is in neither."""
-    missing = old.missing | new.missing
+    without items. What cannot be compared is in neither."""
+    missing = find_missing(old, new)
     before = [world for world in old.worlds if world.key not in missing]
     after = [world for world in new.worlds if world.key not in missing]
     if len(old.worlds) == len(new.worlds) == 1 == len(before) == len(after):  # whatever they are called

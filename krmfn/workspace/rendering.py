@@ -24,6 +24,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
+from krmfn.workspace.patches import drop_patch
 from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
@@ -49,11 +50,13 @@ class Rendered(NamedTuple):
     """What kustomize printed, with annotations that say where each object comes from.
 
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
+    `left_out` says what is not in it, because it cannot be had here.
     """
 
     data: bytes
     copied: frozenset[str]
     configurations: tuple[dict[str, Any], ...]
+    left_out: tuple[NotRendered, ...] = ()
 
 
 def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
@@ -68,10 +71,15 @@ def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
 
 
 def render_all(
-    tree: Tree, folders: Iterable[str], allowed: Sequence[str] = (), free: Collection[str] = ()
+    tree: Tree,
+    folders: Iterable[str],
+    allowed: Sequence[str] = (),
+    free: Collection[str] = (),
+    partly: bool = False,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
-    processors. What render() says holds for each. The `free` ones may use files that are not below their folder."""
+    processors. What render() says holds for each. The `free` ones may use files that are not below their folder.
+    `partly`: what cannot be had and only adds objects is left out."""
     kustomize = find_program("kustomize")
     if not kustomize:
         reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
@@ -87,7 +95,8 @@ def render_all(
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        build = Build(tree, folder, [kustomize, "build"], programs, root, signals, free=folder in free)
+                        command = [kustomize, "build"]
+                        build = Build(tree, folder, command, programs, root, signals, False, folder in free, partly)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
@@ -119,6 +128,7 @@ class Build:
         signals: _Signals,
         plain: bool = False,
         free: bool = False,
+        partly: bool = False,
     ) -> None:
         """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from. Raises
         NotRendered."""
@@ -141,7 +151,7 @@ class Build:
             return done.data
 
         runs = {} if plain else programs
-        self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free)
+        self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free, partly)
         try:
             self._built = built = stage.add(folder, top=not plain)
             stage.finish()
@@ -166,20 +176,36 @@ class Build:
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
         stage = self._stage
-        assert self._running is not None
         try:
-            data = stage.restore(self._running.end(_MOST_SECONDS))
+            data = stage.restore(self._end())
         except Failed as failure:
+            if stage.left_out:  # perhaps for lack of it
+                return stage.left_out[0]
             said = _tell(failure, self._place)
             if found := (_QUOTES_SECRETS if stage.makes_secrets else _QUOTES).search(said):
                 said = f"{said[: found.end()]} {HIDDEN}"
             return NotRendered(f"cannot be built by kustomize: {said}")
+        except NotRendered as reason:
+            return reason
         finally:
             shutil.rmtree(self._place, ignore_errors=True)
         for copy, original in stage.brought.items():  # in the annotations that say where objects come from
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
-        return Rendered(data, frozenset(stage.copied | self._copied), tuple(stage.configurations))
+        files = frozenset(stage.copied | self._copied)
+        return Rendered(data, files, tuple(stage.configurations), tuple(stage.left_out))
+
+    def _end(self) -> bytes:
+        """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by
+        one as kustomize complains of them. Raises Failed and NotRendered."""
+        while True:
+            assert self._running is not None
+            try:
+                return self._running.end(_MOST_SECONDS)
+            except Failed as failure:
+                if not (self._stage.left_out and drop_patch(failure.lines, self._built)):
+                    raise
+            self.start()
 
     def kill(self) -> None:
         """Ends kustomize, whatever it is at."""

@@ -25,6 +25,7 @@ from krmfn.workspace.overlays import (
     WORDS,
     NotRendered,
     Overlay,
+    find_charts,
     find_fetched,
     find_overlay,
     find_used,
@@ -32,13 +33,13 @@ from krmfn.workspace.overlays import (
     is_path,
     is_remote,
     list_entries,
+    list_generated,
     list_named,
-    list_secret_sources,
     list_sources,
-    needs_helm,
     read_function,
     read_objects,
     with_program,
+    without_charts,
 )
 from krmfn.workspace.trees import LeftOut, Tree
 
@@ -60,12 +61,16 @@ class Stage:
         allowed: Mapping[str, str],
         render: Callable[[str], bytes],
         free: bool = False,
+        partly: bool = False,
     ) -> None:
         """`ours` is the program that stands for krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `render` renders a folder of the tree without anything being run, for lists of functions that are
         kustomizations themselves. `free`: a kustomization may use files that are not below its folder, as with
         `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read the whole disk, so such a file is
-        copied to where it may be: `brought` has its own path, by that of the copy."""
+        copied to where it may be: `brought` has its own path, by that of the copy. `partly`: what cannot be had and
+        only adds objects is left out, and `left_out` says why."""
+        self.left_out: list[NotRendered] = []
+        self._partly = partly
         self.brought: dict[str, str] = {}
         self._free = free
         self.tree = tree
@@ -131,24 +136,28 @@ class Stage:
 
     def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
         """The kustomization as kustomize will read it, with all that it names copied."""
-        if needs_helm(overlay.value):
-            raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
-        value = dict(overlay.value)
+        if charts := find_charts(overlay.value):
+            self._leave_out(charts)
+        value = without_charts(overlay.value)
+        if charts:
+            value.setdefault("resources", [])  # kustomize refuses one without any field
         self.makes_secrets |= "secretGenerator" in value
         _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
-                value[field] = [self._use(overlay, entry, place, depth) for entry in list_entries(value, field)]
+                uses = (self._use(overlay, field, entry, place, depth) for entry in list_entries(value, field))
+                value[field] = [entry for entry in uses if entry]
         for field in PLUGINS:
             if field in value:
                 value[field] = self._list_plugins(overlay, field, place, depth)
         for name in list_sources(value):
             self._find(name, overlay.folder)
-        for name in list_secret_sources(value):
-            try:
-                self._find(name, overlay.folder)
-            except NotRendered:
-                raise NotRendered("makes a Secret of a file, which does not exist") from None
+        for name, told in list_generated(value):
+            if self._misses(name, overlay.folder, told or "a secret file"):
+                reason = f"uses {told}" if told else "makes a Secret of a file"
+                part = f"{told or 'a file of a Secret'}, which does not exist"
+                self._leave_out(NotRendered(f"{reason}, which does not exist", part=part))
+                self._write(self.place(posixpath.join(overlay.folder, name)), b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
         value |= self._bring_named(named, overlay) if self._free else {}
         self._copy_named(named, overlay)
@@ -156,7 +165,15 @@ class Stage:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
         return value
 
-    def _use(self, overlay: Overlay, entry: str, place: str, depth: int) -> str:
+    def _leave_out(self, reason: NotRendered) -> None:
+        """Does without a part that cannot be had. Raises `reason` where that would change what the others are."""
+        if not (self._partly and reason.part):
+            raise reason
+        if reason.part not in (each.part for each in self.left_out):
+            self.left_out.append(reason)
+
+    def _use(self, overlay: Overlay, field: str, entry: str, place: str, depth: int) -> str:
+        """What to write for an entry, empty for one that is left out."""
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = self.tree.kind(path) if path else ""
         if kind == "folder":
@@ -170,7 +187,9 @@ class Stage:
                 return brought
             raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
         if is_remote(entry):
-            raise NotRendered(f"uses {entry}", _NOT_FETCHED)
+            # A component may change what others list.
+            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part="" if field == "components" else entry))
+            return ""
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
         self._find(entry, overlay.folder)
@@ -178,30 +197,43 @@ class Stage:
 
     def _find(self, entry: str, folder: str) -> None:
         """Raises NotRendered for a path that is not in the tree."""
+        if self._misses(entry, folder, entry):
+            raise NotRendered(f"uses {entry}, which does not exist")
+
+    def _misses(self, entry: str, folder: str, told: str) -> bool:
+        """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""
         try:
             self.tree.resolve(posixpath.normpath(posixpath.join(folder, entry)))
         except LeftOut as left:
-            raise NotRendered(f"uses {left}") from None
+            raise NotRendered(f"uses {told}, which {left.reason}") from None
         except FileNotFoundError:
-            raise NotRendered(f"uses {entry}, which does not exist") from None
+            return True
+        return False
 
     def _list_plugins(self, overlay: Overlay, field: str, place: str, depth: int) -> list[str]:
         """The functions' configurations, one file each, in the order in which they run."""
         names = []
         for entry in list_entries(overlay.value, field):
-            for value in self._read_plugins(overlay, entry, depth):
+            for value in self._read_plugins(overlay, field, entry, depth):
                 if field == "generators" and is_ours(value):
                     raise NotRendered(
                         "lists krmfn under generators, where kustomize passes no resources and the build fails",
                         "List krmfn under transformers: of the outermost kustomization.",
                     )
+                try:
+                    permitted = self._permit(overlay, value)
+                except NotRendered as reason:
+                    if field != "generators":
+                        raise
+                    self._leave_out(reason)
+                    continue
                 self._number += 1
                 name = f"krmfn-{os.path.basename(self._root)}-{self._number}.json"
-                self._write(posixpath.join(place, name), self._permit(overlay, value))
+                self._write(posixpath.join(place, name), permitted)
                 names.append(name)
         return names
 
-    def _read_plugins(self, overlay: Overlay, entry: str, depth: int) -> Iterator[dict[str, Any]]:
+    def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[dict[str, Any]]:
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = self.tree.kind(path) if path else ""
         if kind == "folder":
@@ -214,14 +246,14 @@ class Stage:
         elif "\n" in entry or "{" in entry:
             yield from read_objects(entry.encode(), overlay.path)
         elif is_remote(entry):
-            raise NotRendered(f"uses {entry}", _NOT_FETCHED)
+            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=entry if field == "generators" else ""))
         else:
             raise NotRendered(f"uses {entry}, which does not exist")
 
     def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
-        if needs_helm(value):
-            raise NotRendered("inflates Helm charts", "Render it with kustomize and helm, and check the output.")
+        if charts := find_charts(value):
+            raise charts
         function = read_function(value)
         if self._free:
             value = self._bring_named(value, overlay)
@@ -236,11 +268,13 @@ class Stage:
             return with_program(value, self._ours)
         if function.image:
             hint = "krmfn starts no containers. Check the output of kustomize build."
-            raise NotRendered(f"runs the container image {function.image}", hint)
+            part = f"what the container image {function.image} generates"
+            raise NotRendered(f"runs the container image {function.image}", hint, part=part)
         program = self._find_allowed(overlay, function.program)
         if not program:
             hint = f"If you trust it: --allow-exec {function.program}"
-            raise NotRendered(f"runs the program {function.program}", hint)
+            part = f"what the program {function.program} generates"
+            raise NotRendered(f"runs the program {function.program}", hint, part=part)
         self.runs_others = True
         return with_program(value, program)
 
@@ -324,7 +358,7 @@ class Stage:
 
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
-        data = content if isinstance(content, bytes) else _spell_json(content)
+        data = content if isinstance(content, bytes) else spell_json(content)
         self._names_schemas |= not isinstance(content, bytes) and WORD in data
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
@@ -337,7 +371,7 @@ def _refuse_fetching(value: object) -> None:
         raise NotRendered(f"uses {fetched}", _NOT_FETCHED)
 
 
-def _spell_json(value: object) -> bytes:
+def spell_json(value: object) -> bytes:
     """JSON that is also YAML with the same meaning: astral characters as they are, line ends of YAML escaped."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")

@@ -265,9 +265,11 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     monkeypatch.setenv("PATH", PATH)
     calls: list[str] = []
 
-    def count(tree: Tree, folders: Iterable[str], programs: Sequence[str], free: set[str]) -> Iterator[object]:
+    def count(
+        tree: Tree, folders: Iterable[str], programs: Sequence[str], free: set[str], partly: bool
+    ) -> Iterator[object]:
         calls.extend(folders)
-        return render_all(tree, calls, programs, free)
+        return render_all(tree, calls, programs, free, partly)
 
     monkeypatch.setattr("krmfn.workspace.gathering.render_all", count)
     write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})

@@ -13,7 +13,7 @@ import pytest
 from krmfn.krm import Stream
 from krmfn.workspace.files import open_tree
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.rendering import Rendered, render
+from krmfn.workspace.rendering import Rendered, render, render_all
 from tests.e2e.tools import PATH, require
 from tests.workspace.repositories import GANGS, JOB, Trap, commit
 
@@ -338,6 +338,8 @@ def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Tra
     with pytest.raises(NotRendered) as caught:
         build(f"{revision}app")
     assert reason in str(caught.value)
+    tree, place = open_tree(f"{revision}app")
+    list(render_all(tree, [place], partly=True))
     assert not trap.was_run
     assert not Asked.was_asked
 

@@ -265,7 +265,7 @@ def test_against_and_diff_agree(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_diff_compares_what_both_states_can_render(folder: Path, capsys: pytest.CaptureFixture[str], side: str) -> None:
     """What one state lacks because it could not be rendered is neither new nor removed."""
     good = {"far/kustomization.yaml": "resources: [g.yaml]\n", "far/g.yaml": GROUP}
-    bad = {**good, "far/kustomization.yaml": "resources: [g.yaml, https://example.com/x.yaml]\n"}
+    bad = {**good, "far/kustomization.yaml": "resources: [g.yaml]\ncomponents: [https://example.com/x.yaml]\n"}
     write(folder, {"near/kustomization.yaml": "resources: [g.yaml]\n", "near/g.yaml": GROUP})
     write(folder, good if side == "new" else bad)
     commit(folder)

@@ -1,0 +1,71 @@
+"""Patches of objects that a copy of a kustomization does without."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from krmfn.workspace.overlays import NAMES, NotRendered, is_path, read_objects
+from krmfn.workspace.staging import spell_json
+
+#: kustomize 5.8, api/resmap/reswrangler.go.
+_WITHOUT_TARGET = re.compile(r"failed to find unique target for patch (\S+)$")
+_FOLDER = re.compile(r"recursed accumulation of path '([^']+)'")
+
+
+def drop_patch(said: Sequence[str], folder: str) -> bool:
+    """Takes the patch out of which kustomize says that it has no target, in the copy in `folder` or one that it builds
+    on; False where that is not what it says, or no patch is it."""
+    line = next((line for line in said if line.startswith("Error:")), "")
+    found = _WITHOUT_TARGET.search(line)
+    path = os.path.join([folder, *_FOLDER.findall(line)][-1], NAMES[0])
+    if not found or not os.path.exists(path):
+        return False
+    with open(path, "rb") as stream:
+        value = json.load(stream)
+    dropped = False
+    for field in ("patches", "patchesStrategicMerge"):
+        kept: list[Any] = []
+        for patch in value.get(field) or ():
+            texts = None if isinstance(patch, dict) and patch.get("target") else _read(patch, os.path.dirname(path))
+            rest = [text for text in texts or () if _spell_id(text) != found[1]]
+            if texts is None or len(rest) == len(texts):
+                kept.append(patch)
+                continue
+            dropped = True
+            alone = [spell_json(each).decode() for each in rest]
+            others = {key: each for key, each in patch.items() if key != "path"} if isinstance(patch, dict) else {}
+            kept += [{**others, "patch": each} for each in alone] if others or field == "patches" else alone
+        if field in value:
+            value[field] = kept
+    if dropped:
+        with open(path, "wb") as stream:
+            stream.write(spell_json(value))
+    return dropped
+
+
+def _read(patch: object, folder: str) -> list[dict[str, Any]] | None:
+    """The objects of a strategic merge patch, None for what is none."""
+    text = patch.get("patch") or patch.get("path") if isinstance(patch, dict) else patch
+    if not isinstance(text, str):
+        return None
+    data = text.encode("utf-8", "replace")
+    if is_path(text) and os.path.isfile(os.path.join(folder, text)):
+        with open(os.path.join(folder, text), "rb") as stream:
+            data = stream.read()
+    try:
+        return read_objects(data, "")
+    except NotRendered:
+        return None
+
+
+def _spell_id(value: Mapping[str, Any]) -> str:
+    """How kustomize spells which object a patch is for."""
+    group, _, version = str(value.get("apiVersion") or "").rpartition("/")
+    metadata = value.get("metadata")
+    name, namespace = (metadata.get(key) if isinstance(metadata, dict) else None for key in ("name", "namespace"))
+    kind = f"{value.get('kind')}.{version or '[noVer]'}.{group or '[noGrp]'}"
+    return f"{kind}/{name or '[noName]'}.{namespace or '[noNs]'}"

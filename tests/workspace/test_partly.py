@@ -1,0 +1,149 @@
+"""A kustomization with a part that cannot be had (a chart, a remote base) is checked without that part."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from krmfn.workspace.worlds import Rendering, find_worlds
+from tests.workspace.repositories import JOB, commit
+from tests.workspace.test_worlds import GROUP, LINKED, folder, kustomize, names, run, write
+
+__all__ = ["folder", "kustomize"]
+pytestmark = pytest.mark.usefixtures("kustomize")
+CHART = "helmCharts: [{name: loki, repo: https://example.com}]\n"
+BASE = "https://example.com/base?ref=v1"
+PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: far}\nspec: {replicas: 3}\n"
+GENERATOR = """\
+apiVersion: example.com/v1
+kind: Secrets
+metadata:
+  name: secrets
+  annotations: {config.kubernetes.io/function: 'exec: {path: ./decrypt}'}
+"""
+PARTS = {
+    "chart": ("resources: [job.yaml]\n" + CHART, "the Helm chart loki"),
+    "chart of old": (
+        "resources: [job.yaml]\nhelmChartInflationGenerator: [{chartName: loki}, {chartName: loki}]\n",
+        "the Helm chart loki",
+    ),
+    "base": (f"resources: [job.yaml, '{BASE}']\n", BASE),
+    "both": (f"resources: [job.yaml, '{BASE}']\n" + CHART, f"the Helm chart loki and {BASE}"),
+    "below": ("resources: [job.yaml, below]\n", "the Helm chart loki"),
+    "in a component": ("resources: [job.yaml]\ncomponents: [part]\n", "the Helm chart loki"),
+    "generator": ("resources: [job.yaml]\ngenerators: [decrypt.yaml]\n", "what the program ./decrypt generates"),
+    "remote generator": (f"resources: [job.yaml]\ngenerators: ['{BASE}']\n", BASE),
+    "file": (
+        "resources: [job.yaml]\nconfigMapGenerator: [{name: a, files: [x=no.txt], envs: [no.env]}]\n",
+        "no.txt, which does not exist and no.env, which does not exist",
+    ),
+    "secret": (
+        "resources: [job.yaml]\nsecretGenerator: [{name: a, files: [secret]}]\n",
+        "a file of a Secret, which does not exist",
+    ),
+    "plugin": ("resources: [job.yaml]\ngenerators: [plugin.yaml]\n", "what the Sops generates"),
+}
+
+
+def fill(folder: Path, kustomization: str) -> None:
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+    files = {
+        "kustomization.yaml": kustomization,
+        "job.yaml": JOB,
+        "below/kustomization.yaml": CHART,
+        "part/kustomization.yaml": component + CHART,
+        "decrypt.yaml": GENERATOR,
+        "plugin.yaml": "apiVersion: example.com/v1\nkind: Sops\nmetadata: {name: a}\n",
+    }
+    listed = {
+        name: text for name, text in files.items() if name.partition("/")[0] in f"kustomization.yaml {kustomization}"
+    }
+    write(folder, {f"app/{name}": text for name, text in listed.items()})
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_rest_is_checked(part: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, name = PARTS[part]
+    fill(folder, "namePrefix: a-\n" + text)
+    found = find_worlds(["app"], Rendering())
+    assert "Job a-train" in names(found)["."]
+    code, out, _ = run(capsys, "validate", "--fail-on", "warning", "--select", "not-rendered", "app")
+    assert (code, out.count("[not-rendered]")) == (0, 1)
+    assert f"app/kustomization.yaml: warning: checked without {name} [not-rendered]" in out
+    code, out, _ = run(capsys, "validate", "--require-render", "app")
+    assert code == 2
+    assert "error: not checked: it" in out
+
+
+@pytest.mark.parametrize("text", [CHART, f"resources: ['{BASE}']\n"], ids=["chart", "base"])
+def test_nothing_is_left(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"app/kustomization.yaml": "namePrefix: a-\n" + text})
+    assert "warning: not checked: it " in run(capsys, "validate", "app")[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"components: ['{BASE}']\n",
+        CHART + "replicas: [{name: far, count: 3}]\n",
+        CHART + "configMapGenerator: [{name: far, behavior: merge, literals: [a=b]}]\n",
+        CHART + "patches: [{target: {kind: Job}, patch: '[{op: remove, path: /spec/far}]'}]\n",
+    ],
+    ids=["component", "replicas", "merge", "wrong patch"],
+)
+def test_what_may_change_the_rest(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody knows what the rest would be."""
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n" + text, "app/job.yaml": JOB})
+    code, out, _ = run(capsys, "validate", "--ignore", "requests-missing", "app")
+    assert (code, out.count("warning: not checked: it ")) == (0, 1)
+
+
+def test_patches_of_the_part_are_left_out_with_it(folder: Path) -> None:
+    """Those of one file that have a target are applied; so is one alike in another kustomization."""
+    near = PATCH.replace("Deployment", "Job").replace("apps/", "batch/").replace("replicas: 3", "suspend: true")
+    mine = near.replace("far", "train").replace("suspend: true", "parallelism: 3")
+    lists = "bases: [../base, ../other]\nresources: [job.yaml]\n" + CHART
+    write(
+        folder,
+        {
+            "app/kustomization.yaml": f"{lists}patchesStrategicMerge: {json.dumps(['patch.yaml', near])}\n",
+            "app/job.yaml": JOB,
+            "app/patch.yaml": f"{PATCH}---\n{mine}",
+            "base/kustomization.yaml": CHART + "patches: [{path: one.yaml}, {path: one.yaml}]\n",
+            "base/one.yaml": PATCH.replace("name: far", "name: far, namespace: ml"),
+            "other/kustomization.yaml": "resources: [job.yaml]\npatches: [{path: patch.yaml}]\n",
+            "other/job.yaml": JOB.replace("name: train", "name: far"),
+            "other/patch.yaml": near.replace("suspend: true", "parallelism: 5"),
+        },
+    )
+    (world,) = find_worlds(["."], Rendering()).worlds
+    values = {item.name: item.value["spec"] for item in world.items}
+    assert {name: (spec["parallelism"], spec.get("suspend")) for name, spec in values.items()} == {
+        "train": (3, None),
+        "far": (5, True),
+    }
+
+
+def test_what_is_missing_may_be_in_the_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n" + CHART, "app/job.yaml": LINKED})
+    code, out, _ = run(capsys, "validate", "app")
+    assert code == 0
+    assert 'warning: Job train spec.template.spec.schedulingGroup.podGroupName: no PodGroup "train"' in out
+    assert "It may also be in what krmfn did not render: the Helm chart loki." in out
+
+
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_diff_compares_states_without_the_same_part(
+    folder: Path, capsys: pytest.CaptureFixture[str], side: str
+) -> None:
+    """A part that only one of them has to do without is neither new nor removed."""
+    lists = "resources: [job.yaml, group.yaml]\n"
+    write(folder, {"app/kustomization.yaml": lists + CHART, "app/job.yaml": LINKED, "app/group.yaml": GROUP})
+    commit(folder)
+    write(folder, {"app/group.yaml": GROUP.replace(": 8", ": 4")})
+    assert "minCount: 8 -> 4" in run(capsys, "diff", "git:HEAD", ".")[1]
+    lists = "resources: [job.yaml]\n"
+    write(folder, {"app/kustomization.yaml": lists + (f"bases: ['{BASE}']\n" if side == "new" else "")})
+    assert run(capsys, "diff", "git:HEAD", ".")[:2] == (2, ""), "nothing was compared"
