@@ -49,7 +49,7 @@ class _Pods(NamedTuple):
     done: Set[int]
 
 
-class _Cause(NamedTuple):
+class _Explanation(NamedTuple):
     text: str
     way_out: str = ""
     rule: str = ""
@@ -102,7 +102,7 @@ def diagnose(
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    cause = _find_cause(top, about, standing, pods, wanted, findings) or _Cause("")
+    cause = _find_cause(top, about, standing, pods, wanted, findings) or _Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
@@ -159,7 +159,7 @@ def _find_cause(
     pods: _Pods,
     wanted: int,
     findings: Sequence[Finding],
-) -> _Cause | None:
+) -> _Explanation | None:
     """The first cause that is certain, None where all is well."""
     if wanted and len(pods.bound) >= wanted:
         return None
@@ -174,41 +174,43 @@ def _find_cause(
         _find_gated(pods),
         _find_verdict(standing),
         _find_broken(own, "warning"),
-        next((_Cause(said) for pod in pods.mine for said in _read_conditions(pod) if pod not in pods.bound), None),
+        next(
+            (_Explanation(said) for pod in pods.mine for said in _read_conditions(pod) if pod not in pods.bound), None
+        ),
     )
     found = next(filter(None, causes), None)
     if found is None and not wanted:
-        return _Cause(
+        return _Explanation(
             f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
         )
-    return found or _Cause("the data does not show why", "Check the log of the scheduler that the pods name.")
+    return found or _Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
 
 
-def _find_suspended(top: Item) -> _Cause | None:
+def _find_suspended(top: Item) -> _Explanation | None:
     if dig(top.value, "spec", "suspend") is not True:
         return None
     queue = top.labels.get(KUEUE_QUEUE)
     way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
-    return _Cause(f"{top.kind} {top.name} is suspended: no pods are created", way)
+    return _Explanation(f"{top.kind} {top.name} is suspended: no pods are created", way)
 
 
-def _find_broken(findings: Iterable[Finding], severity: str) -> _Cause | None:
+def _find_broken(findings: Iterable[Finding], severity: str) -> _Explanation | None:
     return next(
-        (_Cause(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
+        (_Explanation(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
     )
 
 
-def _find_deleted(about: Iterable[Item]) -> _Cause | None:
+def _find_deleted(about: Iterable[Item]) -> _Explanation | None:
     for item in about:
         if dig(item.value, "metadata", "deletionTimestamp"):
             name = f"{item.kind} {item.name}"
-            return _Cause(
+            return _Explanation(
                 f"{name} is being deleted: its new pods do not start as a gang", f"Wait until {name} is gone."
             )
     return None
 
 
-def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Cause | None:
+def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanation | None:
     """Fewer pods than the group waits for."""
     root = standing.root if standing is not None else None
     quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
@@ -220,33 +222,33 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Cause | N
         other = "1 pod is" if len(pods.older) == 1 else f"{len(pods.older)} pods are"
         cause = f"{short}: {other} not in it, having been created before the link"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        return _Cause(cause, _REPLACED.get(top.kind, again))
+        return _Explanation(cause, _REPLACED.get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
-        return _Cause(cause, f"Lower minCount of the group to {members}.")
+        return _Explanation(cause, f"Lower minCount of the group to {members}.")
     if len(pods.mine) < quorum:
-        return _Cause(
+        return _Explanation(
             short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."
         )
     return None
 
 
-def _find_gated(pods: _Pods) -> _Cause | None:
+def _find_gated(pods: _Pods) -> _Explanation | None:
     for pod in pods.mine:
         if gates := dig(pod.value, "spec", "schedulingGates"):
             names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(gates))
             cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-            return _Cause(cause, "Find out which controller or user added it.")
+            return _Explanation(cause, "Find out which controller or user added it.")
     return None
 
 
-def _find_verdict(standing: Standing | None) -> _Cause | None:
+def _find_verdict(standing: Standing | None) -> _Explanation | None:
     if standing is None or standing.verdict not in _CAPACITY:
         return None
     if standing.root is None or standing.rule:  # not for want of capacity
-        return _Cause(standing.why, standing.way_out, standing.rule)
+        return _Explanation(standing.why, standing.way_out, standing.rule)
     words, way_out = _CAPACITY[standing.verdict]
-    return _Cause(words + (f": {standing.why}" if standing.why else ""), way_out)
+    return _Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
 
 
 def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[str]:
@@ -280,13 +282,13 @@ def _read_conditions(item: Item) -> Iterator[str]:
             yield f"{item.kind} {item.name}: {kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
-def _read_refusals(item: Item) -> Iterator[_Cause]:
+def _read_refusals(item: Item) -> Iterator[_Explanation]:
     """Of conditions whose reason says that waiting does not help."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         way = _REFUSALS.get(as_text(dig(condition, "reason")))
         if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
             text = as_text(dig(condition, "message")) or "it gives no reason"
-            yield _Cause(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
+            yield _Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 
 
 _CONDITIONS: Final = (
