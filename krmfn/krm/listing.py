@@ -202,7 +202,7 @@ class Listing:
         values = [item.value for item in items]
         return self.write_list(values, fresh)
 
-    def write_list(self, values: list[Any], fresh: bool, indent: int | None = None) -> bytes:
+    def write_list(self, values: list[Any], fresh: bool) -> bytes:
         """Spell a list for an entry of the document (`fresh`: with what follows the colon), or its elements alone."""
         from krmfn.krm.writing import write_block, write_flow
 
@@ -215,7 +215,7 @@ class Listing:
             return (style.colon[1:] + self._write_flow(values, inner)).encode()
         if fresh and not values:
             return b" []"
-        column = indent if indent is not None else self.root_indent if fresh else self.indent
+        column = self.root_indent if fresh else self.indent
         if self.form == "flow" and not fresh:
             return style.comma.join(write_flow(value, style) for value in values).encode()
         separator = style.newline + " " * column

@@ -45,10 +45,6 @@ else:
                 raise ValueError(f"unknown fields: {', '.join(changes)}")
             return changed
 
-        def _asdict(self):
-            """The fields by name."""
-            return dict(zip(self._fields, self, strict=True))
-
         def __getnewargs__(self):
             """What copies and pickles are made of."""
             return tuple(self)

@@ -50,11 +50,7 @@ class ResourceList:
 
     def remove(self, item: Item) -> None:
         """Take an object out; orchestrators delete what is missing in the answer. Raises ValueError if it is absent."""
-        for place, own in enumerate(self.items):
-            if own is item:
-                del self.items[place]
-                return
-        raise ValueError("the item is not in the list")
+        self.items.remove(item)
 
     def render(self, results: Iterable[Result] = ()) -> bytes:
         """The list with all edits. Results of an earlier function are replaced when there are new ones."""

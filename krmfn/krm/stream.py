@@ -107,11 +107,7 @@ class Stream:
 
     def remove(self, item: Item) -> None:
         """Take an object out, with its document or as an element of its list. Raises ValueError if it is absent."""
-        for place, own in enumerate(self.items):
-            if own is item:
-                del self.items[place]
-                return
-        raise ValueError("the item is not in the stream")
+        self.items.remove(item)
 
     def render(self, *, objects_only: bool = False) -> bytes:
         """The text with all edits. With `objects_only` documents that are no Kubernetes objects are left out."""

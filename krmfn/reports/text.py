@@ -30,7 +30,7 @@ def render(report: Report) -> str:
     return "".join(_render_result(result, report.color, more, report.screen) for result, more in found)
 
 
-def render_short(results: Iterable[Result], *, color: bool = False) -> str:
+def render_short(results: Iterable[Result]) -> str:
     """The findings for the standard error stream of the function: the summary first, then the worst first.
 
     kpt shows four lines of that stream and kustomize shows nothing else, hence the order. Empty when there is nothing
@@ -39,7 +39,7 @@ def render_short(results: Iterable[Result], *, color: bool = False) -> str:
     ordered = sorted(order(results), key=lambda result: _RANK[result.severity])
     if not ordered:
         return ""
-    return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, color) for result in ordered)
+    return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, False) for result in ordered)
 
 
 def _render_result(result: Result, color: bool, more: int = 0, screen: Screen | None = None) -> str:

@@ -25,7 +25,7 @@ def read_cronjob(manifest: Manifest) -> Group | None:
         message = "runs may overlap (concurrencyPolicy Allow) and would share one gang: nothing is generated"
         if manifest.decline("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", "Forbid"):
             return None
-    leaf = read_job_leaf(manifest, JOB, "job")
+    leaf = read_job_leaf(manifest, JOB)
     if leaf and policy == "Replace":
         message = "the pods of a replaced run count while they terminate: the next run may start incomplete"
         manifest.note("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", proposed="Forbid")

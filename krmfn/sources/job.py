@@ -20,10 +20,10 @@ def read_job(manifest: Manifest) -> Group | None:
         return None
     if not manifest.options.requested and not is_gang_by_nature(manifest, SPEC):
         return None
-    return read_job_leaf(manifest, SPEC, "job")
+    return read_job_leaf(manifest, SPEC)
 
 
-def read_job_leaf(manifest: Manifest, spec: Path, name: str) -> Leaf | None:
+def read_job_leaf(manifest: Manifest, spec: Path) -> Leaf | None:
     """The leaf of the JobSpec at `spec`, or None with an info when it has no pods.
 
     A suspended Job is read as if it ran, because its group must exist when it resumes.
@@ -37,7 +37,7 @@ def read_job_leaf(manifest: Manifest, spec: Path, name: str) -> Leaf | None:
         message = f"{where} is 0: no pods, so no group"
         manifest.note("group-without-pods", (*spec, where), message)
         return None
-    return manifest.leaf(name, template, _read_minimum(manifest, pods))
+    return manifest.leaf("job", template, _read_minimum(manifest, pods))
 
 
 def count_job_pods(manifest: Manifest, spec: Path) -> int:

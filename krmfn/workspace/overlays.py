@@ -218,10 +218,10 @@ def _list_files(generator: Mapping[str, Any]) -> Iterator[str]:
     yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
 
 
-def list_configurations(tree: Tree, overlay: Overlay, field: str = "transformers") -> Iterator[Mapping[str, Any]]:
+def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
     """The functionConfigs of ours that a kustomization lists: in its own text, in files, or in folders of them."""
     seen = {tree.resolve(overlay.folder)}
-    waiting = [(overlay, field)]
+    waiting = [(overlay, "transformers")]
     while waiting:
         here, listed = waiting.pop()
         for entry in list_entries(here.value, listed):

@@ -49,7 +49,6 @@ class _Rest:
 
     def __init__(self, worlds: list[World], start: str) -> None:
         self.left = worlds
-        self._start = start
         self._places: dict[Identity, list[tuple[str, World, Item]]] = {}
         for world in worlds:
             for item in world.items:

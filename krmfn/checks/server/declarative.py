@@ -32,9 +32,9 @@ def check_create(of: Type, new: dict[str, Any], path: Path, out: Out) -> None:
     _walker(of, False)(new, None, path, out)
 
 
-def check_update(of: Type, new: dict[str, Any], old: dict[str, Any], path: Path, out: Out) -> None:
+def check_update(of: Type, new: dict[str, Any], old: dict[str, Any], out: Out) -> None:
     """Append what the declarative rules refuse in a change from `old` to `new`."""
-    _walker(of, True)(new, old, path, out)
+    _walker(of, True)(new, old, (), out)
 
 
 def _walker(of: Type, update: bool) -> Check:

@@ -104,7 +104,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
     spec, before = new["spec"], (old or {}).get("spec")
     yield from _check_counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     yield from _check_selector(kind, spec, "deployment")
-    yield from _check_template(kind, new, before, "ReplicaSet")
+    yield from _check_template(kind, new, before)
     yield from _check_deployment_strategy(spec.get("strategy", {}), (*_SPEC, "strategy"))
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
     if deadline is not None and deadline <= ready:
@@ -117,7 +117,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any
     spec, before = new["spec"], (old or {}).get("spec")
     yield from _check_counts(spec, "replicas", "minReadySeconds")
     yield from _check_selector(kind, spec, "deployment")
-    yield from _check_template(kind, new, before, "ReplicaSet")
+    yield from _check_template(kind, new, before)
     yield from _check_immutable(kind, spec, before, "selector")
 
 
@@ -309,7 +309,7 @@ def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid l
         yield invalid_text(path, _SELECTOR, "{…}", wrong)
 
 
-def _check_template(kind: Kind, new: Object, before: Object | None, noun: str) -> Iterator[Cause]:
+def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
     """A template that the selector has to fit; where the selector is no use, it is not looked at."""
     spec = new["spec"]
     selector = spec.get("selector")
@@ -318,7 +318,7 @@ def _check_template(kind: Kind, new: Object, before: Object | None, noun: str) -
     if selector is None or (_needs(selector) and not selects(selector, _labels(spec))):
         yield _mismatch(new)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from _check_running(spec, noun)
+    yield from _check_running(spec, "ReplicaSet")
 
 
 def _check_running(spec: Object, noun: str) -> Iterator[Cause]:

@@ -131,7 +131,7 @@ def update(
     check_changed_metadata(kind.meta, meta, before, causes, kind)
     _check_by_hand(kind, "update", new, stored, causes)
     if kind.declarative:
-        check_update(kind.root, new, stored, (), causes)
+        check_update(kind.root, new, stored, causes)
     if causes:
         return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped, warnings=warnings)
     denial = _admit(kind, "validating-update", facts, new, stored, where.name)
@@ -162,7 +162,7 @@ def update_status(
     causes: list[Cause] = []
     _check_by_hand(kind, "status", new, stored, causes)
     if kind.declarative:
-        check_update(kind.root, new, stored, (), causes)
+        check_update(kind.root, new, stored, causes)
     if causes:
         return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped)
     return Verdict(200, dropped=dropped, stored=new)
