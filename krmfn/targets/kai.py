@@ -13,20 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
-from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
-from krmfn.targets.others import (
-    find_first,
-    find_queue,
-    find_row,
-    least,
-    note_modes,
-    note_scheduler,
-    pod_group,
-    write_links,
-)
-from krmfn.targets.remarks import blame, check_quorums
+from krmfn.targets.others import find_first, find_queue, find_row, finish, least
+from krmfn.targets.remarks import check_quorums
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
@@ -52,16 +42,9 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root, topology)
     if root.children:
         spec["subGroups"] = list(_describe_sub_groups(root, topology))
-    notes = (
-        *agreed.notes,
-        *note_scheduler(agreed.scheduler, row, settings),
-        *queue_notes,
-        *check_quorums(gang, root),
-        *_note_keys(nodes, topology),
-        *note_modes((node.group for node in nodes), settings),
-    )
-    links = write_links(gang, row, nodes, ["*" if root.children else "", "true"])
-    return blame(Emission((describe(pod_group(row), gang.name, gang, spec),), tuple(links), notes))
+    notes = (*queue_notes, *check_quorums(gang, root), *_note_keys(nodes, topology))
+    groups = [node.group for node in nodes]
+    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*" if root.children else "", "true"])
 
 
 def _describe_minimum(node: PlacedGroup) -> dict[str, int]:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
-from krmfn.targets.describing import KindVersion
-from krmfn.targets.emission import Link
+from krmfn.targets.describing import KindVersion, describe
+from krmfn.targets.emission import Emission, Link
 from krmfn.targets.layout import PlacedGroup
+from krmfn.targets.remarks import blame
 from krmfn.targets.requests import sum_requests
 
 TYPE_CHECKING = False
@@ -17,16 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.config.settings import Settings
+    from krmfn.targets.agreement import Agreement
 
 
 def find_row(settings: Settings) -> Scheduler:
     """The scheduler that the groups are for. Raises KeyError for Kubernetes' own."""
     return SCHEDULERS[settings.scheduler]
-
-
-def pod_group(row: Scheduler) -> KindVersion:
-    """Its PodGroup."""
-    return KindVersion(row.api_version, "PodGroup")
 
 
 def least(node: PlacedGroup) -> int:
@@ -39,7 +36,7 @@ def sum_least(gang: Gang, nodes: Iterable[PlacedGroup]) -> dict[str, str]:
     return sum_requests(gang, [(node.group, least(node)) for node in nodes if isinstance(node.group, Leaf)])
 
 
-def write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], beside: Iterable[str] = ()) -> Iterator[Link]:
+def _write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], beside: Iterable[str]) -> Iterator[Link]:
     """From every pod template to the group, and the scheduler's name. `beside` are the values that stand beside the
     link, in the order of the row; `*` in them stands for the name of the group in its tree."""
     values = tuple(zip(row.beside, beside, strict=False))
@@ -51,6 +48,23 @@ def write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], beside
                 if value:
                     yield Link(template.owner, (*metadata, *place), node.template if value == "*" else value)
             yield Link(template.owner, (*template.path, "spec", "schedulerName"), row.name)
+
+
+def finish(
+    gang: Gang,
+    settings: Settings,
+    agreed: Agreement,
+    spec: dict[str, Any],
+    nodes: Iterable[PlacedGroup],
+    groups: Iterable[Group],
+    notes: Iterable[Note],
+    beside: Iterable[str] = (),
+) -> Emission:
+    """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
+    row = find_row(settings)
+    told = (*agreed.notes, *_note_scheduler(agreed.scheduler, row, settings), *notes, *_note_modes(groups, settings))
+    group = describe(KindVersion(row.api_version, "PodGroup"), gang.name, gang, spec)
+    return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), told))
 
 
 def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
@@ -77,7 +91,7 @@ def read_part(value: Mapping[str, Any], part: str, key: str) -> Any:
     return entries.get(key) if isinstance(entries, Mapping) else None
 
 
-def note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:
+def _note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:
     """An error where the pods name another scheduler than the groups are for."""
     if found not in ("", row.name):
         message = f'the pods have schedulerName "{found}", but the configuration sets scheduler: {settings.scheduler}'
@@ -85,7 +99,7 @@ def note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[N
         yield Note("scheduler-not-chosen", (), message, found, row.name, hint)
 
 
-def note_modes(groups: Iterable[Group], settings: Settings) -> Iterator[Note]:
+def _note_modes(groups: Iterable[Group], settings: Settings) -> Iterator[Note]:
     """A warning where a group wants a disruption mode."""
     if any(group.disruption_mode for group in groups):
         message = f"PodGroups of {settings.scheduler} do not support disruption modes: pods are preempted one by one"

@@ -14,11 +14,10 @@ from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.targets.agreement import agree
-from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import lay_out_flat, prune
-from krmfn.targets.others import find_row, least, note_modes, note_scheduler, pod_group, sum_least, write_links
-from krmfn.targets.remarks import blame, check_quorums
+from krmfn.targets.others import find_row, finish, least, sum_least
+from krmfn.targets.remarks import check_quorums
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
@@ -37,16 +36,8 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources
     groups = (root, *(node.group for node in nodes))
-    notes = (
-        *agreed.notes,
-        *note_scheduler(agreed.scheduler, row, settings),
-        *check_quorums(gang, *nodes),
-        *_note_merged(root),
-        *_note_keys(groups),
-        *note_modes(groups, settings),
-    )
-    objects = (describe(pod_group(row), gang.name, gang, spec),)
-    return blame(Emission(objects, tuple(write_links(gang, row, nodes)), notes))
+    notes = (*check_quorums(gang, *nodes), *_note_merged(root), *_note_keys(groups))
+    return finish(gang, settings, agreed, spec, nodes, groups, notes)
 
 
 def _note_length(gang: Gang) -> Note:

@@ -14,21 +14,10 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
-from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
-from krmfn.targets.others import (
-    find_first,
-    find_queue,
-    find_row,
-    least,
-    note_modes,
-    note_scheduler,
-    pod_group,
-    sum_least,
-    write_links,
-)
-from krmfn.targets.remarks import blame, check_quorums
+from krmfn.targets.others import find_first, find_queue, find_row, finish, least, sum_least
+from krmfn.targets.remarks import check_quorums
 
 if TYPE_CHECKING:
     from krmfn.config.settings import Settings
@@ -55,16 +44,9 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root.topology_key) or _topology_of_labels(gang)
     if isinstance(root, Composite):
         spec["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
-    notes = (
-        *agreed.notes,
-        *note_scheduler(agreed.scheduler, row, settings),
-        *queue_notes,
-        *check_quorums(gang, *nodes),
-        *_note_tiers(root, nodes),
-        *note_modes((root, *(node.group for node in nodes)), settings),
-    )
-    links = write_links(gang, row, nodes, ["*"] if isinstance(root, Composite) else [])
-    return blame(Emission((describe(pod_group(row), gang.name, gang, spec),), tuple(links), notes))
+    notes = (*queue_notes, *check_quorums(gang, *nodes), *_note_tiers(root, nodes))
+    groups = [root, *(node.group for node in nodes)]
+    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*"] if isinstance(root, Composite) else [])
 
 
 def _describe_sub_group(node: PlacedGroup) -> dict[str, Any]:
