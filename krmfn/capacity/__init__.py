@@ -35,4 +35,4 @@ def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
 def may_refuse(facts: Facts) -> bool:
     """Whether the input or the facts hold anything by which pods can be refused."""
     listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass")))
-    return bool(facts.quotas or facts.objects("", "LimitRange") or listed)
+    return bool(listed or facts.quotas or facts.objects("", "LimitRange") or facts.objects("", "Namespace"))

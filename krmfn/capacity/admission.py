@@ -1,6 +1,7 @@
-"""Pods that the API server never lets be created: LimitRanges, runtime classes, quotas. Needs no nodes.
+"""Pods that the API server never lets be created: namespaces, LimitRanges, runtime classes, quotas. Needs no nodes.
 
-Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota}, pkg/quota/v1/evaluator/core/pods.go.
+Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota,namespace/lifecycle} and
+pkg/quota/v1/evaluator/core/pods.go.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.pods import add_injected, is_ray_worker
+from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import container_limits, container_requests, default_limits
 from krmfn.krm.records import NamedTuple
 from krmfn.model.quantity import format_quantity
@@ -34,6 +36,11 @@ class Refusal(NamedTuple):
 
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
+    for value in facts.objects("", "Namespace"):
+        if _name(value) == kind.namespace:
+            said = _find_ban(value, kind)
+            if said:
+                return Refusal(said, "Namespace", kind.namespace)
     name = as_text(kind.template.spec.get("runtimeClassName"))
     if name and facts.lists_all("RuntimeClass"):
         classes = facts.objects("node.k8s.io", "RuntimeClass")
@@ -73,6 +80,13 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
                 return Refusal(said, "ResourceQuota", quota.name)
     return None
+
+
+def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
+    """Why nothing of the kind can be created in a namespace."""
+    if dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating":
+        return f"unable to create new content in namespace {kind.namespace} because it is being terminated"
+    return find_violation(kind.template.spec, as_mapping(dig(space, "metadata", "labels")))
 
 
 def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:

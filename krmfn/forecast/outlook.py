@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
+from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
@@ -58,7 +59,11 @@ def forecast(
     results: dict[str, dict[str, Any]] = {}
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, blamed, refused, simulator, trees)
-    standings = [_judge(tree, census, roster, refused, blamed.get(_key(tree.root)), results, trees) for tree in found]
+    lonely = _list_lonely(found, census, roster, results)
+    standings = []
+    for tree in found:
+        error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
+        standings.append(_judge(tree, census, roster, refused, error, results, trees, alone))
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
     linked = {id(template) for gang in census.gangs for template in gang.templates}
@@ -237,6 +242,26 @@ def _simulate(
     return results
 
 
+def _list_lonely(
+    found: Iterable[_RootedTree], census: Census, roster: Roster, results: Mapping[str, dict[str, Any]]
+) -> set[tuple[int, Path]]:
+    """The roots that did not start alone for want of pods of others."""
+    failed = {}
+    for tree in found:
+        trials = _trials_alone(tree, roster, results)
+        if trials:
+            failed[_key(tree.root)] = TrialsAlone(_pods_of(tree, roster.waiting), trials)
+    if not failed:
+        return set()
+    placed = (name for result in results.values() for name, place in result["pods"].items() if place.get("node"))
+    return list_lonely(failed, roster, placed, census.facts)
+
+
+def _trials_alone(tree: _RootedTree, roster: Roster, results: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    names = {pod.name for pod in _pods_of(tree, roster.waiting)}
+    return [result for trial, result in results.items() if trial.startswith("alone ") and names & set(result["pods"])]
+
+
 def _pods_of(tree: _RootedTree, pods: Iterable[Pod]) -> list[Pod]:
     templates = {id(template) for gang in tree.gangs for template in gang.templates}
     return [pod for pod in pods if id(pod.template) in templates]
@@ -274,6 +299,7 @@ def _judge(
     error: Finding | None,
     results: Mapping[str, dict[str, Any]],
     trees: bool,
+    lonely: bool,
 ) -> Standing:
     name = f"{tree.root.namespace}/{tree.root.name}"
     groups = tuple({_key(gang.group): gang.group for gang in tree.gangs}.values())
@@ -297,27 +323,13 @@ def _judge(
     elif any(together):
         verdict = "depends"
     else:
-        mine = {pod.name for pod in _pods_of(tree, roster.waiting)}
-        alone = [
-            result for trial, result in results.items() if trial.startswith("alone ") and mine & set(result["pods"])
-        ]
+        alone = _trials_alone(tree, roster, results)
         starts = [_starts(tree, result["pods"], roster, census, trees) for result in alone]
-        lonely = len(mine) < len(roster.waiting) + len(roster.bound) and any(map(_needs_others, alone))
         verdict = "waits" if starts and all(starts) else "depends" if any(starts) or lonely else "never"
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]
             places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
     return Standing(name, tree.root, groups, verdict, places, _summarize(places) if verdict != "runs" else "")
-
-
-def _needs_others(result: Mapping[str, Any]) -> bool:
-    """Whether a gang did not start alone for a reason that pods of others can take away."""
-    said = [placed.get("message") or "" for placed in result["pods"].values()]
-    return any(words in text for text in said for words in _NEED_OTHERS)
-
-
-#: What the scheduler says where a node lacks other pods.
-_NEED_OTHERS: Final = ("didn't match pod affinity rules", "didn't match pod topology spread constraints")
 
 
 def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:

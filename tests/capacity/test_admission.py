@@ -76,3 +76,81 @@ def test_a_quota_counts_pods_by_what_the_server_fills_in(
     quota = make("ResourceQuota", {"hard": {"pods": "1"}, "scopes": [scope]})
     kind, facts = read([quota, *ranges], resources, ray)
     assert counts(facts.quotas[0], kind, facts) == counted
+
+
+def space(**fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}, **fields}
+
+
+def labelled(level: str, version: str = "") -> dict[str, Any]:
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    labels |= {"pod-security.kubernetes.io/enforce-version": version} if version else {}
+    return space(metadata={"name": "ml", "labels": labels})
+
+
+_RESTRICTED: dict[str, Any] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+_TIGHT: dict[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+@pytest.mark.parametrize(
+    ("level", "version", "spec", "box", "said"),
+    [
+        (
+            "restricted",
+            "",
+            {},
+            {},
+            "allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true",
+        ),
+        ("restricted", "v1.18", {}, {}, "allowPrivilegeEscalation != false, runAsNonRoot != true"),
+        ("restricted", "", {"securityContext": _RESTRICTED}, _TIGHT, ""),
+        ("restricted", "", {"securityContext": {"runAsNonRoot": True}}, _TIGHT, "seccompProfile"),
+        ("restricted", "", {"securityContext": _RESTRICTED}, {**_TIGHT, "runAsUser": 0}, "runAsUser=0"),
+        (
+            "restricted",
+            "",
+            {"securityContext": _RESTRICTED, "volumes": [{"name": "v", "nfs": {}}]},
+            _TIGHT,
+            "restricted",
+        ),
+        (
+            "restricted",
+            "",
+            {"hostUsers": False, "securityContext": {"seccompProfile": {"type": "Localhost"}}},
+            _TIGHT,
+            "",
+        ),
+        ("restricted", "", {"os": {"name": "windows"}, "securityContext": {"runAsNonRoot": True}}, {}, ""),
+        ("baseline", "", {}, {}, ""),
+        ("baseline", "latest", {"hostPID": True}, {}, "host namespaces"),
+        ("baseline", "", {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]}, {}, "hostPath volumes"),
+        ("baseline", "", {}, {"privileged": True}, "privileged"),
+        ("baseline", "", {}, {"capabilities": {"add": ["CHOWN"]}}, ""),
+        ("baseline", "", {}, {"capabilities": {"add": ["SYS_ADMIN"]}}, "non-default capabilities"),
+        ("baseline", "", {}, {"seLinuxOptions": {"type": "spc_t"}}, "seLinuxOptions"),
+        ("baseline", "", {"securityContext": {"sysctls": [{"name": "kernel.sem"}]}}, {}, "forbidden sysctls"),
+        ("privileged", "", {"hostPID": True}, {}, ""),
+        ("unheard-of", "", {"hostPID": True}, {}, ""),
+    ],
+)
+def test_a_namespace_refuses_pods_that_its_labels_forbid(
+    level: str, version: str, spec: dict[str, Any], box: dict[str, Any], said: str
+) -> None:
+    kind, facts = read([labelled(level, version)], _CPU, **spec)
+    kind.template.spec["containers"][0]["securityContext"] = box
+    refusal = find_refusal(kind, facts)
+    assert said in (refusal.said if refusal else "")
+    assert bool(refusal) == bool(said)
+    if refusal:
+        assert refusal.said.startswith(f'violates PodSecurity "{level}:{version or "latest"}": {said}')
+        assert (refusal.by, refusal.name) == ("Namespace", "ml")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"status": {"phase": "Terminating"}}, {"metadata": {"name": "ml", "deletionTimestamp": "2026-01-01"}}]
+)
+def test_a_namespace_that_ends_takes_no_pods(fields: dict[str, Any]) -> None:
+    refusal = find_refusal(*read([space(**fields)], _CPU))
+    assert refusal
+    assert refusal.said == "unable to create new content in namespace ml because it is being terminated"
+    assert find_refusal(*read([space(status={"phase": "Active"})], _CPU)) is None

@@ -122,14 +122,38 @@ def test_every_format_names_every_gang_and_every_reason(form: str, cluster: Path
     assert "gpu-1" in text
 
 
-def test_a_gang_that_may_wait_for_others_is_not_called_hopeless(cluster: Path, krmfn: Call) -> None:
-    """In the empty cluster it lacks the pods that it has to be near to: that proves nothing."""
+@pytest.mark.parametrize(
+    ("wanted", "others", "verdict"),
+    [
+        ("fits", ["fits"], "depends"),
+        ("late", ["late"], "depends"),
+        ("gone", ["fits"], "never"),
+        # Both wait for each other; of three one waits for what starts.
+        ("other", ["other>hopeless"], "never"),
+        ("other", ["other>fits", "fits"], "depends"),
+        ("other", ["other>gone", "fits"], "never"),
+    ],
+)
+def test_a_gang_that_lacks_pods_of_others_may_depend_on_them(
+    wanted: str, others: list[str], verdict: str, cluster: Path, krmfn: Call
+) -> None:
+    """In the empty cluster it lacks the pods that it has to be near to: that proves nothing where they may come."""
     lonely = SIMULATOR.replace("Insufficient <cpu>", "node(s) didn't match pod affinity rules")
     (cluster / "simulator").write_text(lonely)
-    given = ("--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
-    assert read_verdicts(krmfn("fit", "jobs.yaml", *given).out)["hopeless"] == "depends"
-    (cluster / "hopeless.yaml").write_text(yaml.safe_dump(make_job("hopeless", 2, 2)))
-    assert read_verdicts(krmfn("fit", "hopeless.yaml", *given).out)["hopeless"] == "never"
+    jobs = []
+    for each in (f"hopeless>{wanted}", *others):
+        name, _, near = each.partition(">")
+        job = make_job(name, 2, 1)
+        template = job["spec"]["template"]
+        template["metadata"] = {"labels": {"app": name}}
+        if near:
+            term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": near}}}
+            rule = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+            template["spec"]["affinity"] = {"podAffinity": rule}
+        jobs.append(job)
+    (cluster / "near.yaml").write_text(yaml.safe_dump_all(jobs))
+    done = krmfn("fit", "near.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
+    assert read_verdicts(done.out)["hopeless"] == verdict
 
 
 def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path, krmfn: Call) -> None:

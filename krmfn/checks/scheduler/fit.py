@@ -54,7 +54,7 @@ def find_affinity_without_target(census: Census, settings: Settings) -> Iterable
 @rule(
     "pod-refused",
     "error",
-    "The API server refuses the pods of a gang (LimitRange, RuntimeClass, ServiceAccount, priority).",
+    "The API server refuses the pods of a gang (namespace, LimitRange, RuntimeClass, ServiceAccount, priority).",
 )
 def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
     """Pods that the API server never lets be created."""
@@ -206,6 +206,8 @@ def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
     what = "the volume claims of these pods" if obstacle.said.startswith("persistentvolumeclaims") else "these pods"
     message = f"the API server refuses {what}: {obstacle.said}; {_consequence(obstacle)}"
     hint = f"Change the pod template, or the {obstacle.by}."
+    if obstacle.said.startswith("unable to create"):
+        hint = "Use another namespace, or apply the files again after this one has been deleted and created again."
     id = "quota-too-small" if obstacle.by.startswith("ResourceQuota") else "pod-refused"
     return Finding(template.item, (*template.spec_path, "containers"), message, hint=hint, rule=id)
 
