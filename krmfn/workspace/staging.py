@@ -272,7 +272,11 @@ class Stage:
             raise NotRendered(f"runs the container image {function.image}", hint, part=part)
         program = self._find_allowed(overlay, function.program)
         if not program:
-            hint = f"If you trust it: --allow-exec {function.program}"
+            named = function.program
+            if os.sep in named:  # the kustomization's paths begin in its folder, those of the option where krmfn runs
+                named = os.path.relpath(os.path.join(overlay.folder, named))
+                named = named if os.sep in named else f"./{named}"
+            hint = f"If you trust it: --allow-exec {named}"
             part = f"what the program {function.program} generates"
             raise NotRendered(f"runs the program {function.program}", hint, part=part)
         self.runs_others = True
