@@ -91,7 +91,11 @@ def is_complete(items: Iterable[Item]) -> bool:
     """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
     from krmfn.model.marks import GENERATED_FROM
 
-    return any(item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in items)
+    mark = GENERATED_FROM.encode()
+    return any(
+        item.may_hold(mark) and item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations
+        for item in items
+    )
 
 
 def validate(

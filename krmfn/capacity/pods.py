@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
 _CONTROLLERS: Final = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
+#: The fields of a pod that say where it runs.
+_WISHES: Final = frozenset({"affinity", "nodeSelector", "runtimeClassName", "topologySpreadConstraints"})
 _GCS: Final = {
     "name": "wait-gcs-ready",
     "image": "ray",
@@ -138,6 +140,11 @@ def _read(template: Template, facts: Facts) -> PodKind:
         _read_claims(spec, "resourceClaimTemplateName"),
         as_text(spec.get("nodeName")),
     )
+
+
+def has_wishes(template: Template) -> bool:
+    """Whether the pods ask for more than room: where they run, beside which pods, with which ports of a node."""
+    return not _WISHES.isdisjoint(template.spec) or bool(_read_ports(template.spec))
 
 
 def _read_claims(spec: Mapping[str, Any], field: str) -> tuple[str, ...]:

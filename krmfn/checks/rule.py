@@ -63,7 +63,7 @@ def _list_bound(census: Census) -> frozenset[int]:
     """Objects of gangs that manifests bind to nodes by name, enough pods for the quorum: nothing keeps these from
     running. A gang by its identity, a pod template by that of its object."""
     found: set[int] = set()
-    for gang in census.gangs:
+    for gang in census.gangs_with("nodeName"):
         pods = sum(template.pods or 0 for template in gang.templates if template.spec.get("nodeName"))
         if pods and pods >= ((gang.group.quorum if gang.group.policy == "gang" else 1) or 1):
             found |= {id(gang.group.item), *(id(template.item) for template in gang.templates)}

@@ -93,27 +93,27 @@ class Item:
     @property
     def kind(self) -> str:
         """The kind, empty when there is none."""
-        return self.ref.kind
+        return (self._ref or self.ref).kind
 
     @property
     def api_version(self) -> str:
         """The apiVersion, empty when there is none."""
-        return self.ref.api_version
+        return (self._ref or self.ref).api_version
 
     @property
     def name(self) -> str:
         """metadata.name, empty when there is none."""
-        return self.ref.name
+        return (self._ref or self.ref).name
 
     @property
     def namespace(self) -> str:
         """metadata.namespace, empty when there is none."""
-        return self.ref.namespace
+        return (self._ref or self.ref).namespace
 
     @property
     def space(self) -> str:
         """The namespace that an applier uses: `default` where metadata names none."""
-        return self.ref.space
+        return (self._ref or self.ref).space
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -216,8 +216,9 @@ class Item:
         """
         if self.touched:
             return True
-        data, start, end = self.source.data, self.start, self.end
-        return any(data.find(sign, start, end) >= 0 for sign in (word, b"*", b"\\"))
+        source = self.frame.source
+        signs = source.list_signs(word)
+        return bool(signs) and any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
 
     @property
     def is_new(self) -> bool:

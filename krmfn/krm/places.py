@@ -52,9 +52,16 @@ class Positions:
 
     def __init__(self, text: str) -> None:
         """Find the lines."""
-        import re
+        if "\r" in text:
+            import re
 
-        self.starts = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
+            self.starts = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
+            return
+        self.starts = [0]
+        start = 0
+        for line in text.split("\n")[:-1]:
+            start += len(line) + 1
+            self.starts.append(start)
 
     def __call__(self, offset: int) -> tuple[int, int]:
         """Like `position`."""

@@ -18,7 +18,7 @@ _BLOCK = 4096
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_characters", "_starts", "begin", "data", "newline", "path")
+    __slots__ = ("_characters", "_signs", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
@@ -33,6 +33,14 @@ class Source:
         #: Where lines begin, and how many characters come before each block; made when a position is asked for.
         self._starts: array[int] | None = None
         self._characters: array[int] | None = None
+        self._signs: dict[bytes, tuple[bytes, ...]] = {}
+
+    def list_signs(self, word: bytes) -> tuple[bytes, ...]:
+        """Those that the data has of a word and of what may stand for it: aliases and escapes."""
+        found = self._signs.get(word)
+        if found is None:
+            found = self._signs[word] = tuple(sign for sign in (word, b"*", b"\\") if sign in self.data)
+        return found
 
     def line(self, offset: int) -> int:
         """Number of the line that has a byte, from 1. Lines end with LF, CR LF, or CR."""

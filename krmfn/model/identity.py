@@ -21,7 +21,8 @@ class Identity(NamedTuple):
 
 def identify(ref: ResourceRef) -> Identity:
     """The identity behind a reference."""
-    return Identity(ref.group, ref.kind, ref.space, ref.name)
+    api_version, kind, name, namespace = ref
+    return Identity(api_version.rpartition("/")[0], kind, namespace or DEFAULT_NAMESPACE, name)
 
 
 def is_near(one: str, other: str) -> bool:

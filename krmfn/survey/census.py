@@ -70,21 +70,22 @@ class Template(NamedTuple):
         return as_text(self.spec.get("priorityClassName"))
 
 
-class LinkedGang(NamedTuple):
-    """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own."""
+class LinkedGang:
+    """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own.
 
-    group: Group
-    templates: tuple[Template, ...]
+    `pods` is how many pods of the group exist at once, None when a template does not say; `owners` are the objects
+    whose templates link here, in order.
+    """
 
-    @property
-    def pods(self) -> int | None:
-        """How many pods of the group exist at once; None when a template does not say."""
-        total = 0
-        for template in self.templates:
-            if template.pods is None:
-                return None
-            total += template.pods
-        return total
+    __slots__ = ("group", "owners", "pods", "templates")
+
+    def __init__(self, group: Group, templates: tuple[Template, ...]) -> None:
+        """Count."""
+        self.group = group
+        self.templates = templates
+        pods = [template.pods for template in templates]
+        self.pods = None if None in pods else sum(number or 0 for number in pods)
+        self.owners: tuple[Item, ...] = tuple({id(template.item): template.item for template in templates}.values())
 
     def can_spare(self, template: Template) -> bool:
         """Whether the quorum is met without any pod of one of the templates."""
@@ -96,12 +97,6 @@ class LinkedGang(NamedTuple):
         known = sum(each.pods or 0 for each in self.templates)
         unknown = sum(each.pods is None for each in self.templates)
         return [each for each in self.templates if unknown > (each.pods is None) or known - (each.pods or 0) < quorum]
-
-    @property
-    def owners(self) -> tuple[Item, ...]:
-        """The objects whose templates link here, in order."""
-        seen: dict[int, Item] = {id(template.item): template.item for template in self.templates}
-        return tuple(seen.values())
 
 
 class Census(NamedTuple):
@@ -135,8 +130,47 @@ class Census(NamedTuple):
         """The objects of one kind, in order."""
         return self.by_kind.get((group, kind), ())
 
+    def gangs_with(self, *fields: str) -> list[LinkedGang]:
+        """The gangs that have one of these fields in the spec of the group, of a group above it, or of its pods; in
+        order. A rule about a field need not look at others, which are nearly all."""
+        index: dict[str, list[int]] | None = self.shared.get("fields")
+        if index is None:
+            index = self.shared["fields"] = {}
+            for number, gang in enumerate(self.gangs):
+                group = gang.group
+                specs = [group.spec, *(each.spec for each in gang.templates)]
+                if group.parent:
+                    specs += [each.spec for each in self.chain(group)[0]]
+                for field in set[str]().union(*specs):
+                    index.setdefault(field, []).append(number)
+        return [self.gangs[number] for number in sorted({place for field in fields for place in index.get(field, ())})]
+
+    def gangs_of(self, group: str, kind: str) -> Sequence[tuple[LinkedGang, Item]]:
+        """The gangs of pods of one kind of object, each with the object, in order."""
+        index: dict[tuple[str, str], list[tuple[LinkedGang, Item]]] | None = self.shared.get("owners")
+        if index is None:
+            index = self.shared["owners"] = {}
+            for gang in self.gangs:
+                for owner in gang.owners:
+                    index.setdefault((owner.ref.group, owner.kind), []).append((gang, owner))
+        return index.get((group, kind), ())
+
+    def has_text(self, word: str) -> bool:
+        """False where no object has `word` in its keys and strings."""
+        known: dict[str, bool] = self.shared.setdefault("words", {})
+        if word not in known:
+            sign = word.encode()
+            if "texts" not in self.shared:
+                texts = {id(item if item.touched else item.source): item for item in self.objects}
+                self.shared["texts"] = tuple(texts.values())
+            likely = any(item.touched or item.source.list_signs(sign) for item in self.shared["texts"])
+            known[word] = likely and any(item.may_hold(sign) for item in self.objects)
+        return known[word]
+
     def chain(self, group: Group) -> tuple[list[Group], str]:
         """The composites above `group`, nearest first, and what ends the chain: "", "missing" or "cycle"."""
+        if not group.parent:
+            return [], ""
         chains: dict[int, tuple[list[Group], str]] = self.shared.setdefault("chains", {})
         above: list[Group] = []
         seen = {id(group.item)} if group.composite else set[int]()

@@ -96,7 +96,7 @@ def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Fi
 )
 def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Finding]:
     """With Flux all objects are dry-run before any is applied."""
-    for gang in census.gangs:
+    for gang in census.gangs if any(map(census.has_text, _FLUX)) else ():
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
         marks = {**group.item.labels, **group.item.annotations}
@@ -115,8 +115,9 @@ _FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
 
 
 def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
-    """Every group with every object whose pods need it; parents of a group are needed, too."""
-    for gang in census.gangs:
+    """Every group with every object whose pods need it, where something orders them; parents of a group are needed,
+    too."""
+    for gang in census.gangs if any(map(census.has_text, (SYNC_WAVE, HOOK))) else ():
         for group in (gang.group, *census.chain(gang.group)[0]):
             for owner in gang.owners:
                 yield group, owner

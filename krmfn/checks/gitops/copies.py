@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
     """Two manifests of one object among those that are applied together."""
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
+    selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     for item in census.objects:
         if not item.name:
             continue
-        chosen = tuple(item.annotations.get(selector) for selector in _SELECTORS)
+        chosen = tuple(item.annotations.get(selector) for selector in selectors)
         first = seen.setdefault((identify(item.ref), chosen), item)
         if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())

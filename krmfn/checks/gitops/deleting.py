@@ -55,7 +55,8 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule("force-replace-group", "warning", "An annotation tells the GitOps tool to delete a PodGroup and create it again.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
     """The applier is told to delete and recreate a PodGroup."""
-    for item in census.kind(GROUP, "PodGroup"):
+    annotated = any(map(census.has_text, (OPTIONS, _FLUX_FORCE)))
+    for item in census.kind(GROUP, "PodGroup") if annotated else ():
         options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
         key = OPTIONS if {"Force=true", "Replace=true"} <= options else ""
         if item.annotations.get(_FLUX_FORCE) == "enabled":
@@ -73,7 +74,8 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("pruned-apart", "warning", "The GitOps tool prunes a group but keeps the object whose pods need it.")
 def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
     """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
-    for gang in census.gangs:
+    annotated = any(map(census.has_text, (OPTIONS, _FLUX_PRUNE)))
+    for gang in census.gangs if annotated else ():
         for owner in gang.owners:
             if _is_kept(owner) and not _is_kept(gang.group.item):
                 message = (
@@ -88,7 +90,7 @@ def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
 def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Finding]:
     """A manifest with the finalizer that the server adds by itself."""
     known = list_finalizers(settings.release)
-    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+    for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("finalizers") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
             written = next((name for name in as_list(metadata.get("finalizers")) if name in known), None)
@@ -104,7 +106,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
 @rule("owner-in-git", "warning", "A group in Git has an ownerReference.")
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     """A manifest that names an owner by its UID."""
-    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+    for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
             if as_list(metadata.get("ownerReferences")):

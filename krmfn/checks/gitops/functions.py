@@ -29,7 +29,7 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Findin
     where krmfn made nothing at all, another scheduler reads it."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
         return  # the sources of a build, not its output
-    made = {source for item in census.objects for source in list_sources(item)}
+    made = {source for item in census.objects for source in list_sources(item)} if census.asking else ()
     for item in census.asking:
         if name_source(item.ref) in made or _is_linked(item, census) or (not made and _is_kuberays(item, settings)):
             continue

@@ -68,7 +68,7 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("generator-annotation", "warning", "A group has an annotation that kustomize reads on generators only.")
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that kustomize obeys on a generator's output only."""
-    for kind in _SCHEDULING_KINDS:
+    for kind in _SCHEDULING_KINDS if census.has_text(KUSTOMIZE) else ():
         for item in census.kind(GROUP, kind):
             for key in ("needs-hash", "behavior"):
                 full = KUSTOMIZE + key
@@ -85,7 +85,7 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
-    for kind in _SCHEDULING_KINDS:
+    for kind in _SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
                 if "${" in text:
@@ -101,7 +101,8 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     """A generated object whose source is not in the input any more."""
-    generated = [(item, named) for item in census.objects if (named := list_sources(item))]
+    marked = census.objects if census.has_text(GENERATED_FROM) else ()
+    generated = [(item, named) for item in marked if (named := list_sources(item))]
     wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}
     objects = [(item.space, *name_source(item.ref).partition("/")[::2]) for item in census.objects] if wanted else []
     wanted.difference_update(objects)

@@ -23,7 +23,7 @@ _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
     """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
     release = settings.release
-    for item in census.objects:
+    for item in census.objects if any(map(census.has_text, _STORED)) else ():
         metadata = item.value.get("metadata")
         if not isinstance(metadata, dict) or not any(metadata.get(key) for key in _STORED):
             continue

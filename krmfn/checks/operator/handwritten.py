@@ -37,9 +37,12 @@ _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCH
 def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
     """A name that differs from that of a well-known scheduler by two letters at most."""
     listed = census.facts.schedulers or ()
+    nearest: dict[str, str] = {}
     for template in census.templates:
         name = template.scheduler
-        meant = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
+        if name not in nearest:
+            nearest[name] = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
+        meant = nearest[name]
         if meant and name not in listed:
             message = f"no scheduler is known as {name}: pods of an unknown scheduler stay Pending, without an event"
             hint = f"Did you mean {meant}? If there is a scheduler {name}, list it under cluster.schedulers."

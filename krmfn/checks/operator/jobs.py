@@ -146,8 +146,10 @@ def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule("controller-unlinked", "warning", "A Workload names a controller whose pods are not linked to a group.")
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Workload that points at a workload object whose templates do not link to any group."""
-    items = {(i.space, i.ref.group, i.kind, i.name): i for kind in census.by_kind.values() for i in kind}
-    for workload in {id(entry.item): entry for entry in census.workloads.values()}.values():
+    workloads = {id(entry.item): entry for entry in census.workloads.values()}.values()
+    kinds = {workload.controller[:2] for workload in workloads}
+    items = {(item.space, *kind, item.name): item for kind in kinds for item in census.kind(*kind)}
+    for workload in workloads:
         item = items.get((workload.namespace, *workload.controller))
         templates = census.templates_of(item) if item is not None else ()
         if item is None or not templates or any(template.link for template in templates):

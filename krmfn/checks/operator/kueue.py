@@ -26,7 +26,7 @@ _TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/p
 @rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
 def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue may lower parallelism, minCount stays."""
-    for gang in census.gangs:
+    for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
             if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
                 least = owner.annotations[KUEUE_MINIMUM]
@@ -44,7 +44,7 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-several-workloads", "warning", "One gang consists of several Kueue workloads.")
 def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
     """One gang over objects that Kueue admits one by one."""
-    for gang in census.gangs:
+    for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
         if gang.group.policy == "gang" and (gang.group.quorum or 0) > 1 and (len(queued) > 1 or parts):
@@ -59,7 +59,7 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-topology-differs", "info", "Kueue and the group use different topology keys.")
 def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
     """Kueue's topology annotation and the group's topology key differ."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():
             annotations = as_mapping(template.metadata.get("annotations"))

@@ -221,7 +221,5 @@ def find_two_policies(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[LinkedGang, Item, list[Template]]]:
-    for gang in census.gangs:
-        for owner in gang.owners:
-            if (owner.ref.group, owner.kind) == (group, kind):
-                yield gang, owner, [template for template in gang.templates if template.item is owner]
+    for gang, owner in census.gangs_of(group, kind):
+        yield gang, owner, [template for template in gang.templates if template.item is owner]

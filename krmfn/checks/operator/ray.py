@@ -95,7 +95,7 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("ray-autoscaler-below-gang", "warning", "The Ray autoscaler may leave fewer pods than minCount.")
 def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
     """The Ray autoscaler may leave fewer pods than minCount."""
-    for gang in census.gangs:
+    for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
             item = next(owner for owner in gang.owners if _autoscales(owner))
@@ -133,16 +133,15 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("ray-retry-shares-group", "info", "All retries of a RayJob use one group.")
 def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
-    for gang in census.gangs:
-        for item in gang.owners:
-            limit = as_int(dig(item.value, "spec", "backoffLimit")) or 0
-            if (item.ref.group, item.kind) == ("ray.io", "RayJob") and limit > 0 and gang.group.policy == "gang":
-                message = (
-                    f"a retry creates a new cluster in the same group {gang.group.name}; pods of the old cluster "
-                    "count while they terminate, so the new cluster may start incomplete"
-                )
-                hint = "Set backoffLimit: 0 and start a new RayJob instead, or accept this."
-                yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)
+    for gang, item in census.gangs_of("ray.io", "RayJob"):
+        limit = as_int(dig(item.value, "spec", "backoffLimit")) or 0
+        if limit > 0 and gang.group.policy == "gang":
+            message = (
+                f"a retry creates a new cluster in the same group {gang.group.name}; pods of the old cluster "
+                "count while they terminate, so the new cluster may start incomplete"
+            )
+            hint = "Set backoffLimit: 0 and start a new RayJob instead, or accept this."
+            yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)
 
 
 def _clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:

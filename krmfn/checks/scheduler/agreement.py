@@ -23,7 +23,7 @@ DEFAULT_POLICY = "PreemptLowerPriority"
 @rule("scheduler-differs", "error", "Pods of one gang name different schedulers.")
 def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang name different schedulers."""
-    for gang in _list_gangs(census, settings):
+    for gang in _list_gangs(census, settings, "schedulerName"):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
             if first is not None and template.scheduler != first.scheduler:
@@ -40,9 +40,10 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
 @rule("scheduler-foreign", "warning", "Linked pods use a scheduler that may ignore PodGroups.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     """A linked pod goes to a scheduler that may not read native groups."""
-    needed = {id(template) for gang in census.gangs for template in gang.list_needed()}
+    gangs = census.gangs_with("schedulerName")
+    needed = {id(template) for gang in gangs for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
-    for template in _linked(census):
+    for template in (template for gang in gangs for template in gang.templates):
         name, known = template.scheduler, census.facts.schedulers
         if name == "default-scheduler" or (known is not None and name in known):
             continue
@@ -72,7 +73,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("priority-differs", "error", "The pods of one gang have different priorities.", needs="group-priority")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang have different priorities."""
-    for gang in _list_gangs(census, settings):
+    for gang in _list_gangs(census, settings, "priorityClassName"):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
             if first is None or same_priority(census.facts, first.priority_class, template.priority_class):
@@ -101,7 +102,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     if not settings.has("group-priority"):
         return
     refused = settings.has("priority-of-root")
-    for gang in census.gangs:
+    for gang in census.gangs_with("priorityClassName"):
         root = census.root(gang.group)
         wrong = [t for t in gang.templates if not same_priority(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1]:
@@ -132,7 +133,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of one gang, or pods and their root group, differ in the preemption policy."""
     compare = settings.has("group-preemption-policy")
-    for gang in _list_gangs(census, settings):
+    for gang in _list_gangs(census, settings, "preemptionPolicy", "priorityClassName"):
         policies = [(template, _policy(census, template)) for template in gang.templates]
         if not policies:
             continue
@@ -154,7 +155,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
 @rule("priority-by-hand", "error", "A group or template sets the numeric priority.", needs="group-priority")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
     """A priority value in a group or template."""
-    groups = [gang.group for gang in census.gangs] + list(census.composites.values())
+    groups = [gang.group for gang in census.gangs_with("priority")] + list(census.composites.values())
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():
         for path, template in workload.templates.values():
@@ -175,19 +176,11 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
         yield Finding(item, (*path, "priority"), message, value, hint=hint)
 
 
-#: Schedulers that have groups of their own and ignore those of scheduling.k8s.io.
-
-
-def _list_gangs(census: Census, settings: Settings) -> Iterator[LinkedGang]:
-    """Gangs whose pods no target has compared already."""
-    for gang in census.gangs:
+def _list_gangs(census: Census, settings: Settings, *fields: str) -> Iterator[LinkedGang]:
+    """Gangs with one of the fields, whose pods no target has compared already."""
+    for gang in census.gangs_with(*fields):
         if not all(is_selected(owner, settings) for owner in gang.owners):
             yield gang
-
-
-def _linked(census: Census) -> Iterator[Template]:
-    for gang in census.gangs:
-        yield from gang.templates
 
 
 def same_priority(facts: Facts, first: str, second: str) -> bool:

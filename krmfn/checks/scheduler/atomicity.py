@@ -49,17 +49,17 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("groups-without-root", "warning", "The pods of one object are in several groups without a common root.")
 def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Finding]:
     """Templates of one object link to several groups that have no common root."""
-    by_item: dict[int, dict[int, Group]] = {}
+    by_item: dict[int, tuple[Item, dict[int, Group]]] = {}
     for gang in census.gangs:
         for owner in gang.owners:
-            by_item.setdefault(id(owner), {})[id(gang.group.item)] = gang.group
-    owners = {id(owner): owner for gang in census.gangs for owner in gang.owners}
-    for key, groups in by_item.items():
+            by_item.setdefault(id(owner), (owner, {}))[1][id(gang.group.item)] = gang.group
+    for owner, groups in by_item.values():
+        if len(groups) < 2:
+            continue
         roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
         broken = any(census.chain(group)[1] for group in groups.values())
-        if len(roots) < 2 or broken or _is_staged(owners[key]):
+        if len(roots) < 2 or broken or _is_staged(owner):
             continue
-        owner = owners[key]
         if not settings.release.has("composite-groups") and is_selected(owner, settings):
             continue
         names = join([root.name for root in roots.values()])
@@ -118,7 +118,7 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
 )
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods that start one by one are evicted together."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("disruptionMode"):
         if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
             message = "the policy is basic, but disruptionMode all evicts the pods together"
             hint = "Use the policy gang, or disruptionMode single."
@@ -133,7 +133,7 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
     """A basic child with several pods under a gang: the tree waits for one of them."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("parentCompositePodGroupName"):
         above, end = census.chain(gang.group)
         if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
             message = (

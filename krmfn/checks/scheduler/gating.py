@@ -34,7 +34,9 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
 def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     """A needed gate that settings or facts say is off."""
     groups = _list_groups(census)
-    for gate in _list_needed(groups, settings) if groups else ():
+    places = (settings.feature_gates, *census.facts.gates.values())
+    is_any_off = any(on is False for gates in places for on in gates.values())
+    for gate in _list_needed(groups, settings) if groups and is_any_off else ():
         components = settings.release.gates[gate].components
         off = [
             _blame(name, gate, census.facts)
@@ -126,7 +128,7 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Finding]:
     """Groups with a topology key never preempt others."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
             message = (
                 f"the scheduler of {settings.release} evicts no pods for a group with a topology key "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
     """Scheduling gates on pods of a gang."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("schedulingGates"):
         gated = [template for template in gang.templates if as_list(template.spec.get("schedulingGates"))]
         all_gated = len(gated) == len(gang.templates)
         for template in gated:
@@ -43,7 +43,7 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")
 def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
     """A pod that is bound in its manifest."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
             name = as_text(template.spec.get("nodeName"))
             if name:
@@ -96,7 +96,7 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
 )
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """A resource claim of the group that a pod template does not name in the same words."""
-    for gang in census.gangs:
+    for gang in census.gangs_with("resourceClaims"):
         for index, claim in enumerate(as_list(gang.group.spec.get("resourceClaims"))):
             wanted = _claim(claim)
             for template in gang.templates:
@@ -117,7 +117,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
 def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Finding]:
     """A short deadline that runs while the gang waits."""
     seen: set[int] = set()
-    for gang in census.gangs:
+    for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
             for path in _deadlines(template):
                 seconds = as_int(dig(template.item.value, *path))
@@ -154,7 +154,7 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
 def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
     """Pods of a gang share a claim that only one pod, or one node, can use."""
     claims = census.facts.by_place("", "PersistentVolumeClaim")
-    for gang in census.gangs:
+    for gang in census.gangs_with("volumes") if claims else ():
         used: dict[str, int] = {}
         for template in gang.templates:
             for index, volume in enumerate(as_list(template.spec.get("volumes"))):
@@ -182,6 +182,8 @@ def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.
 SHORT_DEADLINE: Final = 600
+_AMOUNTS: Final = frozenset({"cpu", "memory"})
+_DEADLINES: Final = ("activeDeadlineSeconds", "preRunningDeadlineSeconds")
 
 #: Where pods name a group of another scheduler: field of their metadata, key, and the scheduler.
 _RIVALS: Final = (
@@ -200,8 +202,8 @@ def _claim(entry: object) -> tuple[str, str, str]:
 
 
 def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
-    yield (*template.spec_path, "activeDeadlineSeconds")
-    for field in ("activeDeadlineSeconds", "preRunningDeadlineSeconds"):
+    yield (*template.spec_path, _DEADLINES[0])
+    for field in _DEADLINES:
         yield ("spec", field)
         yield ("spec", "jobTemplate", "spec", field)
 
@@ -211,11 +213,8 @@ def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
     missing: set[str] = set()
     for container in as_list(spec.get("containers")):
         resources = as_mapping(dig(container, "resources"))
-        if any(
-            "/" in str(name) for name in (*as_mapping(resources.get("requests")), *as_mapping(resources.get("limits")))
-        ):
+        named = {*as_mapping(resources.get("requests")), *as_mapping(resources.get("limits"))}
+        if any("/" in name for name in named):
             return set()
-        for name in ("cpu", "memory"):
-            if name not in as_mapping(resources.get("requests")) and name not in as_mapping(resources.get("limits")):
-                missing.add(name)
+        missing |= _AMOUNTS - named
     return missing

@@ -98,6 +98,8 @@ def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
 def find_suspended_member(census: Census, _: Settings) -> Iterator[Finding]:
     """A gang over several resources, of which some are suspended and the others are not."""
     roots: dict[int, dict[int, Item]] = {}
+    if not census.has_text("suspend"):
+        return
     for gang in census.gangs:
         roots.setdefault(id(census.root(gang.group).item), {}).update((id(item), item) for item in gang.owners)
     for gang in census.gangs:
@@ -128,7 +130,7 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
     """An autoscaler may leave fewer pods than minCount."""
     floors = dict(_scaler_floors(census))
-    for gang in census.gangs:
+    for gang in census.gangs if floors else ():
         group = gang.group
         if group.quorum is None:
             continue
@@ -175,9 +177,10 @@ def _is_wanted(gang: LinkedGang, settings: Settings) -> bool:
 
 def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
     """Objects (by identity) that a scaler changes: the scaler and the number of pods it may leave."""
-    targets = {(t.item.space, t.item.ref.group, t.item.kind, t.item.name): t for t in census.templates}
     scalers = [(item, "minReplicas", 1) for item in census.kind("autoscaling", "HorizontalPodAutoscaler")]
     scalers += [(item, "minReplicaCount", 0) for item in census.kind("keda.sh", "ScaledObject")]
+    templates = census.templates if scalers else ()
+    targets = {(t.item.space, t.item.ref.group, t.item.kind, t.item.name): t for t in templates}
     for scaler, field, default in scalers:
         target = dig(scaler.value, "spec", "scaleTargetRef")
         group = as_text(dig(target, "apiVersion")).rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")

@@ -41,7 +41,7 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("resume-starves", "warning", "A Job that is suspended and resumed may come back with fewer pods than minCount.")
 def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job that a queue suspends and resumes: what has succeeded is missing after it."""
-    for gang, template, jobs in _complete_jobs(census):
+    for gang, template, jobs in _complete_jobs(census) if census.has_text(KUEUE_QUEUE) else ():
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
             continue
         if as_mapping(dig(template.item.value, *jobs.labels)).get(KUEUE_QUEUE):
@@ -56,7 +56,7 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")
 def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """backoffLimitPerIndex: an index that failed for good is never made again."""
-    for gang, template, jobs in _complete_jobs(census):
+    for gang, template, jobs in _complete_jobs(census) if census.has_text("backoffLimitPerIndex") else ():
         path = (*jobs.path, "backoffLimitPerIndex")
         limit = as_int(dig(template.item.value, *path))
         if limit is not None:
@@ -71,67 +71,55 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("tail-starves", "warning", "The last pods of a Job are fewer than the minCount of their group.")
 def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
     """A Job that runs its completions in waves, the last of which is smaller than the others."""
-    for gang in census.gangs:
+    for gang, template, jobs in _list_jobs(census):
+        tail = jobs.completions % jobs.parallel
         quorum, pods = gang.group.quorum, gang.pods
-        for template, jobs in _list_jobs(gang):
-            tail = jobs.completions % jobs.parallel
-            if quorum is None or pods is None or not jobs.number or not tail:
-                continue
-            last = jobs.number * tail
-            there = pods - jobs.number * (jobs.parallel - tail)
-            if there >= quorum:
-                continue
-            left = f"only {last} to create" if last > 1 else "only one to create"
-            message = (
-                f"with {jobs.completions} completions, {jobs.parallel} at a time, pods that finish together can leave "
-                f"{left}, too few for minCount {quorum}: the last pods are then never scheduled"
-            )
-            hint = (
-                f"Use a multiple of {jobs.parallel}, or lower {name_min_count(gang.group, template.item)} to {there}."
-            )
-            yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)
+        if quorum is None or pods is None or not jobs.number or not tail:
+            continue
+        last = jobs.number * tail
+        there = pods - jobs.number * (jobs.parallel - tail)
+        if there >= quorum:
+            continue
+        left = f"only {last} to create" if last > 1 else "only one to create"
+        message = (
+            f"with {jobs.completions} completions, {jobs.parallel} at a time, pods that finish together can leave "
+            f"{left}, too few for minCount {quorum}: the last pods are then never scheduled"
+        )
+        hint = f"Use a multiple of {jobs.parallel}, or lower {name_min_count(gang.group, template.item)} to {there}."
+        yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)
 
 
 @rule("runs-share-group", "warning", "Overlapping runs of a CronJob share one group.")
 def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """Runs of a CronJob or RayCronJob that overlap and link to one group."""
-    for gang in census.gangs:
-        for owner in gang.owners:
-            if (owner.ref.group, owner.kind) == ("batch", "CronJob"):
-                if dig(owner.value, "spec", "concurrencyPolicy") in ("Forbid", "Replace"):
-                    continue
-                path, hint = ("spec", "concurrencyPolicy"), "Set concurrencyPolicy: Forbid."
-            elif (owner.ref.group, owner.kind) == ("ray.io", "RayCronJob"):
-                path, hint = (
-                    ("spec", "schedule"),
-                    "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy.",
-                )
-            else:
-                continue
-            if is_selected(owner, settings):
+    forbid = "Set concurrencyPolicy: Forbid."
+    beware = "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy."
+    rows = (("batch", "CronJob", "concurrencyPolicy", forbid), ("ray.io", "RayCronJob", "schedule", beware))
+    for group, kind, field, hint in rows:
+        for gang, owner in census.gangs_of(group, kind):
+            value = dig(owner.value, "spec", field)
+            if value in ("Forbid", "Replace") or is_selected(owner, settings):
                 continue
             message = (
                 f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run count for "
                 "the next, which may start incomplete"
             )
-            yield Finding(owner, path, message, dig(owner.value, *path) or "Allow", hint=hint)
+            yield Finding(owner, ("spec", field), message, value or "Allow", hint=hint)
 
 
 @rule("rollout-shares-group", "warning", "A rolling update of a Deployment replaces pods step by step within one gang.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
-    for gang in census.gangs:
-        for owner in gang.owners:
-            if (owner.ref.group, owner.kind) != ("apps", "Deployment") or gang.group.policy != "gang":
-                continue
-            if dig(owner.value, "spec", "strategy", "type") != "Recreate" and not is_selected(owner, settings):
-                message = (
-                    f"during a rolling update the old pods meet the quorum of the gang {gang.group.name}: the new "
-                    "pods start one by one"
-                )
-                hint = "Use strategy type Recreate, or the policy basic."
-                path = ("spec", "strategy", "type")
-                yield Finding(owner, path, message, "RollingUpdate", hint=hint)
+    for gang, owner in census.gangs_of("apps", "Deployment"):
+        if gang.group.policy != "gang" or dig(owner.value, "spec", "strategy", "type") == "Recreate":
+            continue
+        if not is_selected(owner, settings):
+            message = (
+                f"during a rolling update the old pods meet the quorum of the gang {gang.group.name}: the new "
+                "pods start one by one"
+            )
+            hint = "Use strategy type Recreate, or the policy basic."
+            yield Finding(owner, ("spec", "strategy", "type"), message, "RollingUpdate", hint=hint)
 
 
 @rule(
@@ -141,19 +129,15 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
 )
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """A RayService that builds its next cluster beside the old one, with the same group."""
-    for gang in census.gangs:
-        for owner in gang.owners:
-            strategy = dig(owner.value, "spec", "upgradeStrategy", "type")
-            if (owner.ref.group, owner.kind) != ("ray.io", "RayService") or strategy == "None":
-                continue
-            if is_selected(owner, settings):
-                continue
-            message = (
-                f"an upgrade builds a second cluster that links to the same group {gang.group.name}: the old pods "
-                "meet the quorum, so the new cluster may start incomplete"
-            )
-            hint = "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None."
-            yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
+    for gang, owner in census.gangs_of("ray.io", "RayService"):
+        if dig(owner.value, "spec", "upgradeStrategy", "type") == "None" or is_selected(owner, settings):
+            continue
+        message = (
+            f"an upgrade builds a second cluster that links to the same group {gang.group.name}: the old pods "
+            "meet the quorum, so the new cluster may start incomplete"
+        )
+        hint = "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None."
+        yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
 
 
 @rule("surge-without-group", "warning", "The replicas that a rolling update adds have no group.")
@@ -181,15 +165,22 @@ def find_surge_without_group(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _complete_jobs(census: Census) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
     """The Jobs in gangs that need all of their pods, more than one."""
-    for gang in census.gangs:
-        if gang.group.quorum is None or gang.pods is None or gang.group.quorum < gang.pods or gang.pods < 2:
-            continue
-        for template, jobs in _list_jobs(gang):
+    for gang, template, jobs in _list_jobs(census):
+        quorum, pods = gang.group.quorum, gang.pods
+        if quorum is not None and pods is not None and quorum >= pods > 1:
             yield gang, template, jobs
 
 
-def _list_jobs(gang: LinkedGang) -> Iterator[tuple[Template, Jobs]]:
-    return ((template, jobs) for template in gang.templates if (jobs := find_jobs(template)))
+def _list_jobs(census: Census) -> list[tuple[LinkedGang, Template, Jobs]]:
+    found: list[tuple[LinkedGang, Template, Jobs]] | None = census.shared.get("jobs")
+    if found is None:
+        found = census.shared["jobs"] = [
+            (gang, template, jobs)
+            for gang in census.gangs
+            for template in gang.templates
+            if (jobs := find_jobs(template))
+        ]
+    return found
 
 
 def _tell_successes(jobs: Jobs) -> str:

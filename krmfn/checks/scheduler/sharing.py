@@ -48,9 +48,11 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
     """Several objects use one group, and nobody counted them together."""
     for gang in census.gangs:
         owners = [owner for owner in gang.owners if owner.kind != "Pod"]
+        if len(owners) < 2:
+            continue
         declared = {owner.annotations.get("krmfn.dev/gang-group", "") for owner in owners}
         meant = len(declared) == 1 and "" not in declared
-        if len(owners) < 2 or meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
+        if meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
             continue
         message = (
             f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: they share one quorum, so "
@@ -64,7 +66,7 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
 def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
     """Resources that declare one gang but link to groups without a common root."""
     declared: dict[tuple[str, str], list[Template]] = {}
-    for template in census.templates:
+    for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")
         if name and template.link:
             declared.setdefault((template.item.space, name), []).append(template)

@@ -150,7 +150,7 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     """A child constrained by the parent's key or by a coarser one."""
-    groups = [gang.group for gang in census.gangs] + list(census.composites.values())
+    groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
         for parent in above:
@@ -201,18 +201,20 @@ _ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredD
 
 
 def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[LinkedGang, PodKind, int]]:
-    """Every kind of pod of a gang and how many of them its quorum cannot do without. Where nodes are known, only for
-    questions that the facts leave open (`known`): the others are answered by what is proved about the nodes."""
+    """Every kind of pod of a gang and how many of them its quorum cannot do without, in gangs with pods that ask for
+    more than room. Where nodes are known, only for questions that the facts leave open (`known`): the others are
+    answered by what is proved about the nodes."""
     if (census.facts.nodes is not None and not known) or not census.templates:
         return ()
     needed: list[tuple[LinkedGang, PodKind, int]] | None = census.shared.get("needed")
     if needed is None:
-        from krmfn.capacity.pods import read_kinds
+        from krmfn.capacity.pods import has_wishes, read_kinds
 
         needed = census.shared["needed"] = [
             (gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum))
             for gang in census.gangs
             if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods
+            if any(map(has_wishes, gang.templates))
             for kind in read_kinds(gang.templates, census.facts)
         ]
     return needed
@@ -232,7 +234,7 @@ def _list_keys(census: Census, gang: LinkedGang) -> tuple[str, ...]:
 
 def _gangs(census: Census) -> Iterator[LinkedGang]:
     """Gangs that must stay in one domain, by their own key or a parent's."""
-    return (gang for gang in census.gangs if _list_keys(census, gang))
+    return (gang for gang in census.gangs_with("schedulingConstraints") if _list_keys(census, gang))
 
 
 def _is_same_or_coarser(key: str, other: str) -> bool:

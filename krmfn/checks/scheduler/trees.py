@@ -61,7 +61,7 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
-    for gang in census.gangs:
+    for gang in census.gangs_with(_PARENT):
         above, end = census.chain(gang.group)
         keyed = next((group for group in reversed(above) if group.topology_key), None)
         levels = above.index(keyed) + 1 if keyed else 0
@@ -144,14 +144,17 @@ def list_composites(census: Census) -> list[Group]:
 
 def list_groups(census: Census) -> list[Group]:
     """Every PodGroup and CompositePodGroup, once."""
-    groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
-    return [*groups.values(), *list_composites(census)]
+    found: list[Group] | None = census.shared.get("groups")
+    if found is None:
+        groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
+        found = census.shared["groups"] = [*groups.values(), *list_composites(census)]
+    return found
 
 
 def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:
     """Every CompositePodGroup with its children."""
     children: dict[int, list[Group]] = {}
-    for group in list_groups(census):
+    for group in list_groups(census) if census.composites else ():
         parent = census.composites.get((group.namespace, group.parent)) if group.parent else None
         if parent is not None:
             children.setdefault(id(parent.item), []).append(group)
