@@ -29,8 +29,8 @@ def find_problems(census: Census) -> Iterator[Finding]:
     for item in concerned.values():
         # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one, and
         # most lines have been there before.
-        lines = item.text.splitlines()
-        if any(line not in harmless and suspicious(line) for line in lines):
+        lines = set(item.text.splitlines()).difference(harmless)
+        if any(map(suspicious, lines)):
             for problem in item.problems:
                 if problem.code in _CODES:
                     yield Finding(item, problem.path, problem.message, hint=_CODES[problem.code], rule=problem.code)

@@ -104,6 +104,7 @@ def read_composite(item: Item) -> Group | None:
 def _read_object(item: Item, field: str) -> Group:
     spec = as_mapping(item.value.get("spec"))
     policy, quorum = _policy(spec.get("schedulingPolicy"), field)
+    workload, template = _reference(spec)
     return Group(
         item=item,
         namespace=item.space,
@@ -113,8 +114,8 @@ def _read_object(item: Item, field: str) -> Group:
         quorum=quorum,
         quorum_path=("spec", "schedulingPolicy", "gang", field),
         parent=as_text(spec.get("parentCompositePodGroupName")),
-        workload=_reference(spec)[0],
-        template=_reference(spec)[1],
+        workload=workload,
+        template=template,
         spec=spec,
         composite=field == "minGroupCount",
     )
