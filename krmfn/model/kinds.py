@@ -19,9 +19,8 @@ class TemplatePath(NamedTuple):
     """A pod template of a kind. In paths `*` stands for every entry of a list or a mapping.
 
     `counted` is the field that says how many pods there are, `default` its value where it is absent (or the number,
-    where there is no such field). Unless `alone`, more
-    than this field decides, and only 0 is certain. A template that is `aside` makes pods that belong to no gang.
-    `roles` are the keys that a mapping on the way can have.
+    where there is no such field). Unless `alone`, more than this field decides, and only 0 is certain. A template that
+    is `aside` makes pods that belong to no gang. `roles` are the keys that a mapping on the way can have.
     """
 
     path: str
@@ -40,9 +39,8 @@ class KindRow(NamedTuple):
     link in pod templates: None for kinds that always keep it, "" where no release is known to; `early_keeper` is the
     release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not known. `drops` names a
     version of the API, and the project, of which no release does. `project` is the key under which the configuration
-    says which release is installed. `immutable` are fields of spec that cannot change;
-    checks of the server may know more.
-    `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own controller.
+    says which release is installed. `immutable` are fields of spec that cannot change; checks of the server may know
+    more. `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own one.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
     pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of
     a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path of the field
@@ -141,7 +139,7 @@ _KINDS: Final = (
         immutable=("selector",),
         renewed=True,
     ),
-    KindRow("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicaset", immutable=("selector",), kept=True),
+    KindRow("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicas", immutable=("selector",), kept=True),
     KindRow("apps", "StatefulSet", _REPLICATED, "statefulset.read_statefulset"),
     KindRow("apps", "DaemonSet", (TemplatePath("spec/template", alone=False),), immutable=("selector",)),
     KindRow(

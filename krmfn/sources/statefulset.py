@@ -15,7 +15,7 @@ _POLICY: Path = ("spec", "podManagementPolicy")
 
 def read_statefulset(manifest: Manifest) -> Group | None:
     """The tree of a StatefulSet. With OrderedReady a second pod is made when the first is ready: no gang of two."""
-    leaf = read_replicas(manifest, "statefulset")
+    leaf = read_replicas(manifest)
     if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
         message = (
             f"the {leaf.pods} pods are created one after the other (OrderedReady), so the gang is never complete "
