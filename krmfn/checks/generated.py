@@ -14,6 +14,7 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
+from krmfn.releases.spelling import COUNTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ANNOTATIONS = {
     "schedulingConstraints": "krmfn.dev/topology-key",
     "disruptionMode": "krmfn.dev/disruption-mode",
-    "minCount": "krmfn.dev/min-count",
+    **dict.fromkeys(COUNTS["PodGroup"], "krmfn.dev/min-count"),
     "parentCompositePodGroupName": "krmfn.dev/gang-group",
 }
 #: Shapes in which everything was accepted: most gangs of a large input look alike.
@@ -96,7 +97,7 @@ def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, P
         stated = [name for name in item.annotations if name == annotation or name.startswith(f"{annotation}.")]
         if annotation and stated:
             return item, ("metadata", "annotations", stated[0])
-        if key == "minCount":
+        if key in COUNTS["PodGroup"]:
             return item, template.count_path
     if path[:1] == ("metadata",) and len(path) > 1 and path[1] in {"name", "namespace"}:
         return item, path[:2]

@@ -31,13 +31,12 @@ def sum_up(templates: Iterable[Template]) -> str:
 
 
 def name_min_count(group: Group, item: Item) -> str:
-    """`minCount`, as a hint that changes it says; of a group that was generated for `item`, where: an edit of the group
-    would be lost."""
-    return (
-        f"minCount (annotation krmfn.dev/min-count on {item.kind} {item.name})"
-        if is_generated(group.item)
-        else "minCount"
-    )
+    """`minCount`, as the group calls it, for a hint that changes it; of a group that was generated for `item`, where:
+    an edit of the group would be lost."""
+    field = group.counted
+    if not is_generated(group.item):
+        return field
+    return f"{field} (annotation krmfn.dev/min-count on {item.kind} {item.name})"
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from krmfn.reconcile import Addition
 from krmfn.releases.gates import list_fields
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import NotWritable, Release, find_release, first_release, list_releases
-from krmfn.releases.spelling import GROUP_LINKS
+from krmfn.releases.spelling import GROUP_LINKS, SCHEDULING_KINDS
 
 __all__ = ["Conversion", "convert"]
 
@@ -78,6 +78,10 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
         respell(board, goal, [goal])
     if last > end:
         fit(board, goal)
+    for kind in sorted(SCHEDULING_KINDS - set(goal.kinds)):
+        for item in board.of(NATIVE, kind):
+            message = f"Kubernetes {goal} has no {kind}; the object is unchanged"
+            board.note(item, "convert-impossible", message, ("kind",), "Remove it, and what refers to it.")
     for item in (item for item, text in before.values() if item.text != text):
         board.note(item, "convert-recreate", "running pods keep their old group until they are created again")
     added = tuple(

@@ -10,7 +10,7 @@ from krmfn.krm.paths import Path
 from krmfn.reconcile.links import Site
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
-from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES, read_mode
+from krmfn.releases.spelling import COUNTS, GROUP_LINKS, TEMPLATES, read_mode
 
 
 def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
@@ -47,3 +47,9 @@ def _respell(item: Item, goal: Release) -> None:
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:
             item.set((*place, "disruptionMode"), written)
+        for kind, fields in COUNTS.items():
+            gang: Path = (*place, "schedulingPolicy", "gang")
+            values = item.get(gang, None)
+            for field in set(fields) - {goal.counts[kind]} if isinstance(values, Mapping) else ():
+                if field in values:
+                    item.set(gang, {goal.counts[kind] if key == field else key: values[key] for key in values})

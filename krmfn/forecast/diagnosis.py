@@ -214,7 +214,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanati
     """Fewer pods than the group waits for."""
     root = standing.root if standing is not None else None
     quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
-    if not quorum:
+    if root is None or not quorum:
         return None
     members = sum(id(pod) not in pods.done for pod in pods.mine)
     short = f"the group waits for {quorum} pods, and {members} exist"
@@ -225,7 +225,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanati
         return _Explanation(cause, _REPLACED.get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
-        return _Explanation(cause, f"Lower minCount of the group to {members}.")
+        return _Explanation(cause, f"Lower {root.counted} of the group to {members}.")
     if len(pods.mine) < quorum:
         return _Explanation(
             short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."

@@ -8,6 +8,7 @@ docs/reference/mapping.md names.
 from __future__ import annotations
 
 from krmfn.krm.records import NamedTuple
+from krmfn.releases.release import Release
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -288,6 +289,13 @@ KINDS: Mapping[tuple[str, str], KindRow] = {(kind.group, kind.name): kind for ki
 def find_kind(group: str, name: str) -> KindRow | None:
     """The row of a kind, None where krmfn knows nothing of it."""
     return KINDS.get((group, name))
+
+
+def find_own_scheduling(group: str, name: str, release: Release) -> tuple[str, ...]:
+    """The path of the field by which the kind's own controller makes the groups, () where it has none."""
+    kind = find_kind(group, name)
+    owns = (kind.owns if kind else "") or release.owns.get(f"{name}.{group}", "")
+    return tuple(owns.split("/")) if owns else ()
 
 
 def keeps_link(kind: KindRow, installed: Mapping[str, tuple[int, int]]) -> bool | None:

@@ -14,7 +14,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.plan.records import JoinedField
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.releases.spelling import COUNTS, LINK_FIELDS
 
 if TYPE_CHECKING:
     from krmfn.krm.item import Item
@@ -56,8 +56,10 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
 def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> Iterator[str]:
     """What an update in place does beyond the obvious."""
     paths = [change.path for change in changes]
-    if item.ref.group == GROUP and any(path[-1:] == ("minCount",) for path in paths):
-        yield "The new minCount applies from the next scheduling attempt; running pods are not affected."
+    counts = {path[-1] for path in paths if path and path[-1] in COUNTS["PodGroup"]}
+    if item.ref.group == GROUP and counts:
+        field = min(map(str, counts))
+        yield f"The new {field} applies from the next scheduling attempt; running pods are not affected."
     links = any(not LINK_FIELDS.isdisjoint(path) for path in paths)
     step = find_steps(census).get(id(item))
     if step is not None:

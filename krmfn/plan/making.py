@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
+from krmfn.checks.server.others import find_standing, is_of_kubernetes
 from krmfn.checks.server.stage import Judge, gather_facts
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
@@ -15,6 +16,8 @@ from krmfn.plan.consequences import explain_removal, explain_replacement, explai
 from krmfn.plan.immutable import find_immutable
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.gates import assume_gates
+from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import take_census
 
@@ -80,7 +83,8 @@ class _UpdateJudge:
         before, after = clean(old.value), clean(new.value)
         changes = tuple(list_changes(before, after))
         if not changes:
-            return Entry("unchanged", new.ref, file)
+            missing = self._refuse_missing(new)
+            return Entry("refuse" if missing else "unchanged", new.ref, file, reasons=missing)
         stopping = _find_stopping(old, self.settings)
         if stopping:
             return Entry("replace", new.ref, file, changes, (stopping,), _explain_order(self.release))
@@ -112,6 +116,17 @@ class _UpdateJudge:
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
         verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
         return self._refuse_other(item, None) if verdict is None else _read(verdict)
+
+    def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
+        """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""
+        if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
+            there = self.settings.release.kinds.get(item.kind, ())
+            is_missing = item.api_version.rpartition("/")[2] not in there
+        else:
+            is_missing = find_standing(item.api_version, item.kind, self.release) == "missing"
+            is_missing = is_missing and is_of_kubernetes(item.api_version, self.release)
+        message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+        return (Reason(("apiVersion",), "version-not-served", "NotFound", message),) if is_missing else ()
 
     def _refuse_other(self, item: Item, before: Item | None) -> tuple[Reason, ...]:
         """What is refused of a kind without rules: custom resources by their definitions, others by their fields."""

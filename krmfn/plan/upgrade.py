@@ -135,6 +135,8 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
     if not release.has("delete-unreadable"):
         yield _say(f"kube-apiserver needs --feature-gates={_GATE}=true for this.")
     for item in blockers:
+        if item.kind not in release.kinds:
+            continue  # nothing can ask for it any more
         version = release.kinds[item.kind][0]
         space = item.space or "default"
         path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 GROUP: Final = "scheduling.k8s.io"
+_COUNTS: Final = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 
 
 class UnknownRelease(LookupError):
@@ -28,13 +29,16 @@ class NotWritable(LookupError):
 class Gate:
     """A feature gate of the scheduling API in one release.
 
-    `stage` is alpha, beta or ga; a component with the gate on needs those in `needs` on, too. The gate brings `kinds`,
-    `fields` of scheduling objects (at any depth of their spec) and `features`. One that is `opt_in` changes what
-    happens to objects that do not mention it, so it counts as on only where the settings say so; with it on, the server
-    fills in the fields in `fills`.
+    `stage` is alpha, beta or ga; a component with the gate on needs those in `needs` on, too, and does not start with
+    one that is `locked` set to anything but its default. The gate brings `kinds`, `fields` of scheduling objects (at
+    any depth of their spec) and `features`. One that is `opt_in` changes what happens to objects that do not mention
+    it, so it counts as on only where the settings say so; with it on, the server fills in the fields in `fills`.
     """
 
-    __slots__ = ("components", "default", "features", "fields", "fills", "kinds", "name", "needs", "opt_in", "stage")
+    __slots__ = (
+        *("components", "default", "features", "fields", "fills"),
+        *("kinds", "locked", "name", "needs", "opt_in", "stage"),
+    )
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
         self.name = name
@@ -43,6 +47,7 @@ class Gate:
         self.needs: tuple[str, ...] = tuple(row["needs"])
         self.components: tuple[str, ...] = tuple(row["components"])
         self.opt_in: bool = row.get("optIn", False)
+        self.locked: bool = row.get("locked", False)
         self.kinds, self.fields, self.fills, self.features = (
             frozenset(row.get(key, ())) for key in ("kinds", "fields", "fills", "features")
         )
@@ -55,14 +60,16 @@ class Release:
     is not released yet. `kinds` gives the served versions of each kind of scheduling.k8s.io, most stable first; `gates`
     are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
     of a pod to the name of its group, `template` that from the spec of a group to the name of its template, `modes` how
-    the disruption modes Single and All are spelled. `unreadable` says of kinds what a stored object does that the
-    release cannot read. `gone_gates` are gates of older releases that its components no longer know. `lacks` gives, for
-    kinds that are served in several versions, the fields (at any depth of the spec) that a version does not have.
+    the disruption modes Single and All are spelled, `counts` how a kind calls its quorum. `owns` gives kinds of
+    Kubernetes the path of the field by which their own controller makes the groups. `unreadable` says of kinds what a
+    stored object does that the release cannot read. `gone_gates` are gates of older releases that its components no
+    longer know. `lacks` gives, for kinds that are served in several versions, the fields (at any depth of the spec)
+    that a version does not have.
     """
 
     __slots__ = (
-        *("features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "preview", "template"),
-        *("unreadable", "version"),
+        *("counts", "features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "owns", "preview"),
+        *("template", "unreadable", "version"),
     )
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
@@ -73,6 +80,8 @@ class Release:
         self.link: tuple[str, str] = (row["link"][0], row["link"][1])
         self.template: tuple[str, ...] = tuple(row.get("template", ()))
         self.modes: Mapping[str, Any] = row.get("modes", {})
+        self.counts: Mapping[str, str] = {**_COUNTS, **row.get("counts", {})}
+        self.owns: Mapping[str, str] = row.get("owns", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
         self.lacks: Mapping[str, Mapping[str, frozenset[str]]] = {
             kind: {version: frozenset(fields) for version, fields in versions.items()}

@@ -21,7 +21,7 @@ Sources know neither targets nor checks.
 
 from __future__ import annotations
 
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
@@ -66,8 +66,8 @@ def read_tree(
     if is_name_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return SourceReading(None, tuple(manifest.notes))
-    owns = tuple(KINDS[(ref.group, ref.kind)].owns.split("/"))
-    if manifest.get(owns) is not None:
+    owns = find_own_scheduling(ref.group, ref.kind, settings.release)
+    if owns and manifest.get(owns) is not None:
         message = f"the controller of this {ref.kind} creates its groups itself: nothing is generated"
         hint = f"Remove {'.'.join(owns)} to let krmfn generate them instead."
         manifest.note("own-scheduling", owns, message, hint)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.krm.records import NamedTuple
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import TEMPLATES, read_mode
+from krmfn.releases.spelling import COUNTS, TEMPLATES, read_mode
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 TYPE_CHECKING = False
@@ -45,6 +45,11 @@ class Group(NamedTuple):
     template: str
     spec: Mapping[str, Any]
     composite: bool = False
+
+    @property
+    def counted(self) -> str:
+        """What the object calls its quorum: `minCount`."""
+        return str(self.quorum_path[-1])
 
     @property
     def topology_key(self) -> str:
@@ -82,13 +87,13 @@ def read_groups(item: Item) -> Iterator[Group]:
     if item.ref.group != GROUP:
         return
     if item.kind == "PodGroup":
-        yield _read_object(item, "minCount")
+        yield _read_object(item)
     elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
         for index, entry in enumerate(as_list(dig(item.value, "spec", "podGroups"))):
             name = as_text(dig(entry, "name"))
             path: Path = ("spec", "podGroups", index)
-            policy, quorum = _policy(dig(entry, "policy"), "minCount")
-            quorum_path = (*path, "policy", "gang", "minCount")
+            policy, quorum, field = read_policy(dig(entry, "policy"), "PodGroup")
+            quorum_path = (*path, "policy", "gang", field)
             spec = as_mapping(entry)
             full = f"{item.name}/{name}"
             yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
@@ -98,12 +103,12 @@ def read_composite(item: Item) -> Group | None:
     """`item` as a CompositePodGroup, None when it is none."""
     if item.kind != "CompositePodGroup" or item.ref.group != GROUP:
         return None
-    return _read_object(item, "minGroupCount")
+    return _read_object(item)
 
 
-def _read_object(item: Item, field: str) -> Group:
+def _read_object(item: Item) -> Group:
     spec = as_mapping(item.value.get("spec"))
-    policy, quorum = _policy(spec.get("schedulingPolicy"), field)
+    policy, quorum, field = read_policy(spec.get("schedulingPolicy"), item.kind)
     workload, template = _reference(spec)
     return Group(
         item=item,
@@ -117,7 +122,7 @@ def _read_object(item: Item, field: str) -> Group:
         workload=workload,
         template=template,
         spec=spec,
-        composite=field == "minGroupCount",
+        composite=item.kind == "CompositePodGroup",
     )
 
 
@@ -142,12 +147,14 @@ def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, M
                     open_lists.append((path, entry))
 
 
-def _policy(value: object, field: str) -> tuple[Policy, int | None]:
+def read_policy(value: object, kind: str) -> tuple[Policy, int | None, str]:
+    """The policy of a group, or of a template for one of this kind: its name, the quorum, and what that is called."""
     policy = as_mapping(value)
-    if "gang" in policy and policy["gang"] is not None:
-        quorum = as_int(dig(policy, "gang", field))
-        return "gang", quorum
-    return ("basic", None) if policy.get("basic") is not None else ("", None)
+    gang, fields = as_mapping(policy.get("gang")), COUNTS[kind]
+    field = next((field for field in fields if field in gang), fields[0])
+    if policy.get("gang") is not None:
+        return "gang", as_int(gang.get(field)), field
+    return ("basic" if policy.get("basic") is not None else "", None, field)
 
 
 def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:

@@ -10,14 +10,20 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
+from krmfn.model.marks import POD_GROUP
 from krmfn.model.tree import Group, Path, leaves
+from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.values import as_int, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Final
 
     from krmfn.krm.item import Item
+
+#: What stands in every object with a linked pod template.
+_WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))
 
 
 def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Member, ...]:
@@ -38,14 +44,29 @@ def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Membe
 
 
 def from_item(item: Item) -> tuple[Member, ...]:
-    """The pod templates of `item`; empty for kinds that hold none."""
+    """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link."""
     kind = find_kind(item.ref.group, item.kind)
+    if kind is None:
+        is_likely = item.ref.group != GROUP and any(item.may_hold(word) for word in _WORDS)
+        return tuple(Member(item, path, None, path) for path in _find_linked(item.value, ())) if is_likely else ()
     found = []
-    for template in kind.templates if kind else ():
+    for template in kind.templates:
         for path, entries in _expand(item.value, template.path):
             if not template.aside:
                 found.append(Member(item, path, *_count(item.value, template, path, entries)))
     return tuple(found)
+
+
+def _find_linked(value: Any, path: Path) -> Iterator[Path]:
+    spec = value.get("spec") if isinstance(value, Mapping) else None
+    if isinstance(spec, Mapping) and "containers" in spec:
+        marks = dig(value, "metadata", "annotations") or ()
+        if POD_GROUP in marks or not LINK_FIELDS.isdisjoint(spec):
+            yield path
+        return
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in pairs:
+        yield from _find_linked(child, (*path, key))
 
 
 def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:

@@ -214,11 +214,11 @@ def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -
     """What a group and its template say alike. The priority class is left out where the gate that keeps it is off:
     nobody asked for it, it only repeats what the pods say."""
     group, release = node.group, settings.release
-    counted, quorum = (
-        ("minCount", group.min_count) if isinstance(group, Leaf) else ("minGroupCount", group.min_group_count)
+    kind, quorum = (
+        ("PodGroup", group.min_count) if isinstance(group, Leaf) else ("CompositePodGroup", group.min_group_count)
     )
     policy = "schedulingPolicy" if release.has("pod-groups") else "policy"
-    fields: dict[str, Any] = {policy: {"basic": {}} if quorum is None else {"gang": {counted: quorum}}}
+    fields: dict[str, Any] = {policy: {"basic": {}} if quorum is None else {"gang": {release.counts[kind]: quorum}}}
     if group.topology_key and release.has("topology-keys"):
         fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
     mode = group.disruption_mode or _default_mode(settings)
@@ -232,9 +232,9 @@ def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -
 def _default_mode(settings: Settings) -> DisruptionMode:
     """A gang that loses single pods to preemption stands still with the others, and that is the API's default: so it is
     preempted as a whole, where saying so takes no gate that the cluster may do without."""
-    gate = settings.release.features.get("disruption-modes", "")
-    is_free = bool(gate) and "PodGroup" in settings.release.gates[gate].kinds
-    return "All" if is_free or settings.feature_gates.get(gate) is True else ""
+    gate = settings.release.features.get("disruption-modes")
+    is_free = gate == "" or (gate is not None and "PodGroup" in settings.release.gates[gate].kinds)
+    return "All" if is_free or settings.feature_gates.get(gate or "") is True else ""
 
 
 def _note_lost(layouts: tuple[PlacedGroup, ...], release: Release) -> Iterator[Note]:

@@ -13,6 +13,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
+from krmfn.releases.mutable import list_mutable
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import LINK_FIELDS
 
@@ -29,10 +30,7 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
     """
     if gang.naming != "Revisioned":
         return ""
-    mutable = {
-        *(("minCount",) if release.has("mutable-min-count") else ()),
-        *(("minGroupCount",) if release.has("mutable-min-group-count") else ()),
-    }
+    mutable = list_mutable(release)
     pods = [
         _without(_at(gang.values[template.owner], (*template.path, "spec")), LINK_FIELDS)
         for leaf in leaves(gang.root)

@@ -193,7 +193,20 @@ def test_the_data_has_no_key_that_nothing_reads() -> None:
             "unreadable",
             "goneGates",
             "lacks",
+            "counts",
+            "owns",
         }
         for gate in row["gates"].values():
-            keys = {"stage", "default", "needs", "components", "optIn", "kinds", "fields", "fills", "features"}
+            keys = {
+                "stage",
+                "default",
+                "needs",
+                "components",
+                "optIn",
+                "locked",
+                "kinds",
+                "fields",
+                "fills",
+                "features",
+            }
             assert set(gate) <= keys

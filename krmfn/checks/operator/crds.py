@@ -8,7 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config.crds import kuberay_keeps
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS, keeps_link
+from krmfn.model.kinds import KINDS, find_kind, keeps_link
 from krmfn.model.tree import Path
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
@@ -59,7 +59,8 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
 
 
 def _keeps_always(item: Item) -> bool:
-    return item.ref.group != "ray.io" and KINDS[item.ref.group, item.kind].keeper is None
+    kind = find_kind(item.ref.group, item.kind)
+    return kind is None or (kind.group != "ray.io" and kind.keeper is None)
 
 
 def _field(template: Template) -> str:

@@ -9,7 +9,7 @@ from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
@@ -104,11 +104,11 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
 @rule(
     "own-scheduling-and-link", "warning", "A resource whose controller creates its groups also links to another group."
 )
-def find_own_scheduling_and_link(census: Census, _: Settings) -> Iterator[Finding]:
+def find_own_scheduling_and_link(census: Census, settings: Settings) -> Iterator[Finding]:
     """Both the field by which the controller makes the groups, and a link in a pod template."""
     for row in KINDS.values():
-        path = tuple(row.owns.split("/"))
-        for owner in census.kind(row.group, row.name) if row.owns else ():
+        path = find_own_scheduling(row.group, row.name, settings.release)
+        for owner in census.kind(row.group, row.name) if path else ():
             links = [template.link for template in census.templates_of(owner) if template.link]
             if links and dig(owner.value, *path) is not None:
                 message = (

@@ -33,10 +33,10 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
                 if (parse_int(least) or 0) >= gang.group.quorum:
                     continue
                 message = (
-                    f"Kueue may admit this {owner.kind} with {least} pods, but minCount of {gang.group.name} is "
-                    f"{gang.group.quorum}: then no pod is ever scheduled"
+                    f"Kueue may admit this {owner.kind} with {least} pods, but {gang.group.counted} of "
+                    f"{gang.group.name} is {gang.group.quorum}: then no pod is ever scheduled"
                 )
-                hint = f"Set minCount to at most {least}, or remove the annotation."
+                hint = f"Set {gang.group.counted} to at most {least}, or remove the annotation."
                 path = ("metadata", "annotations", KUEUE_MINIMUM)
                 yield Finding(owner, path, message, least, hint=hint)
 

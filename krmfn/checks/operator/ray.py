@@ -100,10 +100,10 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
             item = next(owner for owner in gang.owners if _autoscales(owner))
             message = (
-                f"minCount is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} {item.name} down "
-                f"to {lowest} pods: a replaced pod is then never scheduled"
+                f"{gang.group.counted} is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} "
+                f"{item.name} down to {lowest} pods: a replaced pod is then never scheduled"
             )
-            hint = f"Set minCount to {lowest} (min-count: MinReplicas), or raise minReplicas."
+            hint = f"Set {gang.group.counted} to {lowest} (min-count: MinReplicas), or raise minReplicas."
             yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 

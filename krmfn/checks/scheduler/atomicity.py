@@ -34,15 +34,15 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         if composite.policy == "basic":
             message = f"the policy is basic: the {len(children)} child groups are scheduled independently, not together"
-            hint = f"Use the policy gang with minGroupCount: {len(children)}."
+            hint = f"Use the policy gang with {composite.counted}: {len(children)}."
             path = (*composite.path, "schedulingPolicy", "basic")
             yield Finding(composite.item, path, message, hint=hint)
         elif composite.quorum is not None and composite.quorum < len(children):
             message = (
-                f"minGroupCount is {composite.quorum} of {len(children)} child groups: these may occupy their "
+                f"{composite.counted} is {composite.quorum} of {len(children)} child groups: these may occupy their "
                 "nodes while the others never start"
             )
-            hint = f"If the workload needs all of them, set minGroupCount to {len(children)}."
+            hint = f"If the workload needs all of them, set {composite.counted} to {len(children)}."
             yield Finding(composite.item, composite.quorum_path, message, composite.quorum, hint=hint)
 
 
@@ -140,7 +140,7 @@ def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
                 f"the policy is basic, so the gang {above[0].name} waits for only one of these {gang.pods} pods; "
                 "the others are scheduled one by one"
             )
-            hint = f"If the tree needs all of them, use the policy gang with minCount: {gang.pods}."
+            hint = f"If the tree needs all of them, use the policy gang with {gang.group.counted}: {gang.pods}."
             path = (*gang.group.path, "schedulingPolicy", "basic")
             yield Finding(gang.group.item, path, message, hint=hint)
 

@@ -78,13 +78,22 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
                 yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 
-@rule("gate-gone", "warning", "A feature gate is set that the release no longer has.")
+@rule("gate-gone", "warning", "A feature gate is set that the release no longer has, or has locked.")
 def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A gate that the components of the release refuse to start with, on or off."""
+    """Gates that the components of the release refuse to start with: gone, or locked to another value."""
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
         gone = sorted(settings.release.gone_gates & set(gates))
+        known = settings.release.gates.values()
+        fixed = [gate.name for gate in known if gate.locked and gates.get(gate.name, gate.default) != gate.default]
+        if fixed:
+            message = (
+                f"{place} sets {join(fixed)}, which Kubernetes {settings.release} has locked to its default: a "
+                "component that is started with it exits with an error"
+            )
+            hint = f"Remove {join(fixed)} from --feature-gates."
+            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, severity="error")
         if gone:
             message = (
                 f"{place} names {join(gone)}, which Kubernetes {settings.release} no longer has: a component that is "

@@ -10,8 +10,7 @@ from krmfn.model.findings import Finding, Note
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
 from krmfn.model.wording import join
-from krmfn.survey.groups import find_reference, topology_key
-from krmfn.survey.values import as_int, as_mapping, dig
+from krmfn.survey.groups import find_reference, read_policy, topology_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,11 +117,11 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
         if workload is None or group.template not in workload.templates:
             continue
         template = workload.templates[group.template][1]
-        field = str(group.quorum_path[-1])
-        policy = as_mapping(template.get("schedulingPolicy"))
+        policy, quorum, _ = read_policy(template.get("schedulingPolicy"), group.item.kind)
+        field = group.counted
         pairs: tuple[tuple[str, object, object], ...] = (
-            ("policy", group.policy, "gang" if "gang" in policy else "basic"),
-            (field, group.quorum, as_int(dig(policy, "gang", field))),
+            ("policy", group.policy, policy or "basic"),
+            (field, group.quorum, quorum),
             ("topology key", group.topology_key, topology_key(template)),
             ("priorityClassName", group.priority_class, template.get("priorityClassName") or ""),
         )

@@ -35,11 +35,11 @@ def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         group, pods = gang.group, gang.pods
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             message = (
-                f"minCount is {group.quorum}, but only {count(pods, 'pod')} can exist ({sum_up(gang.templates)}): "
-                + ("no pod is ever scheduled" if pods else "no pod could be scheduled")
+                f"{group.counted} is {group.quorum}, but only {count(pods, 'pod')} can exist "
+                f"({sum_up(gang.templates)}): " + ("no pod is ever scheduled" if pods else "no pod could be scheduled")
             )
             hint = (
-                f"Set minCount to {pods}, or raise the number of pods."
+                f"Set {group.counted} to {pods}, or raise the number of pods."
                 if pods
                 else "Remove the group, or link pods to it."
             )
@@ -59,8 +59,8 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
         if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
             continue
         message = (
-            f"minCount is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): {pods - group.quorum} "
-            "of them may be missing when the others start"
+            f"{group.counted} is {group.quorum} of {count(pods, 'pod')} ({sum_up(gang.templates)}): "
+            f"{pods - group.quorum} of them may be missing when the others start"
         )
         field = name_min_count(group, gang.templates[0].item)
         hint = f"If the workload cannot run with fewer pods, set {field} to {pods}."
@@ -73,7 +73,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
-            message = f"minCount is 1 of {pods} pods: each of them starts on its own"
+            message = f"{group.counted} is 1 of {pods} pods: each of them starts on its own"
             hint = f"Set {name_min_count(group, gang.templates[0].item)} to {pods} to start them together."
             yield Finding(group.item, group.quorum_path, message, 1, hint=hint)
 
@@ -87,10 +87,11 @@ def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
         if head is None or quorum < 2 or head.item.ref.group != "ray.io" or not gang.can_spare(head):
             continue
         message = (
-            f"minCount is {quorum}, which the other {count((gang.pods or 0) - 1, 'pod')} can meet: if the head does "
-            "not fit, they start without it and keep their nodes"
+            f"{gang.group.counted} is {quorum}, which the other {count((gang.pods or 0) - 1, 'pod')} can meet: if the "
+            "head does not fit, they start without it and keep their nodes"
         )
-        hint = "Put the head into a separate group (granularity: Group), or set minCount to the number of all pods."
+        all_pods = f"set {gang.group.counted} to the number of all pods"
+        hint = f"Put the head into a separate group (granularity: Group), or {all_pods}."
         yield Finding(gang.group.item, gang.group.quorum_path, message, quorum, hint=hint)
 
 
@@ -142,7 +143,7 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
         if lowest < group.quorum:
             scaler = next(iter(scaled.values()))[0]
             message = (
-                f"minCount is {group.quorum}, but {scaler.kind} {scaler.name} may scale down to "
+                f"{group.counted} is {group.quorum}, but {scaler.kind} {scaler.name} may scale down to "
                 f"{count(lowest, 'pod')}: a replaced pod is then never scheduled"
             )
             field = name_min_count(group, gang.templates[0].item)

@@ -27,7 +27,7 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
         if template.spec.get("restartPolicy") != "Never" or dig(template.item.value, *jobs.path, "backoffLimit") == 0:
             continue
         message = (
-            f"after {_tell_successes(jobs)}, a retried pod can never reach minCount {gang.group.quorum}: "
+            f"after {_tell_successes(jobs)}, a retried pod can never reach {gang.group.counted} {gang.group.quorum}: "
             "succeeded pods do not count"
         )
         hint = (
@@ -47,7 +47,7 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
         if as_mapping(dig(template.item.value, *jobs.labels)).get(KUEUE_QUEUE):
             message = (
                 "a resumed Job creates only the pods that have not succeeded: after "
-                f"{_tell_successes(jobs)}, minCount {gang.group.quorum} can never be reached"
+                f"{_tell_successes(jobs)}, {gang.group.counted} {gang.group.quorum} can never be reached"
             )
             hint = f"Lower {name_min_count(gang.group, template.item)}, or make the pods finish together."
             yield Finding(template.item, (*jobs.labels, KUEUE_QUEUE), message, hint=hint)
@@ -61,8 +61,8 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
         limit = as_int(dig(template.item.value, *path))
         if limit is not None:
             message = (
-                f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than minCount "
-                f"{gang.group.quorum}, and no later retry is ever scheduled"
+                f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than "
+                f"{gang.group.counted} {gang.group.quorum}, and no later retry is ever scheduled"
             )
             hint = f"Remove backoffLimitPerIndex, or lower {name_min_count(gang.group, template.item)}."
             yield Finding(template.item, path, message, limit, hint=hint)
@@ -83,7 +83,7 @@ def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
         left = f"only {last} to create" if last > 1 else "only one to create"
         message = (
             f"with {jobs.completions} completions, {jobs.parallel} at a time, pods that finish together can leave "
-            f"{left}, too few for minCount {quorum}: the last pods are then never scheduled"
+            f"{left}, too few for {gang.group.counted} {quorum}: the last pods are then never scheduled"
         )
         hint = f"Use a multiple of {jobs.parallel}, or lower {name_min_count(gang.group, template.item)} to {there}."
         yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)

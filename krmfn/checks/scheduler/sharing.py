@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import find_kind
 from krmfn.model.wording import count
 
 TYPE_CHECKING = False
@@ -29,7 +29,8 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
         if (
             not linked
             or len(linked) == len(templates)
-            or KINDS[templates[0].item.ref.group, templates[0].item.kind].staged
+            or (kind := find_kind(templates[0].item.ref.group, templates[0].item.kind)) is None
+            or kind.staged
         ):
             continue
         for template in templates:
@@ -55,10 +56,10 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
         if meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
             continue
         message = (
-            f"{name_all(owners)} link to this group with minCount {gang.group.quorum}: they share one quorum, so "
-            "each may start incomplete"
+            f"{name_all(owners)} link to this group with {gang.group.counted} {gang.group.quorum}: they share one "
+            "quorum, so each may start incomplete"
         )
-        hint = "Use a separate group for each object, or set minCount to the number of all their pods."
+        hint = f"Use a separate group for each object, or set {gang.group.counted} to the number of all their pods."
         yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
 
 

@@ -8,6 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, suggest
 from krmfn.model.findings import Finding, Note
 from krmfn.model.wording import count, join
+from krmfn.releases.limits import read_limits
 from krmfn.survey.groups import Group
 
 TYPE_CHECKING = False
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.survey.census import Census
 
-#: Composite levels above a PodGroup that the 1.37.0 scheduler follows (observed; a Workload describes one less).
-MAX_LEVELS = 4
+_DEEPEST = 8  # deeper trees, and circles, are for other rules
 _PARENT = "parentCompositePodGroupName"
 
 
@@ -59,23 +59,25 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "tree-too-deep", "error", "A PodGroup is below more than four levels of composite groups.", needs="composite-groups"
 )
-def find_tree_too_deep(census: Census, _: Settings) -> Iterator[Finding]:
+def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
+    limits = read_limits(settings.release)
+    followed = limits.levels + 1  # observed: the scheduler follows one more than a Workload describes
     for gang in census.gangs_with(_PARENT):
         above, end = census.chain(gang.group)
         keyed = next((group for group in reversed(above) if group.topology_key), None)
         levels = above.index(keyed) + 1 if keyed else 0
-        if not end and (len(above) > MAX_LEVELS or levels >= MAX_LEVELS):
+        if not end and (len(above) > followed or levels >= followed):
             message = (
-                f"{len(above)} composite levels are above this group, but the scheduler supports {MAX_LEVELS}: its "
+                f"{len(above)} composite levels are above this group, but the scheduler supports {followed}: its "
                 "pods are never scheduled"
             )
-            if keyed and len(above) <= MAX_LEVELS:
+            if keyed and len(above) <= followed:
                 message = (
                     f"this group is {levels} levels below {keyed.name}, which has a topology key: there the "
-                    f"scheduler supports {MAX_LEVELS - 1}, and the tree is never scheduled"
+                    f"scheduler supports {followed - 1}, and the tree is never scheduled"
                 )
-            hint = "Remove a level; a parent can have 8 children."
+            hint = f"Remove a level; a parent can have {limits.leaves} children."
             path = (*gang.group.path, _PARENT)
             yield Finding(gang.group.item, path, message, gang.group.parent, hint=hint)
 
@@ -92,11 +94,11 @@ def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
             message = (
-                f"minGroupCount is {composite.quorum}, but the files checked contain "
+                f"{composite.counted} is {composite.quorum}, but the files checked contain "
                 f"{count(len(children), 'child group')}{names}: no pod below is ever scheduled"
             )
             hint = (
-                f"Set minGroupCount to {len(children)}, or add the missing groups."
+                f"Set {composite.counted} to {len(children)}, or add the missing groups."
                 if children
                 else "Add the child groups."
             )
@@ -116,7 +118,7 @@ def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Fi
     empty = {id(gang.group.item) for gang in census.gangs if gang.pods == 0 and not gang.group.composite}
 
     def is_ready(group: Group, depth: int = 0) -> bool:
-        if not group.composite or depth > 2 * MAX_LEVELS:  # deeper trees, and circles, are for other rules
+        if not group.composite or depth > _DEEPEST:
             return id(group.item) not in empty
         ready = sum(is_ready(child, depth + 1) for child in families[id(group.item)])
         return ready >= (group.quorum or 1)
@@ -128,11 +130,11 @@ def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Fi
             continue
         whole = not is_ready(census.root(composite))
         message = (
-            f"minGroupCount is {composite.quorum} of {count(len(children), 'child group')}, but "
+            f"{composite.counted} is {composite.quorum} of {count(len(children), 'child group')}, but "
             f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'} no pods: "
             f"{'the whole tree is' if whole else 'the groups below are'} never scheduled"
         )
-        hint = f"Set minGroupCount to {ready} and remove the empty groups, or link pods to them."
+        hint = f"Set {composite.counted} to {ready} and remove the empty groups, or link pods to them."
         note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
         yield (note._replace(proposed=ready) if ready else note).on(composite.item, None if whole else "warning")
 

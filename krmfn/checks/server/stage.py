@@ -18,7 +18,7 @@ from krmfn.model.identity import identify
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
-from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer
 
 TYPE_CHECKING = False
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER"
 _MOST_SHOWN = 60
-#: Kinds that some release has; where a release has no schema for one, it does not serve it in any version.
-_GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 
 
 def check_items(
@@ -46,7 +44,7 @@ def check_items(
     for item in items:
         kind = judge.kind(item)
         if kind is None:
-            if item.ref.group == GROUP and item.kind in _GROUP_KINDS:
+            if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
                 yield _weigh(_not_known(item, judge.release), settings)
             else:
                 yield from judge.findings_of_other(item, before.get(identify(item.ref)))

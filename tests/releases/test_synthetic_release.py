@@ -1,0 +1,240 @@
+"""Releases that differ from the newest in more than longer lists: each change is data, made by `odd` or `poor`, and no
+command may crash, write what the release refuses, or say nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.releases.installation import NEXT, OLD, Run, add_release, install
+from tests.releases.wide import WIDE
+
+POD = "containers: [{name: a, image: b, resources: {requests: {cpu: 1, memory: 1Gi}}}]"
+JOB = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train, annotations: {{krmfn.dev/gang: "true", krmfn.dev/naming: Revisioned}}}}
+spec:
+  completions: 3
+  parallelism: 3
+  completionMode: Indexed
+  template: {{spec: {{restartPolicy: Never, {POD}}}}}
+"""
+CRON = f"""\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: nightly}}
+spec:
+  schedule: "1 * * * *"
+  jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, {POD}}}}}}}}}
+"""
+SET = f"""\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: shards, annotations: {{krmfn.dev/gang: "true"}}}}
+spec:
+  podManagementPolicy: Parallel
+  serviceName: a
+  scheduling: {{mode: Gang}}
+  replicas: 4
+  selector: {{matchLabels: {{a: b}}}}
+  template: {{metadata: {{labels: {{a: b}}}}, spec: {{{POD}}}}}
+"""
+GROUP = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: ours}
+spec: {schedulingPolicy: {gang: {minMember: 3}}}
+"""
+REPLICAS = f"""\
+apiVersion: apps/v2
+kind: ReplicaGroup
+metadata: {{name: a}}
+spec: {{template: {{spec: {{schedulingGroup: {{podGroupName: ours}}, {POD}}}}}}}
+---
+{GROUP}"""
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    value = json.loads(path.read_text())
+    edit(value)
+    path.write_text(json.dumps(value))
+
+
+def odd(schemas: Path) -> None:
+    """A stable version beside the beta one and none of the alpha one, quorums under new names, a gate that is locked, a
+    mode that can change, flatter trees, a controller that makes groups, a kind more, and a version less."""
+    folder = schemas / "kubernetes" / NEXT
+    counts = {"PodGroup": "minMember", "CompositePodGroup": "minSubGroup"}
+    for path in folder.glob("[cpw]*.json"):
+        text = path.read_text()
+        for old, new in (("minCount", "minMember"), ("minGroupCount", "minSubGroup")):
+            text = text.replace(f'"{old}"', f'"{new}"')
+        path.write_text(text)
+    kinds = {"Workload": ["v1", "v1beta1"], "PodGroup": ["v1", "v1beta1"], "CompositePodGroup": ["v1beta1"]}
+    for kind, versions in kinds.items():
+        gates = ["GenericWorkload", *(["CompositePodGroup"] if kind == "CompositePodGroup" else [])]
+        schema = folder / f"{kind.lower()}.json"
+        change(schema, lambda it, v=versions, g=gates: it.update({"x-kubernetes-versions": dict.fromkeys(v, g)}))  # type: ignore[misc]
+        change(schema, free_modes)
+    change(folder / "release.json", lambda it: it.update(kinds=kinds, counts=counts))
+    change(folder / "release.json", lambda it: it.update(owns={"StatefulSet.apps": "spec/scheduling"}))
+    locked = {"stage": "ga", "default": True, "locked": True}
+    change(folder / "release.json", lambda it: it["gates"]["GenericWorkload"].update(locked))
+    created = "x-kubernetes-handwritten"
+    change(folder / "workload.json", lambda it: [row.__setitem__(1, 3) for row in it[created]["create"] if row[1] == 4])
+    scheduling = {"type": "object", "properties": {"mode": {"type": "string"}}}
+    change(
+        folder / "statefulset.json",
+        lambda it: it["$defs"]["StatefulSetSpec"]["properties"].update(scheduling=scheduling),
+    )
+    template = {"type": "object", "properties": {"template": {"$ref": "../pod.json#/$defs/PodTemplateSpec"}}}
+    fields = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"$ref": "../meta.json#/$defs/ObjectMeta"},
+        "spec": template,
+    }
+    (folder / "others" / "apps.v2.json").write_text(
+        json.dumps({"$defs": {"ReplicaGroup": {"type": "object", "properties": fields}}})
+    )
+    served = {"apps/v2": "ReplicaGroup", "batch/v1": "Job", "batch/v2": "CronJob"}
+    change(folder / "others" / "kinds.json", lambda it: it["served"].update(served))
+    change(folder / "cronjob.json", lambda it: it.update({"x-kubernetes-versions": {"v2": []}}))
+
+
+def free_modes(schema: dict[str, Any]) -> None:
+    for definition in schema["$defs"].values():
+        definition.get("properties", {}).get("disruptionMode", {}).pop("x-kubernetes-immutable", None)
+
+
+def poor(schemas: Path) -> None:
+    """Composites withdrawn, and every other gate removed: what it brought is simply there."""
+    folder = schemas / "kubernetes" / NEXT
+    release = json.loads((folder / "release.json").read_text())
+    left = {name: gate for name, gate in release["gates"].items() if name != "CompositePodGroup"}
+    release["features"] = [feature for gate in left.values() for feature in gate["features"]]
+    release["goneGates"] += list(release["gates"])
+    release["gates"] = {}
+    del release["kinds"]["CompositePodGroup"]
+    (folder / "release.json").write_text(json.dumps(release))
+    (folder / "compositepodgroup.json").unlink()
+    for path in (folder / "workload.json", folder / "podgroup.json"):
+        change(path, drop_gates)
+    spec = "properties"
+    change(
+        folder / "workload.json",
+        lambda it: [
+            it["$defs"]["WorkloadSpec"].pop("x-kubernetes-union"),
+            it["$defs"]["WorkloadSpec"][spec].pop("compositePodGroupTemplates"),
+        ],
+    )
+    change(folder / "podgroup.json", lambda it: it["$defs"]["PodGroupSpec"][spec].pop("parentCompositePodGroupName"))
+
+
+def drop_gates(node: Any) -> None:
+    if isinstance(node, dict):
+        for key in [key for key in node if key.startswith(("x-kubernetes-feature-", "x-kubernetes-if-"))]:
+            del node[key]
+        if "x-kubernetes-versions" in node:
+            node["x-kubernetes-versions"] = {version: [] for version in node["x-kubernetes-versions"]}
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        drop_gates(child)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return install(tmp_path_factory, add_release, odd)
+
+
+@pytest.fixture(scope="module")
+def less(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return install(tmp_path_factory, add_release, poor)
+
+
+def test_quorums_of_another_name_are_written_read_and_converted(other: Run, tmp_path: Path) -> None:
+    made = other("generate", "-q", "-", data=WIDE)
+    assert (made.out.count("minMember: "), made.out.count("minSubGroup: "), "minCount" in made.out) == (26, 2, False)
+    assert other("validate", "--fail-on", "error", "-", data=made.out).code == 0
+    assert "all 13 groups start together" in other("tree", "-q", "-", data=made.out).out
+    wrong = made.out.replace("minMember: 2", "minMember: 3")
+    assert "minMember is 3, but only 2 pods can exist" in other("validate", "-", data=wrong).out
+    assert "set minMember to 2" in other("validate", "-", data=made.out.replace("minMember: 2", "minMember: 1")).out + (
+        "set minMember to 2"  # a quorum of one is told as such
+    )
+    asked = WIDE.replace("granularity: Group", "granularity: Cluster")
+    written = {name: other("generate", "-q", "--kubernetes", name, "-", data=asked).out for name in (OLD, NEXT, "1.36")}
+    for old, new in ((OLD, NEXT), (NEXT, OLD), ("1.36", NEXT)):
+        done = other("convert", "-q", "--to", new, "-", data=written[old])
+        assert (done.code, done.out.count("minMember")) == (0, 2 if new == NEXT else 0), done.err
+        assert other("validate", "--fail-on", "error", "--kubernetes", new, "-", data=done.out).code == 0
+    assert other("generate", "-q", "-", data=written[OLD]).out == written[NEXT], "what an older release wrote is ours"
+    (tmp_path / "old.yaml").write_text(written[NEXT])
+    (tmp_path / "new.yaml").write_text(written[NEXT].replace("minMember: 25", "minMember: 24"))
+    plan = other("diff", str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")).out
+    assert "The new minMember applies from the next scheduling attempt" in plan
+
+
+def test_what_can_change_is_no_part_of_a_name(other: Run) -> None:
+    def name(release: str, **more: str) -> str:
+        notes = "".join(f", krmfn.dev/{key.replace('_', '-')}: {value}" for key, value in more.items())
+        done = other(
+            "generate", "-q", "--kubernetes", release, "-", data=JOB.replace(": Revisioned", f": Revisioned{notes}")
+        )
+        return done.out.split("kind: PodGroup\nmetadata:\n  name: ")[1].split("\n")[0]
+
+    assert name(NEXT) == name(NEXT, disruption_mode="Single") == name(NEXT, min_count='"2"')
+    assert name(OLD) != name(OLD, disruption_mode="Single")
+
+
+def test_a_gate_that_is_locked_is_told(other: Run) -> None:
+    told = other("validate", "--feature-gates", "GenericWorkload=false", "-", data=GROUP).out
+    assert f"sets GenericWorkload, which Kubernetes {NEXT} has locked to its default" in told
+    assert "locked" not in other("validate", "--feature-gates", "GenericWorkload=true", "-", data=GROUP).out
+
+
+def test_a_controller_that_makes_groups_is_left_alone(other: Run) -> None:
+    done = other("generate", "-", data=SET)
+    assert (done.out, "creates its groups itself" in done.err) == (SET, True)
+    linked = SET.replace("spec: {containers", "spec: {schedulingGroup: {podGroupName: ours}, containers")
+    assert "[own-scheduling-and-link]" in other("validate", "-", data=f"{linked}---\n{GROUP}").out
+
+
+def test_pods_of_a_kind_that_nobody_knows_are_in_their_group(other: Run) -> None:
+    told = other("validate", "-", data=REPLICAS)
+    assert (told.code, "[group-unused]" in told.out) == (0, False), told.out + told.err
+    lost = other("validate", "-", data=REPLICAS.replace("podGroupName: ours", "podGroupName: theirs")).out
+    assert ("[group-unused]" in lost, "[group-missing]" in lost) == (True, True), lost
+
+
+def test_a_version_that_is_gone_is_refused_even_where_nothing_changes(other: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CRON)
+    paths = [str(tmp_path / "a.yaml")] * 2
+    assert other("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT, *paths).out.startswith("Refused")
+    assert "1 unchanged" in other("diff", "--kubernetes", OLD, *paths).out
+
+
+def test_kinds_that_are_withdrawn_are_told(less: Run, tmp_path: Path) -> None:
+    trees = less("generate", "-q", "--kubernetes", OLD, "-", data=WIDE).out
+    done = less("convert", "--to", NEXT, "-", data=trees)
+    assert (done.code, done.err.count(f"Kubernetes {NEXT} has no CompositePodGroup")) == (1, 2), done.err
+    (tmp_path / "a.yaml").write_text(trees)
+    steps = less("upgrade", "--kubernetes", OLD, "--to", NEXT, str(tmp_path / "a.yaml"))
+    assert (steps.code, "delete compositepodgroup" in steps.out, "/compositepodgroups/" in steps.out) == (
+        1,
+        True,
+        False,
+    )
+    plan = less("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT, *[str(tmp_path / "a.yaml")] * 2).out
+    assert "2 refused" in plan
+
+
+def test_what_needs_no_gate_any_more_is_written(less: Run) -> None:
+    done = less("generate", "-", data=JOB)
+    assert (done.out.count("all: {}"), "gate" in done.err) == (2, False), done.err
+    told = less("validate", "--feature-gates", "GenericWorkload=true", "-", data=done.out).out
+    assert f"names GenericWorkload, which Kubernetes {NEXT} no longer has" in told
