@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.krm.records import NamedTuple
-from krmfn.model.kinds import KINDS
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
@@ -230,13 +229,12 @@ def take_census(
         ref = item.ref
         key = (ref.group, ref.kind)
         by_kind.setdefault(key, []).append(item)
-        if key in KINDS and id(item) not in owned:
-            for member in from_item(item):
+        if key[0] != GROUP:
+            for member in () if id(item) in owned else from_item(item):
                 read = known.pop((id(item), member.path), None)
                 # A source that has read the object leaves out the templates that make no pods.
                 absent = member._replace(pods=0) if id(item) in was_read and read is None else member
                 templates.append(_template(read or absent))
-        if key[0] != GROUP:
             continue
         groups.extend(read_groups(item))
         composite = read_composite(item)

@@ -12,7 +12,6 @@ from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.tree import Group, Path, leaves
-from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.values import as_int, dig
 
@@ -47,7 +46,7 @@ def from_item(item: Item) -> tuple[Member, ...]:
     """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link."""
     kind = find_kind(item.ref.group, item.kind)
     if kind is None:
-        is_likely = item.ref.group != GROUP and any(item.may_hold(word) for word in _WORDS)
+        is_likely = any(item.may_hold(word) for word in _WORDS)
         return tuple(Member(item, path, None, path) for path in _find_linked(item.value, ())) if is_likely else ()
     found = []
     for template in kind.templates:
