@@ -15,6 +15,7 @@ from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.model.wording import count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
 _REASON: Final = r"(?m)^([^(\n]*+)\(.*\)"
 #: What was not read at all is reported, whichever rules are selected.
 _ALWAYS: Final = ("unreadable", "not-rendered")
+#: What a setting, or the version of a cluster, does to every gang alike: found in each, and told once.
+_OF_SETTINGS: Final = ("api-version-pinned", "bridge-needed", "bridge-not-possible", "gate-off", "operator-release")
 _NONE: Final = Rulings()
 _STAGES: Final = ("server", "scheduler", "operator", "gitops")
 
@@ -77,8 +80,8 @@ class Judging:
                 self._known |= {_spell(entry, option): base for entry in each.ignore if option or entry.place}
         annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
         if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
-            return [result for _, result in results]
-        return [self._judge(ref, result, rulings, annotated, folder) for ref, result in results]
+            return _join_alike([result for _, result in results])
+        return _join_alike([self._judge(ref, result, rulings, annotated, folder) for ref, result in results])
 
     def list_unused(self, covers: Callable[[str], bool]) -> list[Ignore]:
         """What ignores nothing, though its rules were run. `covers` says whether all of a folder was checked."""
@@ -150,6 +153,22 @@ class Judging:
             )
             for rule in rules
         )
+
+
+def _join_alike(results: list[Result | None]) -> list[Result | None]:
+    """The results, of which the first that a setting causes stands for those that say the same of other objects."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for index, result in enumerate(results):
+        if result and result.tags.get("rule") in _OF_SETTINGS:
+            key = (result.message, result.severity, *sorted(result.tags.items()))
+            alike.setdefault(key, []).append(index)
+    for first, *others in alike.values():
+        result = results[first]
+        if result and others:
+            message = f"{result.message}; the same is true of {count(len(others), 'other gang')}"
+            results[first] = result._replace(message=message)
+            results = [None if index in others else each for index, each in enumerate(results)]
+    return results
 
 
 _ANNOTATION: Final = ("metadata", "annotations", IGNORE)

@@ -128,6 +128,7 @@ def find_all(
         place = (id(finding.item), finding.path)
         return place in told or (finding.current is ABSENT and place in above)
 
+    links: list[Finding] = []  # unknown fields that another release has: a rule may say more of them
     if "server" in stages:
         from krmfn.checks import server
 
@@ -135,8 +136,12 @@ def find_all(
             if _rate(finding) == "error":
                 told.add((id(finding.item), finding.path))
                 above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
-            yield finding
+            if finding.rule == "unknown-field" and finding.path[-1] in _LINK_FIELDS:
+                links.append(finding)
+            else:
+                yield finding
     if not set(stages) - {"server"}:
+        yield from links
         return
     from krmfn.checks.stages import check_stages
     from krmfn.survey.gangs import survey
@@ -165,8 +170,11 @@ def find_all(
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in _join_renamed([*check_stages(stages, items, members, old, settings, all_asking)]):
         again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
+        if finding.rule == _OTHER_LINK:
+            links = [each for each in links if each.item is not finding.item or each.path != finding.path]
         if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
             yield finding
+    yield from links
 
 
 def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -306,6 +314,9 @@ _DEADLOCKS = (
     *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
     *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
 )
+#: It explains why a field is unknown.
+_OTHER_LINK = "link-of-other-release"
+_LINK_FIELDS = ("schedulingGroup", "workloadRef")
 #: Rules that also find a reference which renamed-reference explains.
 _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 #: Rules about gangs for which no controller makes pods.

@@ -24,8 +24,10 @@ _MARK: Final = (
 )
 #: Of Helm, Jinja, Argo.
 _PAIRS: Final = (("{{", "}}"), ("[[", "]]"))
-#: Words such as YOUR_NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object can have such a name.
-_WORD: Final = r"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+"
+#: Words such as YOUR_NAMESPACE, NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object is called so.
+_WORD: Final = (
+    r"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
+)
 #: Mappings of labels are small; what is larger is not one value.
 _MOST: Final = 100
 
@@ -45,8 +47,8 @@ def is_placeholder(value: object) -> bool:
 def is_name_placeholder(value: object) -> bool:
     """As is_placeholder, and words in capitals, where a name is meant.
 
-    >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("TCP")
-    (True, False)
+    >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("NAMESPACE"), is_name_placeholder("TCP")
+    (True, True, False)
     """
     return is_placeholder(value) or (isinstance(value, str) and re.fullmatch(_WORD, value) is not None)
 

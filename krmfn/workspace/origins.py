@@ -78,7 +78,7 @@ class Origins(NamedTuple):
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where its field is what was rendered."""
         source = self.items.get(id(finding.item))
-        if source is None or not _is_same(source, finding.item, finding.path):
+        if source is None or (finding.path and not _is_same(source, finding.item, finding.path)):
             return finding
         message, hint = (_rename(text, finding.item.ref, source.ref) for text in (finding.message, finding.hint))
         if isinstance(finding.proposed, str) and finding.item.name != source.name:  # a name that only one world has

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from krmfn.krm.item import Item
 
 #: What a text with placeholders has somewhere (model.placeholders).
-_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER"
+_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{4}"
 _MOST_SHOWN = 60
+_SUMMARY = "must validate at least one schema (anyOf)"
 
 
 def check_items(
@@ -186,7 +187,7 @@ class Judge:
         answer, doubted = judge_all(known, schemas, item.value, old, repeated)
         verdict, unknown = _leave_out(item, refused_by(answer.causes), judge)
         yield from unknown
-        for cause in (*verdict.causes, *doubted):
+        for cause in _leave_summaries_out((*verdict.causes, *doubted)):
             if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
             current = dig(item.value, cause.path, ABSENT)
@@ -303,6 +304,12 @@ def _leave_out(item: Item, verdict: Verdict, judge: Callable[[Any], Verdict]) ->
 
     verdict, unknown = judge_known(judge, item.value, verdict)
     return verdict, () if unknown is None else (_tell_unknown(item, item.value, unknown),)
+
+
+def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
+    """The causes without those that only say that one of several schemas has to fit, where another says more."""
+    places = [cause.path for cause in causes if not cause.message.endswith(_SUMMARY)]
+    return [cause for cause in causes if not (cause.message.endswith(_SUMMARY) and cause.path in places)]
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:

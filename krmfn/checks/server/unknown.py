@@ -58,8 +58,9 @@ def _is_unknown(cause: Cause, value: Any) -> bool:
     if cause.path and is_name_placeholder(cause.path[-1]):  # the key of a mapping
         return True
     found = dig(value, cause.path)
-    if found is None and cause.type == "Invalid":  # what the server itself derives, as labels of pods from a name
-        return is_placeholder(cause.message.partition(": ")[2].partition(": ")[0])
+    # What the server itself derives, as labels of pods from a name, or the label of a namespace.
+    if cause.type == "Invalid" and is_placeholder(cause.message.partition(": ")[2].partition(": ")[0]):
+        return True
     return is_placeholder(found) if cause.type == "NotSupported" else has_placeholder(found)
 
 
