@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
@@ -82,8 +82,10 @@ def report(
     form = options["output"]
     results = list(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
-    if form in ("sarif", "github", "gitlab"):  # services that look for the paths in the repository
-        shown = _place_from_top(shown)
+    if form in ("sarif", "github", "gitlab", "junit"):  # services that look for the paths in the repository
+        place = _find_top()
+        shown = [result._replace(file=place(result.file)) for result in shown]
+        checked = [(ref, place(file)) for ref, file in checked]
     rules = {}
     if form == "sarif":
         from krmfn.catalogue import RULES
@@ -98,20 +100,20 @@ def report(
         streams.say(_summarize(results, scope))
 
 
-def _place_from_top(results: Iterable[Result]) -> list[Result]:
-    """With paths from the top of the repository; outside of one they stay relative to the working directory."""
+def _find_top() -> Callable[[FileRef | None], FileRef | None]:
+    """Places seen from the top of the repository; outside of one they stay relative to the working directory."""
     from krmfn.workspace.disk import find_here, find_top, is_below
 
     here = find_here()
     top = find_top(here) or here
-    placed = []
-    for result in results:
-        file = result.file
-        if file and file.path not in ("", "-"):
-            whole = os.path.normpath(os.path.join(here, file.path))
-            file = file._replace(path=os.path.relpath(whole, top)) if is_below(whole, top) else file
-        placed.append(result._replace(file=file))
-    return placed
+
+    def place(file: FileRef | None) -> FileRef | None:
+        if not file or file.path in ("", "-"):
+            return file
+        whole = os.path.normpath(os.path.join(here, file.path))
+        return file._replace(path=os.path.relpath(whole, top)) if is_below(whole, top) else file
+
+    return place
 
 
 def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:

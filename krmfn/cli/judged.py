@@ -69,7 +69,8 @@ class Judged:
         self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
     ) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        found = [_doubt(finding, world.left_out) for finding in findings] if world.left_out else list(findings)
+        unseen = [*world.left_out, *world.beside]
+        found = [_doubt(finding, unseen) for finding in findings] if unseen else list(findings)
         traced = [world.trace(finding) for finding in found]
         results = to_results(traced, edits)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
@@ -107,11 +108,11 @@ def leave_out_present(
     return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
 
 
-def _doubt(finding: Finding, left_out: Sequence[str]) -> Finding:
-    """A finding in a world of which a part is not known."""
+def _doubt(finding: Finding, unseen: list[str]) -> Finding:
+    """A finding in a world to which more belongs."""
     if finding.rule not in _OF_ABSENCE:
         return finding
-    hint = f"{finding.hint} It may also be in what krmfn did not render: {join(list(left_out))}.".lstrip()
+    hint = f"{finding.hint} It may also be in what was not checked together with this: {join(unseen)}.".lstrip()
     severe = (finding.severity or RULES[finding.rule].severity) == "error"
     return finding._replace(hint=hint, severity="warning" if severe else finding.severity)
 

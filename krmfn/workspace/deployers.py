@@ -33,6 +33,8 @@ MOST_DEPLOYMENTS = 10_000
 _MOST_PATTERNS = 1_000
 #: The fields of a source that is no folder of manifests.
 _RENDERERS = ("chart", "helm", "plugin")
+_READ = ("path", "directory", "chart")
+_LONGEST = 200
 _MOST_FILLED = 64 * 2**20
 
 
@@ -45,13 +47,23 @@ class Placing(NamedTuple):
 
 
 class Deployment(NamedTuple):
-    """A folder (as the tree spells it) that something deploys. `name` is the object that says so."""
+    """A folder (as the tree spells it) that something deploys. `name` is the object that says so, `beside` what else it
+    deploys, or what it says is deployed before. Of files, those are deployed that `included` names and `excluded` does
+    not, seen from the folder (empty: all, and none)."""
 
     name: str
     folder: str
     placing: Placing
     recurses: bool
     builds: bool = False  # the kustomizations below a folder that has none itself, as Flux does
+    beside: tuple[str, ...] = ()
+    included: str = ""
+    excluded: str = ""
+
+    def takes(self, path: str) -> bool:
+        """Whether a file, seen from the folder, is deployed."""
+        taken = not self.included or _is_either(path, self.included)
+        return taken and not (self.excluded and _is_either(path, self.excluded))
 
 
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
@@ -110,9 +122,8 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
             return
         variables = _read_variables(_mapping(spec.get("postBuild")), items)
         placing = Placing(_text(spec.get("targetNamespace")), True, variables)
-        yield Deployment(
-            str(item.ref), _find_folder(tree, _text(spec.get("path")), item.file.path), placing, True, True
-        )
+        folder = _find_folder(tree, _text(spec.get("path")), item.file.path)
+        yield Deployment(str(item.ref), folder, placing, True, True, tuple(_list_before(spec)))
     elif group == _ARGO and item.kind == "Application":
         yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":
@@ -155,13 +166,42 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
     """The folders of an Application's spec; charts have none."""
     namespace = _text(_mapping(spec.get("destination")).get("namespace"))
     sources = spec.get("sources")
-    for source in [spec.get("source"), *(sources if isinstance(sources, list) else ())]:
-        value = _mapping(source)
+    values = [_mapping(source) for source in [spec.get("source"), *(sources if isinstance(sources, list) else ())]]
+    called = [_text(value.get("chart")) or _text(value.get("path")) for value in values]
+    for index, value in enumerate(values):
         path = _text(value.get("path"))
         if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
-        recurses = _mapping(value.get("directory")).get("recurse") is True
-        yield Deployment(name, _locate(tree, path), Placing(namespace), recurses)
+        directory = _mapping(value.get("directory"))
+        beside = tuple(f"the source {each} of {name}" for each in (*called[:index], *called[index + 1 :]) if each)
+        yield Deployment(
+            name,
+            _locate(tree, path),
+            Placing(namespace),
+            directory.get("recurse") is True,
+            beside=beside,
+            included=_text(directory.get("include")),
+            excluded=_text(directory.get("exclude")),
+        )
+
+
+def _list_before(spec: Mapping[str, Any]) -> Iterator[str]:
+    """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
+    for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
+        listed = spec.get(field)
+        for each in listed if isinstance(listed, list) else ():
+            if name := _text(_mapping(each).get("name")) or _text(each):
+                yield f"{words} {name}"
+
+
+def _is_either(path: str, pattern: str) -> bool:
+    """Whether a path is named by a pattern of Argo CD: `*` for anything, `{a,b}` for one of several."""
+    patterns = [pattern]
+    while len(pattern) < _LONGEST and len(patterns) < _LONGEST and (found := re.search(r"\{([^{}]*)\}", patterns[0])):
+        # All have the same braces after the first ones.
+        words = [word.strip() for word in found[1].split(",")]
+        patterns = [each.replace(found[0], word, 1) for each in patterns for word in words]
+    return any(fnmatchcase(path, each) for each in patterns)
 
 
 def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,9 +209,8 @@ def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
     sources = spec.get("sources")
     listed = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
     folders = [
-        {name: value[name] for name in ("path", "directory") if name in value}
+        {name: value[name] if name in _READ else {} for name in (*_READ, *_RENDERERS) if name in value}
         for value in map(_mapping, listed)
-        if _text(value.get("path")) and value.keys().isdisjoint(_RENDERERS)
     ]
     return {"destination": {"namespace": _mapping(spec.get("destination")).get("namespace")}, "sources": folders}
 

@@ -49,6 +49,7 @@ class Gathered(NamedTuple):
     origins: Origins
     configurations: tuple[Mapping[str, Any], ...]
     left_out: tuple[str, ...] = ()  # what could not be rendered with the rest
+    beside: tuple[str, ...] = ()
 
 
 class Gathering:
@@ -100,10 +101,13 @@ class Gathering:
         self._queue = render_all(tree, wanted, programs, free, partly=severity != "error")
         try:
             for name, folder, found, deployment in steps:
+                known = len(self.worlds)
                 if found is not None:
                     self._add(name, found, deployment.placing if deployment else Placing(), folder)
                 elif deployment is not None:
                     self._add_folder(name, deployment)
+                if deployment and deployment.beside:
+                    self.worlds[known:] = [each._replace(beside=deployment.beside) for each in self.worlds[known:]]
         finally:
             self._queue.close()
 
@@ -199,7 +203,8 @@ class Gathering:
         for path, _ in self._files:
             if any(path.startswith(folder + "/") for folder in built):
                 continue
-            if path.startswith(start) and (deployment.recurses or "/" not in path[len(start) :]):
+            name_in = path[len(start) :]
+            if path.startswith(start) and (deployment.recurses or "/" not in name_in) and deployment.takes(name_in):
                 try:
                     self.sources.read(path)
                 except NotRendered:

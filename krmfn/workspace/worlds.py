@@ -36,8 +36,8 @@ class World(NamedTuple):
 
     `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read; those of a
     rendered world are in no file, and `origins` knows where they come from. `configurations` are the functionConfigs
-    that it was rendered with, `left_out` names what could not be rendered. Worlds of two states with the same `key`
-    are the same world.
+    that it was rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or
+    before it. Worlds of two states with the same `key` are the same world.
     """
 
     name: str
@@ -49,6 +49,7 @@ class World(NamedTuple):
     origins: Origins | None = None
     configurations: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where that is known."""
@@ -195,8 +196,8 @@ def find_worlds(
 
 
 def _make_gathered(tree: Tree, found: Gathered) -> World:
-    name, key, folder, items, origins, configurations, left_out = found
-    return World(name, key, items, tree, folder, (), origins, configurations, left_out)
+    name, key, folder, items, origins, configurations, left_out, beside = found
+    return World(name, key, items, tree, folder, (), origins, configurations, left_out, beside)
 
 
 def _make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:

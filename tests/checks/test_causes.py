@@ -62,7 +62,9 @@ def test_a_wrong_quantity_is_one_finding(value: str) -> None:
 
 @pytest.mark.parametrize(("release", "field"), [("1.35", "schedulingGroup"), ("1.37", "workloadRef")])
 def test_a_link_of_another_release_is_one_finding(release: str, field: str) -> None:
-    job = JOB.replace("      restartPolicy", f"      {field}: {{podGroupName: a, name: a, podGroup: a}}\n      restartPolicy")
+    job = JOB.replace(
+        "      restartPolicy", f"      {field}: {{podGroupName: a, name: a, podGroup: a}}\n      restartPolicy"
+    )
     settings = read_settings(None)._replace(release=find_release(release))
     place = ("spec", "template", "spec", field)
 

@@ -228,6 +228,7 @@ def test_paths_of_services_begin_at_the_top(tmp_path: Path, krmfn: Call, where: 
 
     assert {issue["location"]["path"] for issue in json.loads(told("gitlab"))} == {path}
     assert f"::error file={path},line=" in told("github")
+    assert f'<testsuite name="{path}" tests="1"' in told("junit")
     (run,) = json.loads(told("sarif"))["runs"]
     places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]]
     assert set(places) == {path}

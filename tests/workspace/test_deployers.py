@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.cli.entry import main
 from krmfn.workspace.deployers import _list_files
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
@@ -81,6 +82,54 @@ def test_an_application_fills_in_its_namespace(folder: Path) -> None:
         "train": ["Job train", "Namespace ml", "PodGroup other/train"],
         "train/deep": ["Job train"],
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        ("directory: {include: '*.yaml'}", 2),
+        ("directory: {include: '{job.yaml,no*}', recurse: true}", 1),
+        ("directory: {include: '{deep/{a,b},*}.yaml', recurse: true}", 3),
+        ("directory: {exclude: '{group,job}.yaml', recurse: true}", 1),
+        ("directory: {exclude: '" + "{a,b}" * 100 + "'}", 2),
+    ],
+)
+def test_an_application_chooses_files(source: str, files: int, folder: Path) -> None:
+    application = APPLICATION.replace("apps/train}", f"apps/train, {source}}}")
+    job = JOB.replace("name: train", "name: deep")
+    write(folder, {"a.yaml": application, "apps/train/job.yaml": LINKED, "apps/train/group.yaml": GROUP})
+    write(folder, {"apps/train/deep/a.yaml": job})
+    assert len(names(find())["apps/train"]) == files
+
+
+SOURCES = "sources: [{repoURL: a, path: apps/train}, {repoURL: a, chart: queues, helm: {valuesObject: {a: b}}}]"
+MORE = {
+    "sources": (
+        APPLICATION.replace("source: {repoURL: https://example.com/repo, path: apps/train}", SOURCES),
+        "queues",
+    ),
+    "set": (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\nspec:\n"
+        "  generators: [{list: {elements: [{name: train}]}}]\n"
+        "  template: {spec: {" + SOURCES.replace("apps/train", "'apps/{{name}}'") + "}}\n",
+        "queues",
+    ),
+    "before": (FLUX.replace("  postBuild", "  dependsOn: [{name: queues}]\n  postBuild"), "the Kustomization queues"),
+    "component": (FLUX.replace("  postBuild", "  components: [../queues]\n  postBuild"), "the component ../queues"),
+}
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_what_is_missing_may_be_in_what_is_deployed_with_it(
+    more: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the same Application, or before it."""
+    text, name = MORE[more]
+    write(folder, {"flux.yaml": text, "apps/train/job.yaml": LINKED})
+    code = main(["validate", "."])
+    out = capsys.readouterr().out
+    assert (code, out.count("[group-missing]")) == (0, 1)
+    assert name in out.partition("It may also be in what was not checked together with this: ")[2].splitlines()[0]
 
 
 def test_flux_sets_the_namespace_and_fills_in_variables(folder: Path) -> None:

@@ -131,7 +131,7 @@ def test_what_is_missing_may_be_in_the_part(folder: Path, capsys: pytest.Capture
     code, out, _ = run(capsys, "validate", "app")
     assert code == 0
     assert 'warning: Job train spec.template.spec.schedulingGroup.podGroupName: no PodGroup "train"' in out
-    assert "It may also be in what krmfn did not render: the Helm chart loki." in out
+    assert "It may also be in what was not checked together with this: the Helm chart loki." in out
 
 
 @pytest.mark.parametrize("side", ["old", "new"])
