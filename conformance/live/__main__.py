@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
-from conformance.live.claims import Claim, write_report
-from conformance.live.forecasts import prove_cases, prove_unseen
-from conformance.live.gangs import prove_order, prove_scheduler_gate, prove_server_gate, prove_sources
-from conformance.live.obstacles import prove_obstacles
+from conformance.live.claims import Claim, insert, take, write_section
+from conformance.live.forecasts import list_trials, prove_unseen
+from conformance.live.gangs import list_races, prove_order, prove_scheduler_gate, prove_server_gate
+from conformance.live.planting import list_obstacles
 from conformance.live.updates import prove_updates
 from conformance.scheduler.cluster import prepare
 from conformance.scheduler.made.scenario import PROFILES, spell_gates
@@ -21,20 +21,22 @@ from krmfn.workspace.simulator import find_simulator
 
 #: Those that create the claims of pods.
 CONTROLLERS = ("resourceclaim-controller", "ephemeral-volume-controller")
+HEAD = """# Proved on a real control plane
+
+`./dev live RELEASE` writes a section of this page. It starts kube-apiserver, kube-scheduler and
+kube-controller-manager of the release on loopback, applies the output of krmfn, and compares its answers with what
+happens. Nodes are objects without a kubelet: a pod runs when it has a node.
+"""
 REPORT = Path(__file__).resolve().parents[2] / "docs" / "live.md"
 
 
 def prove(release: str, count: int) -> Iterator[Claim]:
     """Every claim about a release. Raises StartFailed or BuildFailed."""
-    with _start(release, "all", CONTROLLERS) as plane:
-        prepare(plane)
-        yield from prove_sources(plane)
-        trees = "CompositePodGroup" in read_releases()[release].served
-        if trees:
+    steps = (*list_races(release), *list_trials(bool(find_simulator(release))), *list_obstacles(release))
+    yield from take(steps, lambda: start_plane(release, "all", CONTROLLERS))
+    with start_plane(release, "all", CONTROLLERS) as plane:
+        if "CompositePodGroup" in read_releases()[release].served:
             yield from prove_order(plane)
-        yield from prove_cases(plane, bool(find_simulator(release)))
-        if trees:  # the obstacles are spelled for releases with trees
-            yield from prove_obstacles(plane)
         yield from prove_updates(plane)
         yield from prove_unseen(plane, count)
     for profile, prove_gate in (
@@ -42,14 +44,17 @@ def prove(release: str, count: int) -> Iterator[Claim]:
         ("topology", prove_server_gate),
     ):
         if any(row[0] == profile for row in PROFILES[release]):
-            with _start(release, profile) as plane:
-                prepare(plane)
+            with start_plane(release, profile) as plane:
                 yield from prove_gate(plane)
 
 
-def _start(release: str, profile: str, controllers: Sequence[str] = ()) -> AbstractContextManager[Plane]:
+@contextlib.contextmanager
+def start_plane(release: str, profile: str, controllers: Sequence[str] = ()) -> Iterator[Plane]:
+    """A control plane with the namespaces."""
     _, _, gates, scheduler_gates = next(row for row in PROFILES[release] if row[0] == profile)
-    return control(release, spell_gates(release, gates), spell_gates(release, scheduler_gates), controllers)
+    with control(release, spell_gates(release, gates), spell_gates(release, scheduler_gates), controllers) as plane:
+        prepare(plane)
+        yield plane
 
 
 def main(words: Sequence[str]) -> int:
@@ -70,22 +75,18 @@ def main(words: Sequence[str]) -> int:
     except (StartFailed, BuildFailed) as problem:
         print(problem, file=sys.stderr)
         return 2
-    given.report.write_text(write_report(_introduce(given.release), claims))
+    version = read_releases()[given.release].version
+    section = write_section(_introduce(version, bool(find_simulator(given.release))), claims)
+    page = given.report.read_text() if given.report.exists() else HEAD
+    given.report.write_text(insert(page, version, section))
     failed = sum(not claim.kept for claim in claims)
     print(f"{len(claims)} claims, {failed} failed: {given.report}")
     return int(failed > 0)
 
 
-def _introduce(release: str) -> list[str]:
-    version = read_releases()[release].version
-    asked = "with" if find_simulator(release) else "without"
-    return [
-        "# Proved on a real control plane",
-        "",
-        "`./dev live` writes this page. It starts kube-apiserver, kube-scheduler and kube-controller-manager of",
-        f"{version} on loopback, applies the output of krmfn, and compares its answers with what happens. Nodes are",
-        f"objects without a kubelet: a pod runs when it has a node. `fit` was asked {asked} the simulator.",
-    ]
+def _introduce(version: str, simulator: bool) -> list[str]:
+    asked = "with the simulator" if simulator else "without a simulator"
+    return [f"## {version}", "", f"`fit` was asked {asked}."]
 
 
 if __name__ == "__main__":

@@ -6,11 +6,12 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from conformance.live.claims import Claim, Value, ask_json, spell_cluster, write_manifests
+from conformance.live.claims import Claim, Step, Value, ask_json, spell_cluster, write_manifests
 from conformance.live.gangs import make_node
 from conformance.scheduler.cluster import LeftOver, clean, create, list_pods, remove, wait_quiet
 from conformance.scheduler.decide import decide
@@ -100,31 +101,36 @@ def _make_job(name: str, case: Case) -> Value:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-def prove_cases(plane: Plane, simulator: bool) -> Iterator[Claim]:
+def list_trials(simulator: bool) -> Iterator[Step]:
     """Every case by itself: fit reads the cluster as kubectl prints it; then the gang is applied, and once more when
     what ran there is gone."""
     for number, case in enumerate(CASES):
-        clean(plane, plane.applied)
-        plane.applied = []
-        held = _make_pod("held", "a1", "6")
-        create(plane, [*_make_nodes(), held])
-        objects = add_groups([_make_job(f"g{number}", case)], plane.release.name, dict(plane.gates))
-        with TemporaryDirectory() as folder:
-            dump = Path(folder, "dump.json")
-            dump.write_text(json.dumps(_dump(plane)))
-            manifests = write_manifests(Path(folder, "all.yaml"), objects)
-            proved = () if simulator else ("--prove",)
-            answer = ask_json("fit", "--as-is", manifests, "--cluster", str(dump), *spell_cluster(plane), *proved)
-        (gang,) = answer["gangs"]
-        plane.applied = [value for value in objects if value["kind"] != "Job"]
-        beside = _start(plane, objects)
-        remove(plane, held)
-        wait_quiet(plane, 2)
-        alone = _is_started(plane, objects)
-        expected = case.verdicts[0 if simulator else 1]
-        seen = f"{'starts' if beside else 'does not start'}; in the empty cluster it {'does' if alone else 'does not'}"
-        kept = gang["verdict"] == expected and (beside, alone) == case.starts
-        yield Claim(PREDICTED, case.title, gang["verdict"], seen, kept)
+        yield partial(_try, number=number, case=case, simulator=simulator)
+
+
+def _try(plane: Plane, number: int, case: Case, simulator: bool) -> Claim:
+    clean(plane, plane.applied)
+    plane.applied = []
+    held = _make_pod("held", "a1", "6")
+    create(plane, [*_make_nodes(), held])
+    objects = add_groups([_make_job(f"g{number}", case)], plane.release.name, dict(plane.gates))
+    with TemporaryDirectory() as folder:
+        dump = Path(folder, "dump.json")
+        dump.write_text(json.dumps(_dump(plane)))
+        manifests = write_manifests(Path(folder, "all.yaml"), objects)
+        proved = () if simulator else ("--prove",)
+        options = ("--cluster", str(dump), *spell_cluster(plane.release.name, plane.gates), *proved)
+        answer = ask_json("fit", "--as-is", manifests, *options)
+    (gang,) = answer["gangs"]
+    plane.applied = [value for value in objects if value["kind"] != "Job"]
+    beside = _start(plane, objects)
+    remove(plane, held)
+    wait_quiet(plane, 2)
+    alone = _is_started(plane, objects)
+    expected = case.verdicts[0 if simulator else 1]
+    seen = f"{'starts' if beside else 'does not start'}; in the empty cluster it {'does' if alone else 'does not'}"
+    kept = gang["verdict"] == expected and (beside, alone) == case.starts
+    return Claim(PREDICTED, case.title, gang["verdict"], seen, kept)
 
 
 def _dump(plane: Plane) -> Value:

@@ -7,13 +7,14 @@ are made as the controllers make them (scheduler/pods.py); those of Jobs by the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import yaml
 
-from conformance.live.claims import Claim, Value, ask_json, generate, krmfn, spell_cluster, write_manifests
+from conformance.live.claims import Claim, Step, Value, ask_json, generate, krmfn, spell_cluster, write_manifests
 from conformance.scheduler.cluster import NAMESPACES, clean, create, list_pods, remove, wait_quiet
 from conformance.scheduler.decide import GROUPS
 from conformance.scheduler.plane import Plane
@@ -64,10 +65,11 @@ def _generate_tree(release: str, space: str) -> list[Value]:
     return generate(place((EXAMPLES / "raycluster.yaml").read_text(), space, "Group"), release)
 
 
-def prove_sources(plane: Plane) -> Iterator[Claim]:
+def list_races(release: str) -> Iterator[Step]:
     """Two of each: one starts, the other has nothing; it follows when the first one is gone."""
-    for title, granularity, (first, second) in list_sources(plane.release.name):
-        yield _race(plane, f"{title}, {granularity}", [*first, *second], len(_all_pods(first)))
+    for title, granularity, (first, second) in list_sources(release):
+        subject, room = f"{title}, {granularity}", len(_all_pods(first))
+        yield partial(_race, subject=subject, values=[*first, *second], room=room)
 
 
 def _race(plane: Plane, subject: str, values: Sequence[Value], room: int) -> Claim:
@@ -215,7 +217,7 @@ def prove_server_gate(plane: Plane) -> Iterator[Claim]:
     values = _generate_tree(plane.release.name, "ml")
     with TemporaryDirectory() as folder:
         manifests = write_manifests(Path(folder, "all.yaml"), values)
-        report = ask_json("validate", manifests, "--stage", "server", *spell_cluster(plane))
+        report = ask_json("validate", manifests, "--stage", "server", *spell_cluster(plane.release.name, plane.gates))
     told = {
         finding["resourceRef"]["kind"]
         for finding in report["results"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from conformance.live.claims import Claim, Value, ask_json, generate, spell_cluster, write_manifests
 from conformance.live.gangs import EXAMPLES, place
-from conformance.scheduler.cluster import address, clean, remove
+from conformance.scheduler.cluster import address, clean, create, remove
 from conformance.scheduler.plane import Plane
 
 UPDATED = "updates"
@@ -43,6 +43,8 @@ CHANGES: tuple[Change, ...] = (
     ("raycluster", "CompositePodGroup", ("metadata", "annotations"), {"team": "ml"}),
     ("job", "Workload", ("spec", "podGroupTemplates", 0, "name"), "other"),
     ("job", "Workload", ("spec", "podGroupTemplates", 0, "schedulingPolicy", "gang", "minCount"), 2),
+    ("job", "Workload", ("spec", "podGroups", 0, "name"), "other"),
+    ("job", "Workload", ("spec", "podGroups", 0, "policy", "gang", "minCount"), 2),
     ("job", "Workload", ("metadata", "labels"), {"team": "ml"}),
     ("job", "Job", ("spec", "parallelism"), 4),
     ("job", "Job", ("spec", "completions"), 4),
@@ -52,6 +54,7 @@ CHANGES: tuple[Change, ...] = (
     ("job", "Job", ("spec", "completionMode"), "NonIndexed"),
     ("job", "Job", (*_BOX, "image"), "registry.example.com/train:2"),
     ("job", "Job", ("spec", "template", "spec", "schedulingGroup", "podGroupName"), "other"),
+    ("job", "Job", ("spec", "template", "spec", "workloadRef", "name"), "other"),
     ("deployment", "Deployment", ("spec", "replicas"), 5),
     ("deployment", "Deployment", (*_BOX, "image"), "registry.example.com/train:2"),
     ("deployment", "Deployment", ("spec", "selector", "matchLabels"), {"app": "other"}),
@@ -70,8 +73,9 @@ def prove_updates(plane: Plane) -> Iterator[Claim]:
     made = {name: _generate(name, plane.release.name) for name in dict.fromkeys(change[0] for change in CHANGES)}
     clean(plane, plane.applied)
     plane.applied = []
+    create(plane, [each for values in made.values() for each in values if each["kind"] == "Workload"])  # groups name it
     for number, (name, kind, path, value) in enumerate(CHANGES):
-        old = next((each for each in made[name] if each["kind"] == kind), None)
+        old = next((each for each in made[name] if each["kind"] == kind and _has(each, path)), None)
         if old is None:
             continue
         old = copy.deepcopy(old)
@@ -80,7 +84,7 @@ def prove_updates(plane: Plane) -> Iterator[Claim]:
         _put(new, path, value)
         with TemporaryDirectory() as folder:
             states = [write_manifests(Path(folder, f"{n}.yaml"), [each]) for n, each in enumerate((old, new))]
-            answer = ask_json("diff", *states, *spell_cluster(plane))
+            answer = ask_json("diff", *states, *spell_cluster(plane.release.name, plane.gates))
         (action,) = [entry["action"] for entry in answer["entries"]]
         seen, words = _try(plane, old, new)
         spelled = "" if value is _GONE else f" to `{value}`"
@@ -91,6 +95,15 @@ def prove_updates(plane: Plane) -> Iterator[Claim]:
 def _generate(name: str, release: str) -> list[Value]:
     granularity = "Group" if name == "raycluster" else "Cluster"
     return generate(place((EXAMPLES / f"{name}.yaml").read_text(), "ml", granularity), release)
+
+
+def _has(value: Any, path: tuple[str | int, ...]) -> bool:
+    """Whether an object has what the path leads to, or at least what it is a part of."""
+    for step in path[:-1]:
+        if not (isinstance(step, int) or step in value):
+            return False
+        value = value[step]
+    return True
 
 
 def _put(value: Any, path: tuple[str | int, ...], new: Any) -> None:
