@@ -403,7 +403,7 @@ CLEAR: Final = (
         stored=(_claim_template("two"), _device_class(), _slice(6)),
     ),
     Obstacle(
-        "a resource that devices of a class stand for",
+        "a resource that devices of a class provide",
         box=_LARGE,
         stored=(_device_class(extendedResourceName="example.com/gpu"), _slice(3)),
         needs="pod-groups",  # these releases have it on
