@@ -44,5 +44,5 @@ def test_the_mistake_is_told_and_nothing_of_the_mended_manifest(case: dict[str, 
 
 
 def test_there_are_enough() -> None:
-    assert len(CASES) >= 40
-    assert len({rule for case in CASES for rule in case["told"]}) >= 20
+    assert len(CASES) >= 60
+    assert len({rule for case in CASES for rule in case["told"]}) >= 30

@@ -96,6 +96,43 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
 
 
+@rule(
+    "scheduler-left-out",
+    "warning",
+    "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.",
+)
+def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
+    """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
+    for choice, row in SCHEDULERS.items():
+        names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+        for (space, name), templates in _group_by(census, *row.link).items() if choice != "SchedulerPlugins" else ():
+            template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
+            if template is not None and (space, name) in names:
+                message = (
+                    f"the pods name the {choice} PodGroup {name}, but default-scheduler places them, which does not "
+                    "read it: they start one by one"
+                )
+                path, hint = (*template.path, "metadata", *row.link), f"Set schedulerName: {row.name} in the pods."
+                yield Finding(template.item, path, message, name, hint=hint)
+
+
+@rule("kai-queue-unread", "warning", "The queue of KAI is an annotation, and KAI reads a label.")
+def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
+    """The key of the label among the annotations of an object or of its pods, and in no labels."""
+    row = SCHEDULERS["KAI"]
+    for template in census.templates:
+        places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
+        if template.scheduler != row.name or any(dig(value, "metadata", "labels", row.queue) for value, _ in places):
+            continue
+        for value, path in places:
+            queue = as_text(dig(value, "metadata", "annotations", row.queue))
+            if queue:
+                message = f"KAI reads {row.queue} as a label only: the pods are not in the queue {queue}"
+                hint = f"Make {row.queue} a label of the {template.item.kind}."
+                yield Finding(template.item, (*path, "metadata", "annotations", row.queue), message, queue, hint=hint)
+                break
+
+
 @rule("scheduler-label-old", "warning", "Pods name their PodGroup by a label that scheduler-plugins no longer reads.")
 def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
     """A label of releases before 0.25, and not the one of today."""
