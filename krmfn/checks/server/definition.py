@@ -18,24 +18,12 @@ def is_schema(value: Any) -> bool:
     return all(_KEYWORDS[key](each) for key, each in value.items() if key in _KEYWORDS)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is(*types: type) -> Callable[[Any], bool]:
+    """true and false are no numbers."""
+    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+_is_text, _is_flag, _is_count, _is_number, _is_list = _is(str), _is(bool), _is(int), _is(int, float), _is(list)
 
 
 def _is_names(value: Any) -> bool:
