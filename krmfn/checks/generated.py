@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from krmfn.krm.item import Item
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path, dig, format_path
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
@@ -52,7 +52,7 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
     for value in wanted.emission.objects:
         verdict = validate_create(value, settings.release.name, gates)
         for cause in verdict.causes if verdict else ():
-            if is_name_placeholder(_find(value, cause.path)):
+            if is_name_placeholder(dig(value, cause.path)):
                 continue
             item, path = trace(wanted, value, cause.path)
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
@@ -63,12 +63,6 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
         if len(_accepted) >= _KEPT:
             _accepted.clear()
         _accepted.add(shape)
-
-
-def _find(value: Any, path: Path) -> Any:
-    for part in path:
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _shape_of(wanted: Wanted, settings: Settings) -> str:

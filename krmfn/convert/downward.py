@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from krmfn.convert.board import Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.names import slug
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import GROUP as NATIVE
@@ -60,10 +60,8 @@ def _lower_workload(item: Item, board: Board) -> None:
         if not is_composite:
             kept = {key: value for key, value in template.items() if key not in lost}
             leaves.append(_respell_mode(kept))
-        elif _quorum(template) is not None:
-            message = (
-                f"cannot start {_quorum(template)} groups of template {template.get('name')} together: this was dropped"
-            )
+        elif (quorum := dig(template, ("schedulingPolicy", "gang", "minGroupCount"))) is not None:
+            message = f"cannot start {quorum} groups of template {template.get('name')} together: this was dropped"
             _lose(board, item, message, (*path, "schedulingPolicy"))
     goal = first_release("pod-groups")
     longest = read_limits(goal).groups
@@ -80,12 +78,6 @@ def _lower_workload(item: Item, board: Board) -> None:
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     item.set(("spec", "podGroupTemplates"), leaves)
     item.remove(("spec", "compositePodGroupTemplates"))
-
-
-def _quorum(template: Mapping[str, Any]) -> Any:
-    policy = template.get("schedulingPolicy")
-    gang = policy.get("gang") if isinstance(policy, Mapping) else None
-    return gang.get("minGroupCount") if isinstance(gang, Mapping) else None
 
 
 def _lower_group(item: Item, board: Board) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.releases.finalizers import find_finalizer
@@ -144,10 +144,7 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
 
 
 def _is_linked(job: Item, writer: Release) -> bool:
-    value: Any = job.value
-    for key in ("spec", "template", "spec"):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return isinstance(value, Mapping) and bool(value.get(writer.link[0]))
+    return bool(job.get(("spec", "template", "spec", writer.link[0])))
 
 
 def _order(item: Item) -> tuple[int, str, str]:

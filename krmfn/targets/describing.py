@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.paths import dig
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
@@ -51,6 +52,5 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 
 def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
-    metadata = value.get("metadata")
-    found = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}
+    found = dig(value, ("metadata", "annotations"))
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.krm.paths import dig
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
@@ -86,9 +87,7 @@ def find_first(gang: Gang, part: str, key: str) -> str:
 
 def read_part(value: Mapping[str, Any], part: str, key: str) -> Any:
     """A label or an annotation of a manifest, of whatever type; None where there is none."""
-    metadata = value.get("metadata")
-    entries = metadata.get(part) if isinstance(metadata, Mapping) else None
-    return entries.get(key) if isinstance(entries, Mapping) else None
+    return dig(value, ("metadata", part, key))
 
 
 def _note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.paths import dig
 from krmfn.model.kinds import find_kind
 from krmfn.workspace.manifests import LoadedFile, tell
 
@@ -83,7 +84,6 @@ def _list_containers(value: Any, path: str) -> Iterator[Any]:
                 found.append(place.get(step))
         places = found
     for place in places:
-        spec = place.get("spec") if isinstance(place, dict) else None
-        containers = spec.get("containers") if isinstance(spec, dict) else None
+        containers = dig(place, ("spec", "containers"))
         if isinstance(containers, list):
             yield from containers

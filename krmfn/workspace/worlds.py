@@ -16,14 +16,14 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, LoadedFile, hides, load
+from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, LoadedFile, Manifests, hides, load
 from krmfn.workspace.trees import ManifestFile, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.workspace.gathering import Gathered
+    from krmfn.workspace.gathering import Gathered, Gathering
     from krmfn.workspace.origins import Origins, Sources
     from krmfn.workspace.overlays import Overlay
 
@@ -143,44 +143,17 @@ def find_worlds(
     Raises InputMissing.
     """
     find_here()  # paths are spelled from here, so that it has to be there
-    worlds: list[World] = []
-    problems: list[Result] = []
-    rest: list[LoadedFile] = []
-    edited: list[Sources] = []
-    starts: list[str] = []
-    is_folder: list[bool] = []
-    kustomized: set[str] = set()
-    missing: set[str] = set()
-    tree: Tree | None = None
-    for argument in arguments:
-        if argument == "-":
-            read = load(read_paths([argument]).files)
-            rest += read.files
-            problems += read.problems
-            continue
-        tree, path = open_tree(argument, default)
-        tree.excluded = rendering.excluded
-        folder = tree.kind(path) == "folder"
-        is_folder.append(folder)
-        if folder and rendering.wanted:
-            from krmfn.workspace.gathering import Gathering
-
-            found = Gathering(tree, path, rendering.allowed, "error" if rendering.required else "warning")
-            worlds += [_make_gathered(tree, each) for each in found.worlds]
-            problems += found.problems
-            edited.append(found.sources)
-            kustomized |= found.folders
-            missing |= found.missing
-            inputs = found.rest
-        else:
-            inputs = read_paths([argument], rendering.excluded)
-        read = load(watch(inputs.files), inputs.left_out, () if folder else None)
-        rest += read.files
-        problems += read.problems
-        starts.append(path if folder else posixpath.dirname(path))
+    parts = [_read_argument(argument, rendering, default, watch) for argument in arguments]
+    gathered = [(part.tree, part.found) for part in parts if part.found]
+    worlds = [_make_gathered(tree, each) for tree, found in gathered for each in found.worlds]
+    problems = [each for part in parts for each in (*(part.found.problems if part.found else ()), *part.read.problems)]
+    kustomized = {folder for _, found in gathered for folder in found.folders}
+    missing = frozenset(key for _, found in gathered for key in found.missing)
+    tree = next((part.tree for part in reversed(parts) if part.tree), None)
+    starts = [part.start for part in parts if part.start is not None]
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
-    read_files = list({file.path: file for file in rest}.values())
-    if not any(is_folder):  # files that are named one by one belong together
+    read_files = list({file.path: file for part in parts for file in part.read.files}.values())
+    if not any(part.is_folder for part in parts):  # files that are named one by one belong together
         worlds += [_make_world(read_files, tree, start)] if read_files else []
     else:
         from krmfn.workspace.fragments import leave_out_fragments
@@ -191,11 +164,43 @@ def find_worlds(
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
-    read_all, lost = tuple(read_files), frozenset(missing)
-    return Worlds(tuple(worlds), tuple(problems), read_all, tuple(edited), missing=lost, start=start)
+    edited = tuple(found.sources for _, found in gathered)
+    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start)
 
 
-def _make_gathered(tree: Tree, found: Gathered) -> World:
+class _Argument(NamedTuple):
+    """What an argument names. `start` is the folder that keys are seen from, None for stdin; `found` is what a folder's
+    kustomizations give, and `read` the files beside them."""
+
+    read: Manifests
+    tree: Tree | None = None
+    start: str | None = None
+    is_folder: bool = False
+    found: Gathering | None = None
+
+
+def _read_argument(
+    argument: str,
+    rendering: Rendering,
+    default: str,
+    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]],
+) -> _Argument:
+    if argument == "-":
+        return _Argument(load(read_paths([argument]).files))
+    tree, path = open_tree(argument, default)
+    tree.excluded = rendering.excluded
+    is_folder = tree.kind(path) == "folder"
+    found = None
+    if is_folder and rendering.wanted:
+        from krmfn.workspace.gathering import Gathering
+
+        found = Gathering(tree, path, rendering.allowed, "error" if rendering.required else "warning")
+    inputs = found.rest if found else read_paths([argument], rendering.excluded)
+    read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
+    return _Argument(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
+
+
+def _make_gathered(tree: Tree | None, found: Gathered) -> World:
     name, key, folder, items, origins, configurations, left_out, beside = found
     return World(name, key, items, tree, folder, (), origins, configurations, left_out, beside)
 
