@@ -168,7 +168,7 @@ def find_worlds(
     return Worlds(tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start)
 
 
-class _Argument(NamedTuple):
+class _Named(NamedTuple):
     """What an argument names. `start` is the folder that keys are seen from, None for stdin; `found` is what a folder's
     kustomizations give, and `read` the files beside them."""
 
@@ -184,9 +184,9 @@ def _read_argument(
     rendering: Rendering,
     default: str,
     watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]],
-) -> _Argument:
+) -> _Named:
     if argument == "-":
-        return _Argument(load(read_paths([argument]).files))
+        return _Named(load(read_paths([argument]).files))
     tree, path = open_tree(argument, default)
     tree.excluded = rendering.excluded
     is_folder = tree.kind(path) == "folder"
@@ -197,7 +197,7 @@ def _read_argument(
         found = Gathering(tree, path, rendering.allowed, "error" if rendering.required else "warning")
     inputs = found.rest if found else read_paths([argument], rendering.excluded)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
-    return _Argument(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
+    return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 
 
 def _make_gathered(tree: Tree | None, found: Gathered) -> World:
