@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from krmfn.model.quantity import Quantity, quantity_of, quantity_with_exponent
 
 BILLION = 10**9
@@ -23,7 +25,14 @@ def as_amount(quantity: Quantity) -> Amount:
 def read_amount(value: object, exponents: bool = False) -> Amount:
     """The amount that a value of a request stands for; `exponents` says that large ones keep theirs. Raises
     BadQuantity."""
+    if type(value) is str:
+        return _read_text(value, exponents)
     return as_amount(quantity_with_exponent(value) if exponents else quantity_of(value))
+
+
+@lru_cache(1024)  # the pods of an input have few sizes
+def _read_text(text: str, exponents: bool) -> Amount:
+    return as_amount(quantity_with_exponent(text) if exponents else quantity_of(text))
 
 
 def round_up(amount: Amount) -> Amount:

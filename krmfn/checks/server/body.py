@@ -39,7 +39,13 @@ def address_of(kind: Kind, value: Any) -> Address:
     name = meta.get("name") if isinstance(meta, dict) else None
     if kind.cluster:
         namespace = ""
-    elif not isinstance(namespace, str) or not namespace or not namespace.isprintable() or set(namespace) & set("/%"):
+    elif (
+        not isinstance(namespace, str)
+        or not namespace
+        or not namespace.isprintable()
+        or "/" in namespace
+        or "%" in namespace
+    ):
         namespace = "default"
     if version not in kind.versions or api_version != write_api_version(kind, version):
         version = kind.versions[0] if kind.versions else ""
@@ -94,10 +100,11 @@ def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdic
     if not isinstance(value, dict):
         return "", "", _unrecognized(kind, value, (), value)
     api_version, name = value.get("apiVersion"), value.get("kind")
-    for key, text in value.items():
-        if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
-            return "", "", _unrecognized(kind, value, (key,), text)
-    api_version, name = api_version or "", name or ""
+    if not (isinstance(api_version, str) and isinstance(name, str)):
+        for key, text in value.items():
+            if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
+                return "", "", _unrecognized(kind, value, (key,), text)
+        api_version, name = api_version or "", name or ""
     if api_version.count("/") > 1:
         why = f"unexpected GroupVersion string: {api_version}"
         return "", "", _unreadable(kind, value, ("apiVersion",), why)

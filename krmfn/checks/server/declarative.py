@@ -47,26 +47,28 @@ def _walker(of: Type, update: bool) -> Check:
 
 def _make_struct(of: Type, update: bool) -> Check:
     """The check of one struct. `old` is None when there is nothing to compare with, also in an update (a new item)."""
-    checks: list[tuple[str, Check, bool, bool]] = []
+    checks: list[tuple[str, Check, Check | None, bool, bool]] = []
     prepared = False
 
     union = of.union
+    members = frozenset(union)
 
     def check_struct(new: Any, old: Any, path: Path, out: Out) -> None:
         nonlocal prepared
         if not prepared:
             checks.extend(_field_checks(of, update))
             prepared = True
-        if union:
+        if union and len(members & new.keys()) != 1:
             _check_union(union, new, old, path, out)
         if old is None:
-            for name, check, is_struct, when_unset in checks:
+            for name, check, check_set, is_struct, when_unset in checks:
                 if name in new:
-                    check(new[name], None, path, out)
+                    if check_set:
+                        check_set(new[name], None, path, out)
                 elif when_unset:
                     check(_EMPTY if is_struct else None, None, path, out)
         else:
-            for name, check, is_struct, _ in checks:
+            for name, check, _, is_struct, _ in checks:
                 value = new.get(name)
                 before = old.get(name)
                 if value != before:
@@ -78,23 +80,22 @@ def _make_struct(of: Type, update: bool) -> Check:
     return check_struct
 
 
-def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, bool, bool]]:
-    """The fields with rules: name, check, whether it is a plain struct, whether an unset one is checked."""
+def _field_checks(of: Type, update: bool) -> list[tuple[str, Check, Check | None, bool, bool]]:
+    """The fields with rules: name, check, what of it concerns a value that is set and was not, whether it is a plain
+    struct, whether an unset one is checked."""
     out = []
     for field in of.fields.values():
-        check = _make_field(field, update)
+        check, check_set = _make_field(field, update)
         if check:
             plain = field.type.kind == "struct" and not field.pointer
             speaks = plain or field.required or field.default is not None
             speaks = speaks or (update and (field.immutable or bool(field.update)))
-            out.append((field.name, check, plain, speaks))
+            out.append((field.name, check, check_set, plain, speaks))
     return out
 
 
 def _check_union(members: tuple[str, ...], new: Any, old: Any, path: Path, out: Out) -> None:
     present = [member for member in members if member in new]
-    if len(present) == 1:
-        return
     if old is not None and all((member in new) == (member in old) for member in members):
         return
     names = ", ".join(f"`{member}`" for member in members)
@@ -136,9 +137,9 @@ def _has_own_rules(field: Field, update: bool) -> bool:
     )
 
 
-def _make_field(field: Field, update: bool) -> Check | None:
+def _make_field(field: Field, update: bool) -> tuple[Check | None, Check | None]:
     if not _has_own_rules(field, update) and (field.opaque or not _has_rules(field.type, update)):
-        return None
+        return None, None
     kind = field.type.kind
     name = field.name
     inner = _make_value(field, update)
@@ -164,7 +165,8 @@ def _make_field(field: Field, update: bool) -> Check | None:
 
     if simple:
         asked = plain_struct or not (field.required or field.default is not None)
-        return inner if inner and asked and not update else check_simple  # a create asks about what is set only
+        # A create asks about what is set only.
+        return inner if inner and asked and not update else check_simple, inner
 
     def check_field(value: Any, old: Any, path: Path, out: Out) -> None:
         before = len(out)
@@ -188,7 +190,7 @@ def _make_field(field: Field, update: bool) -> Check | None:
         if len(out) == before and not unset and inner:
             inner(value, old, path, out)
 
-    return check_field
+    return check_field, check_field
 
 
 def _key(item: Any, keys: tuple[str, ...]) -> Any:

@@ -63,8 +63,7 @@ def _make(of: Type) -> Callable[[Any], Any]:
     if of.kind == "map":
         return _make_map(of)
     if of.kind == "quantity":
-        exponents = bool(of.keywords.get("exponents"))
-        return lambda value: _quantity(value, exponents)
+        return _make_quantity(bool(of.keywords.get("exponents")))
     return _PLAIN.get(of.kind) or _give_up
 
 
@@ -194,14 +193,17 @@ def _microtime(value: Any) -> Any:
         raise Unclean from None
 
 
-def _quantity(value: Any, exponents: bool) -> Any:
+def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
     from krmfn.checks.server.amounts import read_amount
     from krmfn.model.quantity import BadQuantity
 
-    try:
-        return read_amount(value, exponents)
-    except BadQuantity:
-        raise Unclean from None
+    def decode_quantity(value: Any) -> Any:
+        try:
+            return read_amount(value, exponents)
+        except BadQuantity:
+            raise Unclean from None
+
+    return decode_quantity
 
 
 _PLAIN: dict[str, Callable[[Any], Any]] = {

@@ -89,13 +89,15 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
     path: Path = ("spec",)
     yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
     selector = spec.get("selector")
-    out: list[Cause] = []
+    is_wrong = is_wrong_selector(selector)
     if selector is None:
-        out.append(required((*path, "selector"), "job-selector"))
-    check_selector(selector, (*path, "selector"), "job-selector", Setting({}, kind.gates, out))
-    yield from out
+        yield required((*path, "selector"), "job-selector")
+    elif is_wrong:
+        out: list[Cause] = []
+        check_selector(selector, (*path, "selector"), "job-selector", Setting({}, kind.gates, out))
+        yield from out
     labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
-    if not is_wrong_selector(selector) and not selects(selector, labels):
+    if not is_wrong and not selects(selector, labels):
         where = (*path, "template", "metadata", "labels")
         detail = "`selector` does not match template `labels`"
         yield invalid_text(where, "job-selector", spell_labels(labels, new, where), detail)
@@ -200,10 +202,12 @@ def _check_generated(new: Object) -> Iterator[Cause]:
     uid = new.get("metadata", {}).get("uid", STORED_UID)
     expected = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABELS[1]: uid, _NAME_LABELS[1]: name}
     for label, value in expected.items():
+        if labels.get(label) == value:
+            continue
         path = ("spec", "template", "metadata", f"labels[{label}]")
         if label not in labels:
             yield required(path, "job-selector", f"must be '{value}'")
-        elif labels[label] != value:
+        else:
             text = write_json(dict(sorted(labels.items())))
             yield invalid_text(path, "job-selector", text, f"must be '{value}'")
     selector = new["spec"].get("selector", {})

@@ -41,16 +41,17 @@ def check_items(
 ) -> Iterator[Finding]:
     """See krmfn.checks.server.check."""
     judge = Judge(items, settings, update)
-    before = {identify(item.ref): item for item in old if item.name} if old else {}
+    stored = {identify(item.ref): item for item in old if item.name} if old else {}
     for item in items:
+        before = stored.get(identify(item.ref)) if stored else None
         kind = judge.kind(item)
         if kind is None:
             if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
                 yield _weigh(_not_known(item, judge.release), settings)
             else:
-                yield from judge.findings_of_other(item, before.get(identify(item.ref)))
+                yield from judge.findings_of_other(item, before)
         elif item.api_version.rpartition("/")[2] in kind.versions:
-            yield from judge.findings(kind, item, before.get(identify(item.ref)))
+            yield from judge.findings(kind, item, before)
         elif kind.group == GROUP:
             yield _weigh(_not_served(item, kind), settings)
         else:
@@ -89,7 +90,10 @@ class Judge:
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
         value = item.value
-        verdict = guard(self._answer, kind, item.value, item, before)
+        verdict = guard(self._answer, kind, value, item, before)
+        if verdict.accepted:
+            yield from self._tell_rest(kind, item, verdict)
+            return
         if misreads_numbers(verdict, value):
             verdict = guard(self._answer, kind, as_sent(value), item, before)
 
@@ -100,10 +104,14 @@ class Judge:
         yield from unknown
         for cause in verdict.causes:
             yield _note(kind.root, value, cause).on(item)
+        yield from self._tell_rest(kind, item, verdict)
+
+    def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
+        """What there is to say besides that the server refuses an object."""
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or remove the field."
             message = f"the server drops this field: the feature gate {gate} is off"
-            found = dig(value, path, ABSENT)
+            found = dig(item.value, path, ABSENT)
             yield Finding(item, path, message, found, hint=hint, type="Dropped", rule="dropped-field")
         for warning in verdict.warnings:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
@@ -214,12 +222,10 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say once that the class could not be looked up."""
-        if self._asked_for_class or self.facts.priority_classes is not None:
+        name = dig(item.value, ("spec", "priorityClassName"))
+        if not name or name.startswith("system-") or self._asked_for_class or self.facts.priority_classes is not None:
             return
         if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
-            return
-        name = item.value.get("spec", {}).get("priorityClassName")
-        if not name or name.startswith("system-"):
             return
         self._asked_for_class = True
         path = ("spec", "priorityClassName")

@@ -27,14 +27,25 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        plan = of.cache["defaults"] = _plan(of, _has_default, frozenset(), through=True)
+        own, below = _plan(of, _has_default, frozenset(), through=True)
+        plan = of.cache["defaults"] = (
+            [(field.name, field.default) for field in own],
+            [(field.name, _struct_of(field), field.type.kind == "struct", field.pointer) for field in below],
+        )
     own, below = plan
-    for field in own:
-        if field.name not in value:
-            value[field.name] = copy_value(field.default)
-    for field in below:
-        for inner in _structs(field, value):
-            fill_defaults(_struct_of(field), inner)
+    for name, default in own:
+        if name not in value:
+            value[name] = copy_value(default)
+    for name, inner, is_struct, pointer in below:
+        held = value.get(name)
+        if not is_struct:
+            for item in held or ():
+                fill_defaults(inner, item)
+        elif held is not None:
+            fill_defaults(inner, held)
+        elif not pointer:  # a plain struct is there even when nothing was written
+            value[name] = held = {}
+            fill_defaults(inner, held)
 
 
 def drop_gated(
@@ -111,18 +122,6 @@ def _struct_of(field: Field) -> Type:
     while of.kind == "list" and of.item is not None:
         of = of.item
     return of
-
-
-def _structs(field: Field, value: dict[str, Any]) -> list[Any]:
-    """The struct or structs that a field holds; a plain struct is there even when nothing was written."""
-    held = value.get(field.name)
-    if field.type.kind == "struct":
-        if held is None:
-            if field.pointer:
-                return []
-            held = value[field.name] = {}
-        return [held]
-    return held or []
 
 
 def copy_value(value: Any) -> Any:

@@ -7,6 +7,7 @@ k8s.io/component-helpers/resource (how the requests of containers add up).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
 from krmfn.checks.server.formats import check_label_key, check_short_name
@@ -95,6 +96,7 @@ def list_misnomers(name: str) -> tuple[str, ...]:
     return ("must be a standard resource type or fully qualified",)
 
 
+@lru_cache(1024)  # the pods of an input name few
 def list_container_misnomers(name: str) -> tuple[str, ...]:
     """Why a container cannot name a resource like this."""
     wrong = list_misnomers(name)

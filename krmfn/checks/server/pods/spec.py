@@ -55,6 +55,7 @@ _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _NETWORK = "pod-network"
+_NETWORK_FIELDS = frozenset(("dnsConfig", "hostAliases", "hostNetwork", "hostname", "hostnameOverride", "subdomain"))
 _NAMES = "pod-names"
 
 
@@ -137,15 +138,19 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
         check_tolerations(spec["tolerations"], (*path, "tolerations"), pod)
     if "topologySpreadConstraints" in spec:
         check_spread(spec["topologySpreadConstraints"], (*path, "topologySpreadConstraints"), pod)
-    _check_gates(spec, path, pod)
-    _check_network(spec, path, pod)
-    _check_host_users(spec, path, pod)
+    if "readinessGates" in spec or "schedulingGates" in spec:
+        _check_gates(spec, path, pod)
+    if spec.get("dnsPolicy") == "None" or not _NETWORK_FIELDS.isdisjoint(spec):
+        _check_network(spec, path, pod)
+    if not pod.host_users:
+        _check_host_users(spec, path, pod)
     _check_names(spec, path, pod)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline < 2**31:
         detail = "must be between 1 and 2147483647, inclusive"
         out.append(invalid((*path, "activeDeadlineSeconds"), "pod-deadline", deadline, detail))
-    _check_priority(spec, path, pod)
+    if "priorityClassName" in spec or "preemptionPolicy" in spec:
+        _check_priority(spec, path, pod)
     if "overhead" in spec:
         check_resources({"limits": spec["overhead"]}, (*path, "overhead"), pod)
     check_operating_system(spec, path, pod)
@@ -244,8 +249,6 @@ def _check_dns(spec: Object, path: Path, pod: Setting) -> None:
 
 def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
     """A pod with users of its own cannot share the host's namespaces."""
-    if pod.host_users:
-        return
     detail = "when `hostUsers` is false"
     fields = [("hostPID", "HostPID"), ("hostIPC", "HostIPC")]
     if not pod.is_on("UserNamespacesHostNetworkSupport"):
