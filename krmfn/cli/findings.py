@@ -130,7 +130,7 @@ def _summarize(results: list[Result], scope: str) -> str:
     text = f"{scope}: {text}" if scope else text
     skipped = summarize_skipped(results)
     text += f"; {skipped}" if skipped else ""
-    errors = [result for result in order(results) if result.severity == "error" and "rule" in result.tags]
+    errors = order(result for result in results if result.severity == "error" and "rule" in result.tags)
     if errors:
         text += f"; for details: krmfn rules {errors[0].tags['rule']}"
     return text

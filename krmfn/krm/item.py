@@ -85,7 +85,7 @@ class Item:
             heads = self.frame.heads
             fresh = heads is not None and self._reading is None
             head = heads.read(self.start, self.end) if heads and fresh else None
-            self._ref = ResourceRef(*(head or [self._word(path) for path in _IDENTITY]))
+            self._ref = ResourceRef(*(head or self._identify()))
             if fresh:
                 self.release()  # of a long list, which is often asked for no more than this
         return self._ref
@@ -367,6 +367,16 @@ class Item:
             if error is outer:
                 raise  # it is about another part of the document, and names its place
             frame.source.refuse(error, self.start, frame.pad)
+
+    def _identify(self) -> list[str]:
+        value = self.value
+        metadata = value.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        words = (value.get("apiVersion"), value.get("kind"), metadata.get("name"), metadata.get("namespace"))
+        return [
+            word if isinstance(word, str) else "" if word is None else self._word(path)
+            for word, path in zip(words, _IDENTITY, strict=True)
+        ]
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""

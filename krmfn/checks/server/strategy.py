@@ -27,10 +27,10 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        own, below = _plan(of, _has_default, frozenset(), through=True)
+        filled, holding = _plan(of, _has_default, frozenset(), through=True)
         plan = of.cache["defaults"] = (
-            [(field.name, field.default) for field in own],
-            [(field.name, _struct_of(field), field.type.kind == "struct", field.pointer) for field in below],
+            [(field.name, field.default) for field in filled],
+            [(field.name, _struct_of(field), field.type.kind == "struct", field.pointer) for field in holding],
         )
     own, below = plan
     for name, default in own:
