@@ -39,9 +39,9 @@ def count_members(
 def count_all(items: Sequence[Item], settings: Settings) -> Census:
     """The census of all items, each with the pods that its source counts."""
     from krmfn.survey.census import take_census
-    from krmfn.survey.gangs import survey
+    from krmfn.survey.gangs import list_present
 
-    members, _ = count_members(survey(items, settings).present, settings, make_lookup(items, settings))
+    members, _ = count_members(list_present(items), settings, make_lookup(items, settings))
     return take_census(items, members, None, settings.cluster)
 
 

@@ -62,9 +62,8 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     and name, so that the order of the files does not show.
     """
     items = tuple(items)
-    owned = list_owned(items)
     find = make_lookup(items, settings)
-    present = tuple(item for item in _list_sources(items) if not is_local(item) and id(item) not in owned)
+    present = list_present(items)
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []
@@ -96,6 +95,12 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
             joined[key].append(wish)
     asked = tuple(gang if isinstance(gang, Asked) else _ask(gang) for gang in gangs)
     return Survey(asked, present, tuple(findings), tuple(undecided))
+
+
+def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
+    """All items of kinds that can become gangs, whether they want to or not, save those that another one made."""
+    owned = list_owned(items)
+    return tuple(item for item in _list_sources(items) if not is_local(item) and id(item) not in owned)
 
 
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
