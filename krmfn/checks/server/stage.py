@@ -75,7 +75,8 @@ class Judge:
 
     def kind(self, item: Item) -> Kind | None:
         group, _, _ = item.api_version.rpartition("/")
-        spoken = tuple(field for field in self._fills if field in item.text) if group == GROUP else ()
+        text = item.text if group == GROUP else ""
+        spoken = tuple(field for field in self._fills if field in text)
         key = (group, item.kind, spoken)
         if key not in self._kinds:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
