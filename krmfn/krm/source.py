@@ -18,7 +18,7 @@ _BLOCK = 4096
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_characters", "_signs", "_starts", "begin", "data", "newline", "path")
+    __slots__ = ("_characters", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
@@ -34,12 +34,15 @@ class Source:
         self._starts: array[int] | None = None
         self._characters: array[int] | None = None
         self._signs: dict[bytes, tuple[bytes, ...]] = {}
+        self._stand_ins: tuple[bytes, ...] | None = None
 
     def list_signs(self, word: bytes) -> tuple[bytes, ...]:
         """Those that the data has of a word and of what may stand for it: aliases and escapes."""
         found = self._signs.get(word)
         if found is None:
-            found = self._signs[word] = tuple(sign for sign in (word, b"*", b"\\") if sign in self.data)
+            if self._stand_ins is None:
+                self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
+            found = self._signs[word] = (word, *self._stand_ins) if word in self.data else self._stand_ins
         return found
 
     def line(self, offset: int) -> int:

@@ -149,8 +149,11 @@ def find_constraint_without_preemption(census: Census, settings: Settings) -> It
 
 
 def _list_groups(census: Census) -> list[Group]:
-    groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
-    return list({id(group.item): group for group in groups}.values())
+    found: list[Group] | None = census.shared.get("gated groups")
+    if found is None:
+        groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
+        found = census.shared["gated groups"] = list({id(group.item): group for group in groups}.values())
+    return found
 
 
 def _list_needed(groups: list[Group], settings: Settings) -> tuple[str, ...]:

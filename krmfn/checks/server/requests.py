@@ -250,10 +250,10 @@ def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> Ite
     if kind.pod_spec:
         from krmfn.checks.server.pods.defaults import drop_gated_fields  # what groups do not need
 
-        of, spec, before = kind.root, new, stored or {}
+        spec, before = new, stored or {}
         for name in kind.pod_spec:
-            of, spec, before = of.fields[name].type, spec.get(name, {}), before.get(name, {})
-        yield from drop_gated_fields(of, spec, before, kind.pod_spec)
+            spec, before = spec.get(name, {}), before.get(name, {})
+        yield from drop_gated_fields(kind.pod_type, spec, before, kind.pod_spec)
 
 
 def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -> Iterable[tuple[Path, str]]:

@@ -246,6 +246,7 @@ class Kind:
         "names_on_update",
         "plain_prefix",
         "pod_spec",
+        "pod_type",
         "prepare",
         "prepare_update",
         "release",
@@ -307,6 +308,9 @@ class Kind:
         self.prepare_update = tuple(map(find_function, keywords.get("x-kubernetes-prepare-update", ())))
         self.settle = tuple(map(find_function, keywords.get("x-kubernetes-settle", ())))
         self.pod_spec: tuple[str, ...] = tuple(keywords.get("x-kubernetes-pod-spec", ()))
+        self.pod_type = root
+        for name in self.pod_spec:
+            self.pod_type = self.pod_type.fields[name].type
 
     @property
     def qualified_resource(self) -> str:
