@@ -123,7 +123,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     report(
         results,
         options,
-        [(item.ref, world.place(item)) for world in new.worlds for item in world.items],
+        ((item.ref, world.place(item)) for world in new.worlds for item in world.items),
         fail_on,
         _spell_scope(new),
         new.files,

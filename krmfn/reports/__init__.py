@@ -46,7 +46,7 @@ def render(
     Raises ValueError for a format that is not in `FORMATS`.
     """
     write = _load(format)
-    return write(Report(tuple(order(results)), rules or {}, tuple(checked), fail_on, color, folded, screen))
+    return write(Report(tuple(order(results)), rules or {}, checked, fail_on, color, folded, screen))
 
 
 def _load(format: str) -> Callable[[Report], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
@@ -28,7 +28,7 @@ class Report(NamedTuple):
 
     results: tuple[Result, ...]
     rules: Mapping[str, Rule] = {}
-    checked: tuple[tuple[ResourceRef, FileRef | None], ...] = ()
+    checked: Iterable[tuple[ResourceRef, FileRef | None]] = ()
     fail_on: Severity = "error"
     color: bool = False
     folded: bool = False
