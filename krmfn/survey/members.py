@@ -70,8 +70,12 @@ def _find_linked(value: Any, path: Path) -> Iterator[Path]:
 
 def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:
     """The paths in `value` that a row's pattern stands for, each with what its `*` stand for."""
+    if "*" not in pattern:
+        steps = tuple(pattern.split("/")) if pattern else ()
+        found: list[tuple[Path, Path]] = [(steps, ())] if dig(value, *steps) is not None else []
+        return iter(found)
     places: list[tuple[Path, Path, Any]] = [((), (), value)]
-    for step in pattern.split("/") if pattern else ():
+    for step in pattern.split("/"):
         entries = [(path, stars, key, child) for path, stars, node in places for key, child in _children(node, step)]
         places = [((*path, key), (*stars, key) if step == "*" else stars, child) for path, stars, key, child in entries]
     return ((path, stars) for path, stars, _ in places)

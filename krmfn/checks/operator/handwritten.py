@@ -57,8 +57,9 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """Fewer pods name the group than must exist before the first is scheduled."""
     for row in SCHEDULERS.values():
-        groups = _group_by(census, *row.link)
-        for item in census.kind(row.group, "PodGroup"):
+        items = census.kind(row.group, "PodGroup")
+        groups = _group_by(census, *row.link) if items else {}
+        for item in items:
             templates = groups.get((item.space, item.name), [])
             wanted, exist = as_int(dig(item.value, "spec", "minMember")), _add_up(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:

@@ -69,7 +69,7 @@ def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
 def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
-    for template in census.templates:
+    for template in census.templates if groups else ():
         part, key = _ROW.link
         name = as_text(as_mapping(template.metadata.get(part)).get(key))
         leaves = groups.get((template.item.space, name), [])
