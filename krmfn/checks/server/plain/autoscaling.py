@@ -58,7 +58,7 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
-    if not kind.gates.get("oldest-texts", False):
+    if not kind.gates.get("older-texts", False):
         first_generation(kind, new)
 
 

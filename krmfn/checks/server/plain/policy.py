@@ -86,7 +86,7 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
     handler = new.get("handler", "")
     if old:
         yield from check_immutable(new, old, "handler", ())
-    if not handler:
+    if not handler and not kind.gates.get("oldest-texts", False):
         yield required(("handler",), "required")
     else:
         yield from refuse(("handler",), handler, check_short_name(handler, "characters"))

@@ -145,13 +145,16 @@ def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
     if spec["type"] == "ExternalName":
         return
-    wrong = list(_check_addresses(kind, spec, old["spec"] if old else {}))
+    before = old["spec"] if old else {}
+    wrong = list(_check_addresses(kind, spec, before))
     yield from wrong
-    policy = spec.get("ipFamilyPolicy")
-    if policy is None and (spec.get("clusterIP") != "None" or spec.get("selector")):
+    policy = spec.get("ipFamilyPolicy", before.get("ipFamilyPolicy"))
+    decisive = before if before.get("type", "ExternalName") != "ExternalName" else spec
+    if policy is None and (decisive.get("clusterIP") != "None" or decisive.get("selector")):
         policy = "SingleStack"
     for name, word in (("clusterIPs", "cluster IPs are"), ("ipFamilies", "IP families are")):
-        if not wrong and not old and policy == "SingleStack" and len(spec.get(name, ())) == 2:
+        added = len(spec.get(name, ())) == 2 and spec[name] != before.get(name)
+        if added and not wrong and policy == "SingleStack":
             detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {word} specified"
             yield invalid((*_SPEC, "ipFamilyPolicy"), RULE, policy, detail)
 

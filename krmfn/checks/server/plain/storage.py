@@ -138,7 +138,7 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     policy = spec["persistentVolumeReclaimPolicy"]
     path = (*_SPEC, "persistentVolumeReclaimPolicy")
     yield from check_choice(policy, path, ("Delete", "Recycle", "Retain"))
-    if policy == "Recycle" and "hostPath" in spec and normpath("/" + spec["hostPath"].get("path", "")) in ("/", "//"):
+    if policy == "Recycle" and normpath(spec.get("hostPath", {}).get("path", "")) in ("/", "//"):
         yield forbidden(path, RULE, "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None:
@@ -210,7 +210,8 @@ def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     if old:
         for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
             if kind.gates.get("oldest-texts", False) and name != "volumeBindingMode":
-                if new.get(name) != old.get(name):
+                emptied = getattr(new, "written", {}).get(name) == {}  # which is not the same as none
+                if emptied or new.get(name) != old.get(name):
                     yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
             else:
                 yield from check_immutable(new, old, name, ())
