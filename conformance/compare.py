@@ -33,12 +33,23 @@ REASONS = {
     "NotFound": "FieldValueNotFound",
     "InternalError": "InternalError",
 }
-POD_WARNINGS = ('annotation "', "endpoints[", "spec.", "template.", "metadata.annotations", 'volume "')
+POD_WARNINGS = (
+    'annotation "',
+    "v1 Endpoints is deprecated",
+    "endpoints[",
+    "subsets[",
+    "spec.",
+    "template.",
+    "metadata.annotations",
+    'volume "',
+)
 #: Why a value is needed: servers with declarative rules do not say it any more.
 DETAILS = re.compile(
     "^Required value: (verbs must contain at least one value|must be set and greater than 0"
     "|must contain at least 1 address)$"
 )
+#: Where a server keeps an object.
+STORED = re.compile(r"Key: /[\w/.-]*/(?=[\w.-]+,)")
 #: What a server says because of what else it holds, or how it is set up; and of expressions, which are not compiled.
 OF_CLUSTERS = (
     "provided port is", "configured on this cluster", "configured for dual-stack", "failed to allocate",
@@ -173,6 +184,7 @@ def clean(text: str) -> str:
     if text.endswith(": field is immutable"):
         text = "Invalid value: null: field is immutable"  # which value is shown differs from rule to rule
     text = DETAILS.sub("Required value", text)
+    text = STORED.sub("Key: ", text)
     if text.startswith("failed to create typed patch object"):
         text = first_of_patch(text)
     text = text.replace(STORED_UID, "<uid>").replace("<random>", "")  # what is not known yet is not shown

@@ -33,6 +33,10 @@ NO_SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
     f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
 )
+NO_CASELESS_SUBDOMAIN = (
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an"
+    f" alphanumeric character (e.g. 'Example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
+)
 _RELAXED = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _NO_RELAXED = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start"

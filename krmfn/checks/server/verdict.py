@@ -78,8 +78,8 @@ def too_many(path: Path, rule: str, count: int, limit: int) -> Cause:
     return Cause("TooMany", path, f"Too many: {count}: must have at most {limit} {items}", rule)
 
 
-def too_long(path: Path, rule: str, limit: int) -> Cause:
-    return Cause("TooLong", path, f"Too long: may not be more than {limit} bytes", rule)
+def too_long(path: Path, rule: str, limit: int, unit: str = "bytes") -> Cause:
+    return Cause("TooLong", path, f"Too long: may not be more than {limit} {unit}", rule)
 
 
 class Verdict(NamedTuple):

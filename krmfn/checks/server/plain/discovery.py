@@ -1,6 +1,6 @@
-"""EndpointSlice.
+"""EndpointSlice, Endpoints.
 
-Source: k8s.io/kubernetes/pkg/apis/discovery/validation and pkg/apis/discovery/v1/defaults.go.
+Source: k8s.io/kubernetes/pkg/apis/{discovery,core}/validation and pkg/apis/{discovery,core}/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from krmfn.checks.server.plain.values import (
     check_choice,
     check_endpoint_address,
     check_immutable,
+    check_port,
     read_address,
     refuse,
 )
@@ -127,3 +128,53 @@ def _list_wrong(text: str, at: Path) -> list[Cause]:
     if not wrong and text != str(read_address(text)):
         wrong.append(invalid(at, RULE, text, f"must be in canonical form ({quote(str(read_address(text)))})"))
     return wrong
+
+
+def fill_endpoints(kind: Kind, new: dict[str, Any]) -> None:
+    for subset in new.get("subsets", ()):
+        for port in subset.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+
+
+def check_endpoints(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    subsets = new.get("subsets", [])
+    if old and subsets == old.get("subsets", []):
+        return
+    for index, subset in enumerate(subsets):
+        at: Path = ("subsets", index)
+        lists = ("addresses", "notReadyAddresses")
+        if not any(subset.get(name) for name in lists):
+            yield required(at, "required", "must specify `addresses` or `notReadyAddresses`")
+        for name in lists:
+            for place, address in enumerate(subset.get(name, ())):
+                yield from _check_place(kind, address, (*at, name, place))
+        ports = subset.get("ports", [])
+        for place, port in enumerate(ports):
+            yield from _check_endpoint_port(port, len(ports) > 1, (*at, "ports", place))
+
+
+def _check_place(kind: Kind, address: Object, at: Path) -> Iterator[Cause]:
+    text = address.get("ip", "")
+    yield from check_address(kind, text, (*at, "ip"))
+    if address.get("hostname"):
+        yield from refuse((*at, "hostname"), address["hostname"], check_short_name(address["hostname"], "characters"))
+    if "nodeName" in address:
+        yield from refuse((*at, "nodeName"), address["nodeName"], check_long_name(address["nodeName"], "characters"))
+    if read_address(text) is None:
+        yield invalid((*at, "ip"), RULE, text, "must be a valid IP address")
+    yield from check_endpoint_address(text, (*at, "ip"))
+
+
+def _check_endpoint_port(port: Object, named: bool, at: Path) -> Iterator[Cause]:
+    name = port.get("name", "")
+    if named and not name:
+        yield required((*at, "name"), "required")
+    elif name:
+        yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
+    yield from check_port(port.get("port", 0), (*at, "port"))
+    if not port["protocol"]:
+        yield required((*at, "protocol"), "required")
+    else:
+        yield from check_choice(port["protocol"], (*at, "protocol"), ("SCTP", "TCP", "UDP"))
+    if "appProtocol" in port:
+        yield from refuse((*at, "appProtocol"), port["appProtocol"], check_label_key(port["appProtocol"]))

@@ -14,7 +14,7 @@ from krmfn.checks.server.metadata import check_template_metadata
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
@@ -30,12 +30,16 @@ _TEMPLATE_META = ("annotations", "labels")
 
 def check_claim_template(template: Object, path: Path, pod: Setting) -> None:
     """The template of an ephemeral volume."""
-    meta = template.get("metadata", {})
-    check_template_metadata(meta, (*path, "metadata"), pod.out)
+    check_metadata_of_claims(template.get("metadata", {}), (*path, "metadata"), pod.out)
+    check_claim_spec(template.get("spec", {}), (*path, "spec"), pod)
+
+
+def check_metadata_of_claims(meta: Object, path: Path, out: list[Cause]) -> None:
+    """What the claims of a template get: labels and annotations, nothing else."""
+    check_template_metadata(meta, path, out)
     for field in meta:
         if field not in _TEMPLATE_META:
-            pod.out.append(forbidden((*path, "metadata", _go_field(field)), _RULE, "cannot be set"))
-    check_claim_spec(template.get("spec", {}), (*path, "spec"), pod)
+            out.append(forbidden((*path, _go_field(field)), _RULE, "cannot be set"))
 
 
 def _go_field(field: str) -> str:

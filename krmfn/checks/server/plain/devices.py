@@ -1,0 +1,327 @@
+"""ResourceClaim, ResourceClaimTemplate, DeviceClass. Whether an expression compiles is not checked.
+
+Source: k8s.io/kubernetes/pkg/apis/resource/validation and pkg/apis/resource/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krmfn.checks.server.formats import (
+    NO_CASELESS_SUBDOMAIN,
+    NO_SUBDOMAIN,
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_short_name,
+)
+from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_immutable, refuse
+from krmfn.checks.server.pods.claims import check_metadata_of_claims
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.spell import write_json
+from krmfn.checks.server.strategy import first_generation
+from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_long, too_many
+from krmfn.krm.paths import Path, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST, _MOST_CHOICES, _LONGEST = 32, 8, 10 * 1024
+_MODES = ("All", "ExactCount")
+_REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+
+
+def _list_requests(spec: Object) -> Iterator[dict[str, Any]]:
+    """What names a class: requests and the choices in them."""
+    for request in spec.get("devices", {}).get("requests", ()):
+        if "exactly" in request:
+            yield request["exactly"]
+        yield from request.get("firstAvailable", ())
+
+
+def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
+    _fill_spec(new.get("spec", {}))
+
+
+def fill_claim_template(kind: Kind, new: dict[str, Any]) -> None:
+    _fill_spec(new.get("spec", {}).get("spec", {}))
+
+
+def _fill_spec(spec: Object) -> None:
+    for request in _list_requests(spec):
+        mode = request.setdefault("allocationMode", "ExactCount")
+        if mode == "ExactCount" and not request.get("count"):
+            request["count"] = 1
+
+
+def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    prepare_claim(kind, new)
+
+
+def prepare_claim_template_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    prepare_claim_template(kind, new)
+
+
+def prepare_device_class_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    if not kind.gates.get("DRAExtendedResource", False):
+        new.get("spec", {}).pop("extendedResourceName", None)
+
+
+def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
+    _drop_gated(kind, new.get("spec", {}))
+
+
+def prepare_claim_template(kind: Kind, new: dict[str, Any]) -> None:
+    _drop_gated(kind, new.get("spec", {}).get("spec", {}))
+
+
+def prepare_device_class(kind: Kind, new: dict[str, Any]) -> None:
+    first_generation(kind, new)
+    if not kind.gates.get("DRAExtendedResource", False):
+        new.get("spec", {}).pop("extendedResourceName", None)
+
+
+def _drop_gated(kind: Kind, spec: Object) -> None:
+    for gate, name in (
+        ("DRADeviceTaints", "tolerations"),
+        ("DRAConsumableCapacity", "capacity"),
+        ("DRADerivedAttributes", "derivedAttributes"),
+    ):
+        for request in _list_requests(spec) if not kind.gates.get(gate, False) else ():
+            request.pop(name, None)
+    if not kind.gates.get("DRAConsumableCapacity", False):
+        for constraint in spec.get("devices", {}).get("constraints", ()):
+            constraint.pop("distinctAttribute", None)
+
+
+def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    if old:
+        yield from check_immutable(new, old, "spec", ())
+    else:
+        yield from _check_devices(kind, new, ("spec",))
+
+
+def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    if old:
+        yield from check_immutable(new, old, "spec", ())
+    spec, out = new.get("spec", {}), list[Cause]()
+    check_metadata_of_claims(spec.get("metadata", {}), ("spec", "metadata"), out)
+    yield from out
+    yield from _check_devices(kind, new, ("spec", "spec"))
+
+
+def check_device_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    yield from _check_selectors(spec.get("selectors", []), ("spec", "selectors"))
+    configs, path = spec.get("config", []), ("spec", "config")
+    if len(configs) > _MOST:
+        yield too_many(path, "max-items", len(configs), _MOST)
+    else:
+        for index, config in enumerate(configs):
+            yield from _check_config(kind, new, config, (*path, index))
+    name = spec.get("extendedResourceName")
+    wrong = [] if name is None else list(_list_extended_misnomers(name))
+    if wrong and kind.gates.get("older-texts", False):
+        wrong = ["must be a valid extended resource name"]
+    yield from refuse(("spec", "extendedResourceName"), name, wrong)
+
+
+def _list_extended_misnomers(name: str) -> Iterator[str]:
+    """Why no device can be requested as a resource of this name."""
+    if "/" not in name:
+        yield "a name must be a domain-prefixed path, such as 'example.com/my-prop'"
+    elif "kubernetes.io/" in name:
+        yield 'must not have "kubernetes.io/" domain'
+    if name.startswith("requests."):
+        yield 'must not have "requests." prefix'
+    yield from check_label_key(f"requests.{name}")
+
+
+def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
+    at = (*at, "devices")
+    devices = dig(new, at, {})
+    requests, constraints, configs = (devices.get(name, []) for name in ("requests", "constraints", "config"))
+    names: set[str] = set()
+    for request in requests:
+        name = request.get("name", "")
+        names |= {name, *(f"{name}/{choice.get('name', '')}" for choice in request.get("firstAvailable", ()))}
+    yield from _check_set(kind, requests, (*at, "requests"), _MOST)
+    for index, request in enumerate(requests if len(requests) <= _MOST else ()):
+        yield from _check_request(kind, request, (*at, "requests", index))
+    if len(constraints) > _MOST:
+        yield too_many((*at, "constraints"), "max-items", len(constraints), _MOST)
+    else:
+        for index, constraint in enumerate(constraints):
+            yield from _check_constraint(kind, constraint, names, (*at, "constraints", index))
+    if len(configs) > _MOST:
+        yield too_many((*at, "config"), "max-items", len(configs), _MOST)
+        return
+    for index, config in enumerate(configs):
+        yield from _check_references(config.get("requests", []), names, (*at, "config", index, "requests"))
+        yield from _check_config(kind, new, config, (*at, "config", index))
+
+
+def _check_set(kind: Kind, items: list[Any], path: Path, most: int) -> Iterator[Cause]:
+    """Objects with names that differ."""
+    if len(items) > most:
+        yield too_many(path, "max-items", len(items), most)
+        return
+    names = [item.get("name", "") for item in items]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            shown = write_json(name) if kind.gates.get("oldest-texts", False) else "{…}"
+            yield duplicate((*path, index), "unique-key", shown)
+
+
+def _check_request(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
+    yield from _check_name(request.get("name", ""), (*at, "name"))
+    choices, exactly = request.get("firstAvailable", []), request.get("exactly")
+    if not choices and exactly is None:
+        yield required(at, "required", "exactly one of `exactly` or `firstAvailable` is required")
+    elif choices and exactly is not None:
+        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
+        yield invalid_text(at, RULE, "null", detail)
+    elif exactly is not None:
+        yield from _check_choice(exactly, (*at, "exactly"))
+    else:
+        yield from _check_set(kind, choices, (*at, "firstAvailable"), _MOST_CHOICES)
+        for index, choice in enumerate(choices if len(choices) <= _MOST_CHOICES else ()):
+            place = (*at, "firstAvailable", index)
+            yield from _check_name(choice.get("name", ""), (*place, "name"))
+            yield from _check_choice(choice, place)
+
+
+def _check_name(name: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, name, check_short_name(name, "characters"))
+
+
+def _check_choice(request: Object, at: Path) -> Iterator[Cause]:
+    name = request.get("deviceClassName", "")
+    if not name:
+        yield required((*at, "deviceClassName"), "required")
+    else:
+        yield from refuse((*at, "deviceClassName"), name, check_long_name(name, "characters"))
+    yield from _check_selectors(request.get("selectors", []), (*at, "selectors"))
+    mode, count = request["allocationMode"], request.get("count", 0)
+    yield from check_choice(mode, (*at, "allocationMode"), _MODES)
+    if mode == "All" and count:
+        detail = "must not be specified when allocationMode is 'All'"
+        yield invalid((*at, "count"), RULE, count, detail)
+    elif mode == "ExactCount" and count <= 0:
+        yield invalid((*at, "count"), RULE, count, "must be greater than zero")
+    for index, toleration in enumerate(request.get("tolerations", ())):
+        yield from _check_toleration(toleration, (*at, "tolerations", index))
+
+
+def _check_toleration(toleration: Object, at: Path) -> Iterator[Cause]:
+    key, value, operator = (toleration.get(name, "") for name in ("key", "value", "operator"))
+    if key:
+        yield from refuse((*at, "key"), key, check_label_key(key))
+    if not operator:
+        yield required((*at, "operator"), "required")
+    else:
+        yield from check_choice(operator, (*at, "operator"), ("Equal", "Exists"))
+    if operator == "Exists" and value:
+        yield invalid((*at, "value"), RULE, value, "must be empty for operator `Exists`")
+    elif operator == "Equal":
+        yield from refuse((*at, "value"), value, check_label_value(value))
+    if toleration.get("effect"):
+        yield from check_choice(toleration["effect"], (*at, "effect"), ("NoExecute", "NoSchedule", "None"))
+
+
+def _check_selectors(selectors: list[Any], path: Path) -> Iterator[Cause]:
+    if len(selectors) > _MOST:
+        yield too_many(path, "max-items", len(selectors), _MOST)
+        return
+    for index, selector in enumerate(selectors):
+        at = (*path, index, "cel")
+        if "cel" not in selector:
+            yield required(at, "required")
+        elif len(selector["cel"].get("expression", "").encode()) > _LONGEST:
+            yield too_long((*at, "expression"), RULE, _LONGEST)
+
+
+def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path) -> Iterator[Cause]:
+    yield from _check_references(constraint.get("requests", []), names, (*at, "requests"))
+    for name in ("matchAttribute", "distinctAttribute"):
+        if name in constraint:
+            yield from _check_attribute(kind, constraint[name], (*at, name))
+            return
+    if kind.gates.get("DRAConsumableCapacity", False):
+        detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        yield required(at, "required", detail)
+    else:
+        yield required((*at, "matchAttribute"), "required")
+
+
+def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    domain, slash, name = text.partition("/")
+    words = ("the domain", "the name") if kind.gates.get("older-texts", False) else ("prefix", "name")
+    if not slash:
+        yield from _check_identifier(text, path)
+        detail = "a fully qualified name must be a domain and a name separated by a slash"
+        yield invalid(path, RULE, text, detail)
+    elif "/" not in name:  # with several, the server says nothing
+        if not domain:
+            yield invalid(path, RULE, "", f"{words[0]} must not be empty")
+        else:
+            yield from _check_driver(kind, domain, path)
+        if not name:
+            yield invalid(path, RULE, "", f"{words[1]} must not be empty")
+        else:
+            yield from _check_identifier(name, path)
+
+
+def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
+    import re
+
+    if len(text) > 32:
+        yield too_long(path, RULE, 32)
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text, re.ASCII):
+        detail = (
+            "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
+            "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
+            "'[A-Za-z_][A-Za-z0-9_]*')"
+        )
+        yield invalid(path, RULE, text, detail)
+
+
+def _check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    if not name:
+        yield required(path, "required")
+        return
+    if len(name) > 63:
+        yield too_long(path, RULE, 63, "characters")
+    if check_long_name(name.lower()):
+        yield invalid(path, RULE, name, NO_SUBDOMAIN if kind.gates.get("older-texts", False) else NO_CASELESS_SUBDOMAIN)
+
+
+def _check_references(references: list[str], names: set[str], path: Path) -> Iterator[Cause]:
+    if len(references) > _MOST:
+        yield too_many(path, "max-items", len(references), _MOST)
+        return
+    for index, text in enumerate(references):
+        at, parts = (*path, index), text.split("/")
+        for part in parts if len(parts) <= 2 else ():
+            yield from _check_name(part, at)
+        if text not in names:
+            yield invalid(at, RULE, text, _REFERENCE)
+        if text in references[:index]:
+            yield duplicate(at, "unique-key", write_json(text))
+
+
+def _check_config(kind: Kind, new: Object, config: Object, at: Path) -> Iterator[Cause]:
+    opaque = config.get("opaque")
+    if opaque is None:
+        yield required((*at, "opaque"), "required")
+        return
+    yield from _check_driver(kind, opaque.get("driver", ""), (*at, "opaque", "driver"))
+    path = (*at, "opaque", "parameters")
+    parameters = dig(getattr(new, "written", None), path)  # of any type, and `{}` is not nothing
+    if parameters is None:
+        yield required(path, "required")
+    elif not isinstance(parameters, dict):
+        yield invalid_text(path, RULE, '"<value omitted>"', "must be a valid JSON object")
+    elif len(write_json(parameters).encode()) > _LONGEST:
+        yield too_long(path, RULE, _LONGEST)
