@@ -259,3 +259,23 @@ def test_entries_that_stood_twice_may_stay() -> None:
     assert duplicate.rule == "wrong-type"
     (cause,) = answer(fields, {"l": twice, "m": "new"}, {"l": twice}).causes
     assert cause.path == ("spec", "l", 1, "n")
+
+
+def test_an_apply_by_the_server_needs_types_and_leaves_nulls() -> None:
+    """What is wrong may not stay, and a mapping that loses all its fields becomes null."""
+    fields = {"m": {"type": "object", "additionalProperties": {"type": "string"}}, "n": {"type": "integer"}}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+    (structure,) = read_definition(definition(schema)).values()
+    head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
+
+    def told(new: Any, old: Any, applied: bool) -> list[str]:
+        answered = judge(structure, SCHEMAS, {**head, "spec": new}, {**head, "spec": old}, applied=applied)
+        return [".".join(map(str, cause.path)) for cause in answered.causes]
+
+    for new, old, wrong in (
+        ({"m": {}}, {"m": {"a": "b"}}, "spec.m"),
+        ({"n": "x", "m": {"a": "b"}}, {"n": "x"}, "spec.n"),
+        ({"m": {"a": "b"}}, {"n": "x"}, "spec.n"),
+    ):
+        assert (told(new, old, False), told(new, old, True)) == ([], [wrong])
+    assert told({"m": {}}, {"m": {}}, True) == []

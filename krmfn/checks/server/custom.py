@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from krmfn.checks.server.correlation import stays
+from krmfn.checks.server.correlation import empty, stays
 from krmfn.checks.server.definition import is_schema
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
@@ -28,6 +28,9 @@ from krmfn.model.gotext import quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
 
 class Judgement(NamedTuple):
@@ -98,16 +101,23 @@ def judge(
     old: Any = None,
     duplicates: Iterable[Path] = (),
     passed: Collection[Path] = (),
+    applied: bool = False,
 ) -> Judgement:
     """The answer of a server with these schemas to a create, or to a change of the object `old`.
 
-    What is wrong in both and stays as it was is allowed. Unknown fields at the places `passed` are left out.
+    What is wrong in both and stays as it was is allowed, unless the change is `applied` by the server: it can merge
+    only what has the types of the schema, and keeps nulls. Unknown fields at the places `passed` are left out.
     """
     integers = schemas.gates.get("integer-formats", False)
     structure = Structure(structure.root, structure.shared, integers, structure.trusted, structure.separate)
     meta = schemas.definition("meta.json", "ObjectMeta")
     unknown: list[Path] = []
-    completed = structure.complete(dict(value), unknown)
+    before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
+    applied = applied and before is not None
+    written = value
+    if applied and not dig(old, ("metadata", "managedFields")):
+        written = empty(structure, structure.root, {**value, "metadata": {}}, old)
+    completed = structure.complete({**written, "metadata": value.get("metadata")}, unknown, applied)
     given, problems = _read_metadata(meta, value)
     if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
         return Judgement(problems)
@@ -118,11 +128,13 @@ def judge(
     causes: list[Cause] = []
     check_new_metadata(meta, given, causes, any_finalizer=True)
     found = structure.check(completed)
-    before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
     were = [] if before is None else structure.check(before)
     let = [] if before is None else [cause for cause in found if stays(structure, completed, before, cause.path)]
     if any(cause.rule == "unique-key" for cause in were):  # then lists are not looked at
         let += (cause for cause in found if cause.rule == "unique-key")
+    if applied:
+        let = [cause for cause in let if not _is_unmergeable(cause)]
+        causes += (cause for cause in were if _is_unmergeable(cause) and cause not in found)
     causes += (cause for cause in found if cause not in let)
     if causes:
         return Judgement(tuple(causes))
@@ -133,6 +145,14 @@ def judge(
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
     return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))
+
+
+def _is_unmergeable(cause: Cause) -> bool:
+    """Whether a value has another type than its schema says; all numbers are alike. Or an entry stands twice."""
+    if cause.rule == "unique-key":
+        return True
+    wanted, _, shown = cause.message.rpartition("must be of type ")[2].partition(": ")
+    return cause.type == "FieldValueTypeInvalid" and not (wanted in _NUMBERS and shown.strip('"') in _NUMBERS)
 
 
 def tell_unknown(path: Path) -> Cause:

@@ -90,21 +90,27 @@ def _number(version: str) -> tuple[int, int]:
 
 
 def judge_all(
-    shipped: Shipped, schemas: Schemas, value: Mapping[str, Any], old: Any = None, duplicates: Iterable[Path] = ()
+    shipped: Shipped,
+    schemas: Schemas,
+    value: Mapping[str, Any],
+    old: Any = None,
+    duplicates: Iterable[Path] = (),
+    applied: bool = False,
 ) -> tuple[Judgement, tuple[Cause, ...]]:
     """What every version of the definition refuses, in the words of the newest; and the fields that none has, where a
     version that is not known here may have them."""
     *older, newest = shipped.structures.values()
     if shipped.said and not older:
-        return _forgive(shipped, judge(newest, schemas, value, old, duplicates)), ()
+        return _forgive(shipped, judge(newest, schemas, value, old, duplicates, (), applied)), ()
     unknown = find_unknown(newest, value)
-    answer = judge(newest, schemas, value, old, duplicates, unknown)
+    answer = judge(newest, schemas, value, old, duplicates, unknown, applied)
     for structure in older:
         if not unknown and not answer.causes:
             break  # most objects: what the newest takes is not refused
         missing = find_unknown(structure, value)
         unknown = [path for path in unknown if path in missing]
-        said = {(cause.rule, cause.path) for cause in judge(structure, schemas, value, old, duplicates, missing).causes}
+        others = judge(structure, schemas, value, old, duplicates, missing, applied).causes
+        said = {(cause.rule, cause.path) for cause in others}
         answer = answer._replace(causes=tuple(each for each in answer.causes if (each.rule, each.path) in said))
     told = tuple(map(tell_unknown, unknown))
     if shipped.said:

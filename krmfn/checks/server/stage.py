@@ -189,11 +189,12 @@ class Judge:
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
         repeated = _find_repeated(item)
+        applied = self.update == "server-side-apply"
 
         def judge(value: Any) -> Verdict:
-            return refused_by(judge_all(known, schemas, value, old, repeated)[0].causes)
+            return refused_by(judge_all(known, schemas, value, old, repeated, applied)[0].causes)
 
-        answer, doubted = judge_all(known, schemas, item.value, old, repeated)
+        answer, doubted = judge_all(known, schemas, item.value, old, repeated, applied)
         verdict, unknown = _leave_out(item, refused_by(answer.causes), judge)
         yield from unknown
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):

@@ -27,7 +27,7 @@ _HEAD = ("apiVersion", "kind", "metadata")
 class Structure:
     """A schema with the parts that it shares. Does not change it."""
 
-    __slots__ = ("entries", "integers", "root", "separate", "shared", "trusted")
+    __slots__ = ("entries", "integers", "nulls", "root", "separate", "shared", "trusted")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Structure:
     ) -> None:
         """`trusted`: it comes with krmfn. What others wrote may be made to take for ever, so that its CEL rules and
         patterns that could are not evaluated. `separate`: the status is written on its own, and passed over here."""
+        self.nulls = False
         self.trusted = trusted
         self.separate = separate
         self.root = root
@@ -65,9 +66,10 @@ class Structure:
             schema = self.resolve(below)
         return tuple(schema.get("properties", ()))
 
-    def complete(self, value: dict[str, Any], unknown: list[Path]) -> dict[str, Any]:
-        """The object with its defaults, without a status of its own and nulls that stand for nothing; `unknown` gets
-        the fields that the definition does not have."""
+    def complete(self, value: dict[str, Any], unknown: list[Path], nulls: bool = False) -> dict[str, Any]:
+        """The object with its defaults, without a status of its own and nulls that stand for nothing, unless these
+        `nulls` stay; `unknown` gets the fields that the definition does not have."""
+        self.nulls = nulls
         found = self._resource(self.resolve(self.root), value, (), unknown)
         if self.separate:
             found.pop("status", None)
@@ -98,7 +100,7 @@ class Structure:
             field = fields.get(name)
             if field is None:
                 if isinstance(others, dict):
-                    if item is not None or self.resolve(others).get("nullable"):
+                    if item is not None or self.nulls or self.resolve(others).get("nullable"):
                         out[name] = self._complete(others, item, (*path, name), unknown)
                 elif keeps:
                     out[name] = item
@@ -106,7 +108,7 @@ class Structure:
                     unknown.append((*path, name))
                 continue
             field = self.resolve(field)
-            if item is None and not field.get("nullable"):
+            if item is None and not field.get("nullable") and not (self.nulls and "default" not in field):
                 continue
             out[name] = self._complete(field, item, (*path, name), unknown)
         for name, referring in fields.items():
