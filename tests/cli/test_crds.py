@@ -9,7 +9,7 @@ from tests.cli.conftest import Call
 
 DEFINITION = define("{spec: {type: object, required: [a], properties: {a: {type: integer, minimum: 3}}}}")
 FOO = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: f}\nspec: {a: 1, b: 2}\n"
-ENDPOINTS = "---\napiVersion: v1\nkind: Endpoints\nmetadata: {name: s}\n"
+EVENT = "---\napiVersion: v1\nkind: Event\nmetadata: {name: s}\n"
 
 
 def test_definitions_of_an_option(folder: Path, krmfn: Call) -> None:
@@ -34,8 +34,8 @@ def test_a_custom_resource_may_have_any_finalizer(folder: Path, krmfn: Call) -> 
 
 
 def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
-    (folder / "foo.yaml").write_text(FOO + ENDPOINTS)
-    said = "2 objects: 1 by their fields alone (v1 Endpoints), 1 of kinds that are not known here (example.com/v1 Foo)"
+    (folder / "foo.yaml").write_text(FOO + EVENT)
+    said = "2 objects: 1 by their fields alone (v1 Event), 1 of kinds that are not known here (example.com/v1 Foo)"
     assert said in krmfn("validate", "foo.yaml").err
     assert said not in krmfn("validate", "-q", "foo.yaml").err
     assert "known here" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
