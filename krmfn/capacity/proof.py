@@ -197,7 +197,7 @@ def _try_kind(
     count = kind.pods or 0
     refusal = world.refusal(kind)
     if refusal is not None:
-        by = f"{refusal.by} {refusal.name}"
+        by = f"{refusal.by} {refusal.name}" if refusal.name else ""
         return Obstacle(branch.group, "refused", kind, refusal.said, need=least, by=by), 0
     if not world.known:
         return None, count

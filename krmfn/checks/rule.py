@@ -84,4 +84,9 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
             for finding in find(census, settings):
                 found = finding if finding.rule else finding._replace(rule=row.id)
                 error = (found.severity or row.severity) == "error"
-                yield found._replace(severity="warning") if error and id(found.item) in bound else found
+                weak = error and id(found.item) in bound and found.rule not in _REFUSED
+                yield found._replace(severity="warning") if weak else found
+
+
+#: Rules by which pods are never created, wherever they are bound to.
+_REFUSED: Final = ("pod-refused", "priority-class-missing", "quota-too-small")

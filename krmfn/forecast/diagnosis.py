@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS
@@ -95,7 +96,7 @@ def diagnose(
     about = _list_related(top, census, standing)
     pods = _find_pods(top, items, standing)
     mine, bound = pods.mine, pods.bound
-    said = tuple(dict.fromkeys(_listen(about, mine, items)))
+    said = tuple(_group(_listen(about, mine, items)))
     wanted = len(standing.places) if standing else len(mine)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
     if standing:
@@ -167,16 +168,16 @@ def _find_cause(
     own = [finding for finding in findings if id(finding.item) in here]
     causes = (
         _find_suspended(top),
+        _find_torn(own, pods),
         _find_broken(own, "error"),
         next((found for item in about for found in _read_refusals(item)), None),
         _find_deleted(about),
         _find_short(top, standing, pods),
         _find_gated(pods),
+        _find_untried(pods),
         _find_verdict(standing),
+        _find_said(pods),
         _find_broken(own, "warning"),
-        next(
-            (_Explanation(said) for pod in pods.mine for said in _read_conditions(pod) if pod not in pods.bound), None
-        ),
     )
     found = next(filter(None, causes), None)
     if found is None and not wanted:
@@ -198,6 +199,23 @@ def _find_broken(findings: Iterable[Finding], severity: str) -> _Explanation | N
     return next(
         (_Explanation(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
     )
+
+
+def _find_torn(own: Iterable[Finding], pods: _Pods) -> _Explanation | None:
+    """Some pods of the gang run without the others: its scheduler does not know groups."""
+    off = next((found for found in own if found.rule == "cluster-gate-off"), None)
+    return _Explanation(off.message, off.hint, off.rule) if off and pods.bound else None
+
+
+def _find_untried(pods: _Pods) -> _Explanation | None:
+    """Another scheduler has to place the pods, and said nothing."""
+    for pod in pods.mine:
+        name = as_text(dig(pod.value, "spec", "schedulerName"))
+        if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(_read_conditions(pod)):
+            cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
+            way = f"Check that {name} runs, and that it knows PodGroups, or remove schedulerName."
+            return _Explanation(cause, way)
+    return None
 
 
 def _find_deleted(about: Iterable[Item]) -> _Explanation | None:
@@ -242,6 +260,15 @@ def _find_gated(pods: _Pods) -> _Explanation | None:
     return None
 
 
+def _find_said(pods: _Pods) -> _Explanation | None:
+    """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang."""
+    said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in _read_conditions(pod)]
+    for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
+        lacks_room = "Insufficient " in text or "Too many pods" in text
+        return _Explanation(f"Pod {pod.name}: {text}", _WAIT if lacks_room else "")
+    return None
+
+
 def _find_verdict(standing: Standing | None) -> _Explanation | None:
     if standing is None or standing.verdict not in _CAPACITY:
         return None
@@ -251,11 +278,26 @@ def _find_verdict(standing: Standing | None) -> _Explanation | None:
     return _Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
 
 
-def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[str]:
-    """What conditions and events say, without repetition by number."""
+def _group(said: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """What was said of objects of a kind in the same words, once, with the names of the first three."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    told: set[tuple[str, str, str]] = set()
+    for kind, name, text in said:
+        words = (kind, name, text.partition(": ")[2])  # a condition and an event have each their own reason
+        if words not in told:
+            told.add(words)
+            found.setdefault((kind, text), {})[name] = None
+    for (kind, text), names in found.items():
+        several, rest = "s" if len(names) > 1 else "", len(names) - 3
+        yield f"{kind}{several} {', '.join(list(names)[:3])}{f' and {rest} more' if rest > 0 else ''}: {text}"
+
+
+def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
+    """What conditions and events say: kind and name of the object, and the words."""
     pods = list(pods)
     for item in (*about, *pods):
-        yield from _read_conditions(item)
+        for text in _read_conditions(item):
+            yield item.kind, item.name, text
     names = {(item.kind, item.space, item.name) for item in (*about, *pods)}
     events = [item for item in items if item.kind == "Event"]
     for event in sorted(
@@ -269,7 +311,7 @@ def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) 
         )
         if key in names and dig(event.value, "type") != "Normal":
             text = as_text(dig(event.value, "message") or dig(event.value, "note"))
-            yield f"{key[0]} {key[2]}: {as_text(dig(event.value, 'reason'))}: {text}"
+            yield key[0], key[2], f"{as_text(dig(event.value, 'reason'))}: {text}"
 
 
 def _read_conditions(item: Item) -> Iterator[str]:
@@ -277,9 +319,9 @@ def _read_conditions(item: Item) -> Iterator[str]:
     for condition in as_list(dig(item.value, "status", "conditions")):
         kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
         if kind in _CONDITIONS and dig(condition, "status") == "False" and text:
-            yield f"{item.kind} {item.name}: {reason}: {text}"
+            yield f"{reason}: {text}"
         elif kind and kind not in _CONDITIONS and item.ref.group == GROUP and text:
-            yield f"{item.kind} {item.name}: {kind} is {dig(condition, 'status')} ({reason}): {text}"
+            yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
 def _read_refusals(item: Item) -> Iterator[_Explanation]:

@@ -14,6 +14,7 @@ from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
 from krmfn.krm.records import NamedTuple
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -310,6 +311,10 @@ def _judge(
         return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
     if not results:
         return Standing(name, tree.root, groups, "open", places)
+    other = next((each for gang in tree.gangs for each in map(_scheduler_of, gang.templates) if each), "")
+    if other:
+        why = f"its pods name the scheduler {other}, which is not simulated"
+        return Standing(name, tree.root, groups, "open", places, why)
     if not all(result.get("settled", True) for result in results.values()):
         return Standing(name, tree.root, groups, "open", places, _LATE)
     together = [
@@ -330,6 +335,11 @@ def _judge(
             placed_alone = alone[0]["pods"]
             places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
     return Standing(name, tree.root, groups, verdict, places, _summarize(places) if verdict != "runs" else "")
+
+
+def _scheduler_of(template: Template) -> str:
+    """The scheduler that a template names, where it is not the default one."""
+    return "" if template.scheduler == DEFAULT_SCHEDULER else template.scheduler
 
 
 def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:

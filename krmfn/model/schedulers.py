@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
+#: The scheduler of pods that name none.
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
 
 class Scheduler(NamedTuple):
     """A scheduler that `spec.scheduler` can name.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS
@@ -63,7 +64,7 @@ class Template(NamedTuple):
     @property
     def scheduler(self) -> str:
         """The scheduler, with the API server's default."""
-        return as_text(self.spec.get("schedulerName")) or "default-scheduler"
+        return as_text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
 
     @property
     def priority_class(self) -> str:

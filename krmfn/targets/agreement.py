@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from krmfn.config.settings import Settings
 
-DEFAULT_SCHEDULER: Final = "default-scheduler"
 _FIELDS: Final[Mapping[str, Path]] = {
     "priority_class": ("spec", "priorityClassName"),
     "scheduler": ("spec", "schedulerName"),

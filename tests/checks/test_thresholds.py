@@ -40,6 +40,11 @@ def test_the_threshold(rule: str, old: str, new: str, found: bool) -> None:
     assert bool(find(rule, (old, new))) == found
 
 
+def test_pods_that_are_bound_by_hand_are_refused_like_others() -> None:
+    (found,) = find("pod-refused", ("      containers:", "      nodeName: n1\n      containers:"))
+    assert found.severity == "error"
+
+
 @pytest.mark.parametrize(("minimum", "severity"), [("3", "warning"), ("4", "warning"), ("5", "error")])
 def test_pods_that_are_bound_by_hand_run_where_they_are_enough(minimum: str, severity: str) -> None:
     """`nodeName` passes the scheduler by: with 4 such pods, a gang of 4 runs whatever is wrong with it."""

@@ -156,6 +156,15 @@ def test_a_gang_that_lacks_pods_of_others_may_depend_on_them(
     assert read_verdicts(done.out)["hopeless"] == verdict
 
 
+def test_a_gang_of_another_scheduler_is_not_judged_by_this_one(cluster: Path, krmfn: Call) -> None:
+    job = make_job("hopeless", 2, 1)
+    job["spec"]["template"]["spec"]["schedulerName"] = "other"
+    (cluster / "other.yaml").write_text(yaml.safe_dump(job))
+    done = krmfn("fit", "other.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "json")
+    (gang,) = json.loads(done.out)["gangs"]
+    assert (gang["verdict"], gang["why"]) == ("open", "its pods name the scheduler other, which is not simulated")
+
+
 def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path, krmfn: Call) -> None:
     done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./slow", "-o", "json")
     assert set(read_verdicts(done.out).values()) == {"open", "never"}

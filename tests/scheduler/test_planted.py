@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import subprocess
-
 import pytest
 
 from conformance.live import claims
 from conformance.live.obstacles import CLEAR, OBSTACLES, Obstacle
 from conformance.live.planting import ask, select
 from conformance.scheduler.made.scenario import PROFILES, spell_gates
-from krmfn.cli.app import main
+from tests.scheduler.inside import krmfn
 
 
 @pytest.fixture(autouse=True)
 def ask_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """`./dev live` starts a process for each question; here that takes too long."""
-
-    def krmfn(*words: str) -> subprocess.CompletedProcess[str]:
-        out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-        with contextlib.redirect_stdout(out):
-            code = main(words)
-        return subprocess.CompletedProcess(words, code, out.buffer.getvalue().decode(), "")
-
     monkeypatch.setattr(claims, "krmfn", krmfn)
 
 

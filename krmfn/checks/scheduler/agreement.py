@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.model.findings import Finding
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import join
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
 from krmfn.survey.values import as_int, as_text, dig
@@ -45,7 +46,7 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
     needed |= {id(template) for template in census.dangling}
     for template in (template for gang in gangs for template in gang.templates):
         name, known = template.scheduler, census.facts.schedulers
-        if name == "default-scheduler" or (known is not None and name in known):
+        if name == DEFAULT_SCHEDULER or (known is not None and name in known):
             continue
         path = (*template.spec_path, "schedulerName")
         if name in OTHER_SCHEDULERS and known is None:

@@ -205,7 +205,7 @@ def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
     template = obstacle.kind.template
     what = "the volume claims of these pods" if obstacle.said.startswith("persistentvolumeclaims") else "these pods"
     message = f"the API server refuses {what}: {obstacle.said}; {_consequence(obstacle)}"
-    hint = f"Change the pod template, or the {obstacle.by}."
+    hint = f"Change the pod template{f', or the {obstacle.by}' if obstacle.by else ''}."
     if obstacle.said.startswith("unable to create"):
         hint = "Use another namespace, or apply the files again after this one has been deleted and created again."
     id = "quota-too-small" if obstacle.by.startswith("ResourceQuota") else "pod-refused"
