@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance.scheduler.replay import Verdict, configuration, explain, replay_one
 from conformance.scheduler.storage import DATA, read
+from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.pipeline import foresee
@@ -70,18 +71,22 @@ DISAGREE = {
 
 
 def ask(scenario: Value, folder: str) -> Iterator[tuple[Verdict, str]]:
-    """Every root of the scenario with what `krmfn fit` says of it when it asks the simulator."""
+    """Every root of the scenario with what `krmfn fit` says of it when it asks the simulator; without those whose pods
+    their operator would not make: here nobody asks it."""
     program = find_simulator(scenario["release"], folder)
     settings = read_settings(configuration(scenario))
     items = [Item.new(value) for gang in scenario["gangs"] for value in gang["objects"]]
     outlook = foresee(items, settings, lambda question: simulate(program, question))
-    standings = {}
+    standings, unmade = {}, set()
     for standing in outlook.standings:
         for name in (standing.name, *(f"{group.namespace}/{group.name}" for group in standing.groups)):
             standings[name] = standing.verdict
+            if standing.rule and RULES[standing.rule].stage == "operator":
+                unmade.add(name)
     for verdict in replay_one(scenario, []):
         names = [name.removeprefix("composite ").partition("#")[0] for name in (verdict.root, *verdict.links)]
-        yield verdict, next((standings[name] for name in names if name in standings), "absent")
+        if not unmade.intersection(names):
+            yield verdict, next((standings[name] for name in names if name in standings), "absent")
 
 
 def _write(path: Path, found: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from conformance.scheduler.cluster import NAMESPACES
 from conformance.scheduler.pods import expand
 from conformance.scheduler.verdicts import judge, link_of, read_groups, root_of
 from krmfn.config import read_settings
@@ -23,7 +24,7 @@ Value = dict[str, Any]
 #: Kinds of which a scenario stores all that there are.
 LISTED = (
     *("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim", "RuntimeClass"),
-    *("PodGroup", "Workload"),
+    *("PodGroup", "Workload", "PriorityClass"),
 )
 
 
@@ -131,8 +132,12 @@ def predict(scenario: Value) -> list[tuple[Value, Finding]]:
 
 def configuration(scenario: Value) -> Value:
     """The configuration of a scenario, with its cluster as facts."""
+    spaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels)}}
+        for name, labels in NAMESPACES.items()
+    ]
     cluster = {
-        "items": [*scenario["nodes"], *scenario["stored"], *scenario["running"]],
+        "items": [*spaces, *scenario["nodes"], *scenario["stored"], *scenario["running"]],
         "featureGates": {"kube-scheduler": scenario["scheduler_gates"]},
         "schedulers": ["default-scheduler"],
         "listed": list(LISTED),
