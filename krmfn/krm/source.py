@@ -13,6 +13,8 @@ BOM = b"\xef\xbb\xbf"
 #: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
 _CONTINUES = bytes(range(0x80, 0xC0))
 _BLOCK = 4096
+#: Looking through more bytes than these again costs more than remembering what was in them.
+_LARGE = 16_384
 
 
 class Source:
@@ -42,7 +44,9 @@ class Source:
         if found is None:
             if self._stand_ins is None:
                 self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
-            found = self._signs[word] = (word, *self._stand_ins) if word in self.data else self._stand_ins
+            found = (word, *self._stand_ins) if word in self.data else self._stand_ins
+            if len(self.data) > _LARGE:
+                self._signs[word] = found
         return found
 
     def line(self, offset: int) -> int:
