@@ -194,7 +194,7 @@ def test_old_that_the_server_refuses() -> None:
 
 def test_gates_that_are_off() -> None:
     assert told(validate_create(GROUP, "1.37", {})).code == 404
-    assert validate_create({"kind": "Endpoints", "apiVersion": "v1"}, "1.37", GATES) is None
+    assert validate_create({"kind": "Event", "apiVersion": "v1"}, "1.37", GATES) is None
 
 
 def test_a_null_is_an_empty_value_of_a_secret() -> None:

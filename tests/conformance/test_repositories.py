@@ -61,7 +61,7 @@ def test_disagreements(name: str, port: str, refused: str, told: str, tmp_path: 
 
 
 def test_a_key_that_is_there_twice_is_sent_as_text(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(MANIFESTS.replace("PORT", "80") + "kind: Service\n")
+    (tmp_path / "a.yaml").write_text(MANIFESTS.replace("NAME", "web").replace("PORT", "80") + "kind: Service\n")
     server = Server("")
     assert survey_repository(str(tmp_path), server).disagreements
     assert [path for path, body in server.asked if isinstance(body, bytes)] == ["/api/v1/namespaces/default/services"]

@@ -142,7 +142,7 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                 (
                     reason
                     for group in as_list(dig(queue, "spec", "resourceGroups"))
-                    if {*as_list(dig(group, "coveredResources"))} & {"pods", *requests}
+                    if any(name in ("pods", *requests) for name in as_list(dig(group, "coveredResources")))
                     and (reason := _reject_all(group, flavors, template.spec))
                 ),
                 "",
