@@ -40,3 +40,12 @@ def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
     assert said not in krmfn("validate", "-q", "foo.yaml").err
     assert "known here" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
     assert "known here" not in krmfn("validate", "base").err
+
+
+def test_expressions_that_are_not_compiled_are_named(folder: Path, krmfn: Call) -> None:
+    """A server compiles them, so that an object with one is not judged whole."""
+    devices = "devices: {requests: [{name: a, exactly: {deviceClassName: b, selectors: [{cel: {expression: x}}]}}]}"
+    head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\n"
+    (folder / "claim.yaml").write_text(f"{head}spec: {{{devices}}}\n")
+    done = krmfn("validate", "claim.yaml")
+    assert (done.code, "not checked: whether the expression `x` compiles [custom-rule]" in done.out) == (0, True)

@@ -28,7 +28,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("version-off", "The release serves the kind only if its API version is turned on.", "info"),
     _row("custom-schema", "A value does not match the schema of a CustomResourceDefinition."),
     _row("custom-rule-broken", "An object violates a CEL rule of its CustomResourceDefinition."),
-    _row("custom-rule", "A CEL rule of a CustomResourceDefinition was not evaluated.", "info"),
+    _row("custom-rule", "A CEL rule or expression was not evaluated.", "info"),
     _row("invalid-value", "A value breaks a rule of its kind."),
     _row("required", "A required field is missing, empty or zero."),
     _row("minimum", "A number is too small."),

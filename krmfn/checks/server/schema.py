@@ -236,6 +236,7 @@ class Kind:
         "cluster",
         "declarative",
         "default_functions",
+        "expressions",
         "first",
         "gates",
         "group",
@@ -302,6 +303,8 @@ class Kind:
         #: Defaults that depend on other fields, and what a create adds.
         self.default_functions = tuple(map(find_function, keywords.get("x-kubernetes-default-functions", ())))
         self.prepare = tuple(map(find_function, keywords.get("x-kubernetes-prepare", ())))
+        #: Where expressions stand; whether they compile is not known here.
+        self.expressions: tuple[str, ...] = tuple(keywords.get("x-kubernetes-expressions", ()))
         #: What is refused before metadata and all else are looked at.
         self.first = tuple(map(find_function, keywords.get("x-kubernetes-first", ())))
         #: What an update takes over, and what a server fills in when it stores an object.

@@ -118,6 +118,7 @@ class Judge:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
+            yield from _tell_expressions(kind, item)
 
     def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""
@@ -327,6 +328,26 @@ def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
     )
+
+
+def _tell_expressions(kind: Kind, item: Item) -> Iterator[Finding]:
+    """The expressions of an object, which a server compiles."""
+    for place in kind.expressions:
+        for path, text in _find_texts(item.value, place.split("."), ()):
+            message = f"not checked: whether the expression `{text}` compiles"
+            yield Finding(item, path, message, text, rule="custom-rule")
+
+
+def _find_texts(value: Any, place: Sequence[str], path: Path) -> Iterator[tuple[Path, str]]:
+    if not place:
+        if isinstance(value, str):
+            yield path, value
+    elif place[0] != "*":
+        if isinstance(value, dict):
+            yield from _find_texts(value.get(place[0]), place[1:], (*path, place[0]))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _find_texts(each, place[1:], (*path, index))
 
 
 def _not_served(item: Item, kind: Kind) -> Finding:
