@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.config.configmap import read_data
 from krmfn.config.problems import ConfigError, Mistake, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
-from krmfn.config.selectors import Selector, parse_requirements
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
@@ -19,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
+    from krmfn.config.selectors import Selector
     from krmfn.krm.results import Severity
 
 
@@ -68,6 +67,8 @@ def _check_object(value: Mapping[str, Any]) -> list[Mistake]:
 
 
 def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Mistake]]:
+    from krmfn.config.configmap import read_data
+
     data = value.get("data")
     if data is not None and not isinstance(data, dict):
         return {}, [Mistake(("data",), "should be a mapping of dotted keys", "Write gang.granularity: Group below it.")]
@@ -138,6 +139,8 @@ def _build_select(value: Any) -> Select:
 
 
 def _build_selector(value: Mapping[str, Any]) -> Selector:
+    from krmfn.config.selectors import Selector, parse_requirements
+
     lists = {key: tuple(value.get(key) or ()) for key in ("kinds", "namespaces", "names")}
     return Selector(
         **lists,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.config.problems import Mistake, join_words, suggest
-from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
@@ -138,6 +137,8 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
 def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
     """Texts with a grammar: a pattern, a selector of labels, a version of Kubernetes."""
     if schema.get("format") == "label-selector":
+        from krmfn.config.selectors import SelectorError, parse_requirements
+
         try:
             parse_requirements(value)
         except SelectorError as mistake:

@@ -10,7 +10,6 @@ from functools import cache
 from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
-from krmfn.config.selectors import Head
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
@@ -20,6 +19,8 @@ from krmfn.model.marks import PREFIX
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
+
+    from krmfn.config.selectors import Head
 
 OPT_IN = "krmfn.dev/gang"
 #: Says which findings do not count, and nothing about a gang.

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krmfn.config.selectors import Selector
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, Severity
 from krmfn.releases.gates import has
@@ -15,6 +14,8 @@ from krmfn.releases.release import Release
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
+
+    from krmfn.config.selectors import Selector
 
 Scheduler: TypeAlias = 'Literal["Kubernetes", "Volcano", "SchedulerPlugins", "KAI"]'
 LinkBy: TypeAlias = 'Literal["Template", "Bridge", "Auto"]'

@@ -15,7 +15,6 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column
 from krmfn.krm.splices import end_line, insert_element, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
-from krmfn.krm.values import to_value
 from krmfn.krm.writing import is_collection, write_block, write_scalar
 
 TYPE_CHECKING = False
@@ -220,6 +219,8 @@ class Editor:
         return True
 
     def _read(self, node: Node) -> Any:
+        from krmfn.krm.values import to_value  # most edits add what is not there
+
         return to_value(node, self.text)
 
 

@@ -14,7 +14,7 @@ _RESERVED_NAMES = frozenset(word.decode() for word in _RESERVED)
 _ODD = b"\"'?!&*<\t"
 _STEP = 2
 
-_WORD = rb"((?!(?i:y|n|yes|no|on|off|true|false|null)\r?\n)[A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')"
+_WORD = rb"([A-Za-z][A-Za-z0-9./_-]*|'[A-Za-z0-9./_-]+')"
 
 #: A line without meaning: blanks, a comment in any column.
 _IDLE = rb" *(?:#[^\n]*)?"
@@ -102,15 +102,17 @@ class HeadReader:
         data = self._data
         usual = self._usual.fullmatch(data, start, end)
         if usual is not None:
-            api_version, kind, name, namespace = usual.group(1, 2, 4, 5)
-            return self._spell(api_version), self._spell(kind), _unquote(name), self._spell(namespace or b"")
+            first, second, name, last = usual.group(1, 2, 4, 5)
+            api_version, kind, namespace = self._spell(first), self._spell(second), self._spell(last or b"''")
+            if api_version and kind and (namespace or not last) and name.lower() not in _RESERVED:
+                return api_version, kind, _unquote(name), namespace
         return None if self._mixed else self._read_unusual(start, end)
 
     def _spell(self, word: bytes) -> str:
-        """A word that many objects have, once."""
+        """A word that many objects have, once; empty for those that are no strings."""
         known = self._shared.get(word)
         if known is None:
-            known = self._shared[word] = _unquote(word)
+            known = self._shared[word] = "" if word.lower() in _RESERVED else _unquote(word)
         return known
 
     def _read_unusual(self, start: int, end: int) -> Head | None:

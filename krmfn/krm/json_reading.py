@@ -19,12 +19,6 @@ _BLANK = " \t\r\n"
 _WORDS = ("true", "false", "null")
 
 
-def looks_like_json(text: str) -> bool:
-    """Whether a text begins as JSON objects do; flow mappings of YAML may as well, so reading decides."""
-    rest = text.lstrip(_BLANK + "\ufeff")
-    return rest.startswith("{") and rest[1:].lstrip(_BLANK)[:1] in ('"', "}")
-
-
 def load_json(text: str | bytes) -> Any:
     """The value of a JSON text that anybody may have written. Raises ValueError, also where it nests too deeply."""
     import json

@@ -30,11 +30,8 @@ _QUOTED = r""""(?>(?:[^"\\\n]|\\["\\/nt])*)\""""
 _VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: A further line of a plain scalar.
 _REST = re.compile(r" ++(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| ++(?=[^#\n]))+) *+(?=\n|\Z)")
-#: Indentation, dashes, a key with or without a value, or a value alone; a comment.
-_LINE = re.compile(
-    rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?: +({_VALUE}))?(?: +#[^\n]*+)?"
-    rf"|({_VALUE})(?: +#[^\n]*+)?|#[^\n]*+)? *"
-)
+#: Indentation, dashes, a key, a value, a comment: each may be missing.
+_LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *)?({_VALUE})? *(?:(?<![^ ])#[^\n]*+)?")
 #: A scalar in a flow collection: its characters mean nothing there.
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
 _FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
@@ -87,14 +84,13 @@ def _take_apart(raw: str) -> _Line | tuple[()]:
     line = _LINE.fullmatch(raw)
     if line is None:
         raise _Unusual
-    name, given, alone = line.group(3, 4, 5)
-    place = 5 if given is None else 4
-    text = given or alone or ""
+    name, given = line.group(3, 4)
+    text = given or ""
     first = text[:1]
     # Compiled when it is needed, which costs as much as reading a file.
     if first and first in "{[" and len(text) > 2 and not re.fullmatch(_FLOW, text):
         raise _Unusual
-    if name is None and bool(line[2]) != (alone is not None):
+    if name is None and bool(line[2]) != (given is not None):
         raise _Unusual  # a dash without a value, or a value without a dash
     parts: _Line | tuple[()] = ()
     if name is not None or text:
@@ -104,7 +100,7 @@ def _take_apart(raw: str) -> _Line | tuple[()]:
         column, content = line.end(1), line.end(2)
         dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-")
         key = None if name is None else spell_key(name)
-        parts = (column, dashes, content, key, sort, value, line.end(3), line.start(place), line.end(place))
+        parts = (column, dashes, content, key, sort, value, line.end(3), line.start(4), line.end(4))
     if len(_SEEN) < _ROOM:
         _SEEN[raw] = parts
     return parts

@@ -210,12 +210,7 @@ class Reading:
 
 def _join(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """All splices in the order of their offsets; those at one place stay in the order in which they were made."""
-    from bisect import insort
-
-    joined = old[:]
-    for edit in new:
-        insort(joined, edit, key=_offset)
-    return joined
+    return sorted([*old, *new], key=_offset)
 
 
 def _offset(edit: tuple[int, int, str]) -> int:
@@ -224,6 +219,9 @@ def _offset(edit: tuple[int, int, str]) -> int:
 
 def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:
     """Whether splices touch each other, so that the later ones have to be planned again; `old` is in order."""
+    offset, length, _ = old[-1]
+    if all(place > offset + length for place, _, _ in new):
+        return False  # the usual order
     from bisect import bisect_right
 
     for offset, length, _ in new:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from array import array
     from typing import NoReturn
 
+_BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"
 #: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
 _CONTINUES = bytes(range(0x80, 0xC0))
@@ -106,3 +107,9 @@ class Source:
         except UnicodeDecodeError as error:
             offset = start + error.start
             raise Unreadable("the text is not UTF-8", self.line(offset), self.column(offset) + 1) from None
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text begins as JSON objects do; flow mappings of YAML may as well, so reading decides."""
+    rest = text.lstrip(_BLANKS + "\ufeff")
+    return rest.startswith("{") and rest[1:].lstrip(_BLANKS)[:1] in ('"', "}")

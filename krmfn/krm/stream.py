@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import re
 
-from krmfn.krm.composing import compose
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
-from krmfn.krm.json_reading import compose_json, load_json, looks_like_json
 from krmfn.krm.lines import read_lines
-from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splice
-from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
-from krmfn.krm.source import BOM, Source
-from krmfn.krm.values import to_value
-from krmfn.krm.writing import write_block
+from krmfn.krm.source import BOM, Source, looks_like_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence as Many
     from typing import Any
 
-    from krmfn.krm.listing import Listing, Splice
+    from krmfn.krm.listing import Found, Listing, Offsets, Splice
 
 _IDENTITY = ("apiVersion", "kind")
 #: What an object has beside its identity. Files of other programs (an install-config, a scorecard) have other keys.
@@ -140,6 +134,8 @@ class Stream:
                 if item.end == len(self._source.data) and id(item) in kept and (ended := item.end_line()) is not item:
                     edits = [edit for edit in edits if edit[0] != item.start]
                     edits.append((item.start, item.end, ended.text.encode()))
+        from krmfn.krm.listing import splice
+
         body = b"".join(splice(self._source.data, edits))
         if alone is not None or not added:
             return body
@@ -163,11 +159,17 @@ def _spell_document(item: Item, newline: str) -> bytes:
     if item.frame.new:
         text = item.text
         return (text if newline == "\n" else text.replace("\n", newline)).encode()
+    from krmfn.krm.writing import write_block
+
     return (write_block(item.value) + "\n").replace("\n", newline).encode()
 
 
 def read_resource_list(source: Source) -> Found:
     """Read the only document of a source as a ResourceList. Raises Unreadable."""
+    from krmfn.krm.composing import compose
+    from krmfn.krm.json_reading import compose_json
+    from krmfn.krm.listing import Found, Offsets, check_version, read_listing
+
     start = source.begin
     end = len(source.data)
     text = source.text(start, end)
@@ -271,6 +273,8 @@ def _has_json_comments(text: bytes) -> bool:
     if bare == text or not bare.lstrip().startswith((b"{", b"[")):
         return False
     try:
+        from krmfn.krm.json_reading import load_json
+
         load_json(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
     except ValueError:
         return False
@@ -329,6 +333,9 @@ def _has_content(data: bytes, start: int, end: int) -> bool:
 
 def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[StreamPart] | None:
     """Read JSON objects one behind the other; None when the text is no JSON."""
+    from krmfn.krm.json_reading import compose_json
+    from krmfn.krm.listing import Offsets
+
     text = source.text(start, len(source.data))
     at = Offsets(text, start)
     parts: list[StreamPart] = []
@@ -354,9 +361,7 @@ def _read_document(
     text = source.text(begin, end)
     root: Node | None
     try:
-        root, value = read_lines(text) or (compose(text), None)
-        if value is None and "{{" in text and root is not None:
-            to_value(root, text)
+        root, value = read_lines(text) or (_compose(text), None)
     except Unreadable as error:
         if "{{" not in text:
             source.refuse(error, begin)
@@ -375,6 +380,17 @@ def _read_document(
     frame = Frame(source, index=index)
     frame.remarks = _find_remarks(source, before, begin)
     return _unpack(text, root, value, begin, (before, end), frame, skipped)
+
+
+def _compose(text: str) -> Node | None:
+    """The tree of a text of any kind. Raises Unreadable."""
+    from krmfn.krm.composing import compose
+    from krmfn.krm.values import to_value
+
+    root = compose(text)
+    if "{{" in text and root is not None:
+        to_value(root, text)
+    return root
 
 
 def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
@@ -426,10 +442,14 @@ def _unpack(
         api_version, kind = (word if isinstance(word := value.get(name), str) else "" for name in _IDENTITY)
         is_list = kind.endswith("List") and isinstance(value.get("items"), list)
     else:
+        from krmfn.krm.lookup import read_key
+
         words = {read_key(key): follow(node) for key, node in root.pairs}
         api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
         is_list = kind.endswith("List") and isinstance(words.get("items"), Sequence)
     if is_list:
+        from krmfn.krm.listing import read_listing
+
         listing, _ = read_listing(frame.source, text, begin, root, frame)
         if value is not None:
             for item, own in zip(listing.items, value["items"], strict=True):
@@ -444,6 +464,8 @@ def _unpack(
         return StreamPart(*span, objects, listing)
     if not api_version or not kind:
         if value is None and api_version != kind and isinstance(words.get("metadata"), Mapping):
+            from krmfn.krm.values import to_value
+
             value = to_value(root, text)
         incomplete = _tell_incomplete(value, frame, begin)
         skipped += [incomplete] if incomplete else []

@@ -38,9 +38,13 @@ def is_placeholder(value: object) -> bool:
     >>> is_placeholder("job-${NAME}"), is_placeholder("<your-queue>"), is_placeholder("job")
     (True, True, False)
     """
-    return isinstance(value, str) and (
-        re.search(_MARK, value) is not None
-        or any(-1 < value.find(begin) < value.rfind(end) - 1 for begin, end in _PAIRS)
+    return (
+        isinstance(value, str)
+        and not _is_simple(value)
+        and (
+            re.search(_MARK, value) is not None
+            or any(-1 < value.find(begin) < value.rfind(end) - 1 for begin, end in _PAIRS)
+        )
     )
 
 
@@ -50,7 +54,15 @@ def is_name_placeholder(value: object) -> bool:
     >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("NAMESPACE"), is_name_placeholder("TCP")
     (True, True, False)
     """
-    return is_placeholder(value) or (isinstance(value, str) and re.fullmatch(_WORD, value) is not None)
+    if not isinstance(value, str) or _is_simple(value):
+        return False
+    return is_placeholder(value) or re.fullmatch(_WORD, value) is not None
+
+
+def _is_simple(text: str) -> bool:
+    """Whether a text has nothing but small letters, digits, - and dots, as most names: the expressions that it cannot
+    match take as long to compile as a file takes to read."""
+    return text.islower() and text.replace("-", "").replace(".", "").isalnum()
 
 
 def has_placeholder(value: Any) -> bool:

@@ -21,8 +21,6 @@ from krmfn.model.tree import Gang
 from krmfn.reconcile.ledger import Ledger
 from krmfn.reconcile.links import is_name, may_be_linked, unlink
 from krmfn.reconcile.marked import Marked
-from krmfn.reconcile.placing import rename
-from krmfn.reconcile.updates import update
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.remarks import is_error
 
@@ -115,7 +113,12 @@ class _Run:
     def _place(self, entry: Wanted) -> None:
         gang, items, emission = entry
         owners = frozenset(identify(owner) for owner in gang.owners)
-        objects, links = rename(gang, emission, *self.ledger.find_renaming(owners))
+        renaming, sources = self.ledger.find_renaming(owners)
+        objects, links = emission.objects, emission.links
+        if renaming is not None:
+            from krmfn.reconcile.placing import rename
+
+            objects, links = rename(gang, emission, renaming, sources)
         made = {link.value for link in links if is_name(link.path)}
         ours = self.ledger.names_in(items[0].space) | made
         foreign = [note for link in links if (note := self._find_foreign(items[link.owner], link.path, ours))]
@@ -140,6 +143,8 @@ class _Run:
         mark = self.ledger.find(identity, owners)
         if mark and self.ledger.claim(mark).owners & owners:
             self.kept.add(mark.identity)
+            from krmfn.reconcile.updates import update
+
             self._try(mark.item, update, value)
         elif mark or identity in self.ledger.foreign:
             item = mark.item if mark else self.ledger.foreign[identity]

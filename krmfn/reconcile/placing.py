@@ -63,11 +63,9 @@ def _find_template(spec: Any) -> str:
 
 
 def rename(
-    gang: Gang, emission: Emission, renaming: Renaming | None, sources: str
+    gang: Gang, emission: Emission, renaming: Renaming, sources: str
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Link, ...]]:
     """The objects and links of `emission`, named as they would be had they been made before `renaming`."""
-    if renaming is None:
-        return emission.objects, emission.links
     names = _Names(gang, emission, renaming)
     objects = []
     for value in emission.objects:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.model.findings import Note
-from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release
 
@@ -50,6 +48,10 @@ def note_gates(
     missing = [gate for gate in list_needed(release, values) if gate not in given and not release.gates[gate].default]
     if not missing:
         return None
+    import re
+
+    from krmfn.model.wording import join
+
     found = sorted({value["apiVersion"] for value in values if value["apiVersion"].startswith(GROUP)})
     versions = [version for version in found if re.search("alpha|beta", version)]
     needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]

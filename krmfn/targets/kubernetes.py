@@ -16,15 +16,11 @@ from krmfn.releases.gates import list_fields, list_needed
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
-from krmfn.targets.classes import find_policy
 from krmfn.targets.describing import KindVersion, describe
 from krmfn.targets.emission import Emission, Link
-from krmfn.targets.flat import flatten
 from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
-from krmfn.targets.ranking import note_order, rank
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
-from krmfn.targets.revision import revise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +52,11 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
     templates: dict[str, Any] = {}
     for layout in layouts:
         templates.setdefault(_list_of(layout, release), []).append(_describe_template(layout, agreed, settings))
-    revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
+    revision = ""
+    if gang.naming == "Revisioned":
+        from krmfn.targets.revision import revise
+
+        revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
     name = shorten(f"{gang.name}-{revision}") if revision else gang.name
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
     spec = {**refer_to_owner(gang), **templates}
@@ -71,7 +71,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         *check_gates(list_needed(release, objects), settings.feature_gates),
         *note_layout(*layouts),
         *_note_bridge(links),
-        *(note for layout in layouts for note in note_order(layout, gang)),
+        *(note for layout in layouts if layout.children for note in _note_order(layout, gang)),
     )
     return blame(Emission(objects, links, drop_foreign(found, release)))
 
@@ -143,6 +143,8 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
     where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
     if not release.has("composite-groups"):
+        from krmfn.targets.flat import flatten
+
         return flatten(gang, name, release, limits.groups)
     root = prune(gang.root)
     if root is None:
@@ -151,7 +153,19 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
         flat = lay_out_flat(name, root)
         if len(flat) == len(root.children) <= limits.groups:
             return flat, ()
-    return (lay_out(name, root, limits, lambda group: rank(group, gang)),), ()
+    return (lay_out(name, root, limits, lambda group: _rank(group, gang)),), ()
+
+
+def _rank(group: Group, gang: Gang) -> str:
+    from krmfn.targets.ranking import rank  # a gang of one group has nothing to rank
+
+    return rank(group, gang)
+
+
+def _note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
+    from krmfn.targets.ranking import note_order
+
+    return note_order(layout, gang)
 
 
 def _kind(settings: Settings, name: str, spec: Mapping[str, Any]) -> KindVersion:
@@ -191,7 +205,11 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
     gate = release.features.get("group-preemption-policy")
     if gate is None or settings.feature_gates.get(gate) is False:
         return {}
-    policy = agreed.preemption_policy or find_policy(settings.cluster, agreed.priority_class)
+    policy = agreed.preemption_policy
+    if agreed.priority_class and not policy:
+        from krmfn.targets.classes import find_policy
+
+        policy = find_policy(settings.cluster, agreed.priority_class)
     return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 
 

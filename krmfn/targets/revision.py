@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 
 def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
-    """The revision of a gang with these templates, or "" when names are stable.
+    """The revision of a gang with these templates.
 
     `more` is what groups say that their templates do not. Names of other objects do not count: a prefix that kustomize
     puts before them later must not look like a change.
     """
-    if gang.naming != "Revisioned":
-        return ""
     mutable = list_mutable(release)
     pods = [
         _without(_at(gang.values[template.owner], (*template.path, "spec")), LINK_FIELDS)
