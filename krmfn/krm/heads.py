@@ -25,9 +25,8 @@ Head = tuple[str, str, str, str]
 def _write_usual(column: int, newline: bytes) -> bytes:
     """A pattern for objects in the usual order: apiVersion, kind, metadata with name, namespace; others in between.
 
-    It matches the whole object, so that no key comes twice; every word has to end on its line. Two empty groups tell
-    where the fields of metadata begin, behind its line, and where they end, at the next key. `newline` matches the end
-    of a line.
+    It matches the object up to the next key behind metadata; every word has to end on its line. Two empty groups tell
+    where the fields of metadata begin, behind its line, and where they end. `newline` matches the end of a line.
     """
     word = _WORD + newline
     keys, fields = b" {%d}" % column, b" {%d}" % (column + _STEP)
@@ -46,7 +45,7 @@ def _write_usual(column: int, newline: bytes) -> bytes:
         [
             *(b"apiVersion: ", word, ends, others, keys, b"kind: ", word, ends, others),
             *(keys, b"metadata:", newline, b"()", inner, fields, b"name: ", word, field_ends, inner),
-            *(b"(?>(?:", fields, b"namespace: ", word, field_ends, inner, b")?)()(?=", keys, b"[^ \r\n]|\\Z)", others),
+            *(b"(?>(?:", fields, b"namespace: ", word, field_ends, inner, b")?)()(?=", keys, b"[^ \r\n]|\\Z)"),
         ]
     )
 
@@ -59,6 +58,7 @@ class HeadReader:
     """Reads the heads of all objects in a text whose keys stand in one column."""
 
     __slots__ = (
+        "_again",
         "_column",
         "_continues",
         "_data",
@@ -87,6 +87,8 @@ class HeadReader:
         self._shared: dict[bytes, str] = {}
         #: Whether lines may end with CR LF: nothing but the usual order is known then.
         self._mixed = b"\r" in data
+        #: A key that makes an object unusual when it stands behind metadata.
+        self._again = re.compile(b"\n {%d}(?:(?:apiVersion|kind|metadata)[ :]|[\"'?!&*<\t])" % column)
         self._usual = re.compile(_write_usual(column, rb"\r?\n" if self._mixed else rb"\n"))
         depth = column + 2 * _STEP
         self._margin = " " * (depth + _STEP)
@@ -100,13 +102,18 @@ class HeadReader:
     def read(self, start: int, end: int) -> Head | None:
         """apiVersion, kind, name and namespace (empty where there is none) of the object in a span."""
         data = self._data
-        usual = self._usual.fullmatch(data, start, end)
+        usual = self._match_usual(start, end)
         if usual is not None:
             first, second, name, last = usual.group(1, 2, 4, 5)
             api_version, kind, namespace = self._spell(first), self._spell(second), self._spell(last or b"''")
             if api_version and kind and (namespace or not last) and name.lower() not in _RESERVED:
                 return api_version, kind, _unquote(name), namespace
         return None if self._mixed else self._read_unusual(start, end)
+
+    def _match_usual(self, start: int, end: int) -> re.Match[bytes] | None:
+        """The head of an object in the usual order, none of whose keys comes twice."""
+        usual = self._usual.match(self._data, start, end)
+        return None if usual is None or self._again.search(self._data, usual.end(6) - 1, end) else usual
 
     def _spell(self, word: bytes) -> str:
         """A word that many objects have, once; empty for those that are no strings."""
@@ -146,7 +153,7 @@ class HeadReader:
 
         None where the object is not in the usual order, or the field is written in another way.
         """
-        usual = self._usual.fullmatch(self._data, start, end)
+        usual = self._match_usual(start, end)
         if usual is None:
             return None
         data = self._data
