@@ -101,7 +101,6 @@ class HeadReader:
 
     def read(self, start: int, end: int) -> Head | None:
         """apiVersion, kind, name and namespace (empty where there is none) of the object in a span."""
-        data = self._data
         usual = self._match_usual(start, end)
         if usual is not None:
             first, second, name, last = usual.group(1, 2, 4, 5)
