@@ -172,15 +172,18 @@ def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
                     top[waiting] = waiting = None
                 here, top, rows = stack.pop()
             # What the line opens: a sequence for each dash, and a mapping for the key.
-            fresh: list[tuple[int, Any]] = [(dash, []) for dash in dashes]
-            if dashes and here == column and type(top) is list:
-                del fresh[0]
-            elif dashes and waiting is None:
-                raise _Unusual
-            if key is not None:
-                if dashes:
+            fresh: list[tuple[int, Any]] = []
+            if dashes:
+                if here != column or type(top) is not list:
+                    if waiting is None:
+                        raise _Unusual
+                    fresh.append((column, []))
+                if len(dashes) > 1:
+                    fresh += [(dash, []) for dash in dashes[1:]]
+                if key is not None:
                     fresh.append((content, {}))
-                elif here != column or type(top) is not dict:
+            elif key is not None:
+                if here != column or type(top) is not dict:
                     if top is None and not root:
                         fresh.append((column, root))
                     elif waiting is None:
