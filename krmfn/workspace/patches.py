@@ -1,4 +1,4 @@
-"""Patches of objects that a copy of a kustomization does without."""
+"""What follows for a copy of a kustomization from what it does without: patches that have no object, unknown values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ from krmfn.workspace.staging import spell_json
 
 #: kustomize 5.8, api/resmap/reswrangler.go.
 _WITHOUT_TARGET = re.compile(r"failed to find unique target for patch (\S+)$")
+_WITHOUT_VALUE = re.compile(r"fieldPath `data\.([\w.-]+)` is missing for replacement source ConfigMap\.")
 _FOLDER = re.compile(r"recursed accumulation of path '([^']+)'")
+
+
+def supply_value(said: Sequence[str], places: Sequence[str]) -> bool:
+    """Writes a placeholder for the value that kustomize misses into the files at `places`, which it makes ConfigMaps
+    of; False where it misses none."""
+    found = next((found for line in said if (found := _WITHOUT_VALUE.search(line))), None)
+    text = f"{found[1]}=${{{found[1]}}}\n".encode() if found else b""
+    supplied = False
+    for place in places if text else ():
+        with open(place, "rb+") as stream:
+            if text not in stream.read():
+                stream.write(text)
+                supplied = True
+    return supplied
 
 
 def drop_patch(said: Sequence[str], folder: str) -> bool:

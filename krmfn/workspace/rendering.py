@@ -24,7 +24,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.patches import drop_patch
+from krmfn.workspace.patches import drop_patch, supply_value
 from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
@@ -197,13 +197,14 @@ class Build:
 
     def _end(self) -> bytes:
         """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by
-        one as kustomize complains of them. Raises Failed and NotRendered."""
+        one as kustomize complains of them; so are values supplied. Raises Failed and NotRendered."""
         while True:
             assert self._running is not None
             try:
                 return self._running.end(_MOST_SECONDS)
             except Failed as failure:
-                if not (self._stage.left_out and drop_patch(failure.lines, self._built)):
+                stage, said = self._stage, failure.lines
+                if not stage.left_out or not (drop_patch(said, self._built) or supply_value(said, stage.emptied)):
                     raise
             self.start()
 

@@ -70,6 +70,7 @@ class Stage:
         copied to where it may be: `brought` has its own path, by that of the copy. `partly`: what cannot be had and
         only adds objects is left out, and `left_out` says why."""
         self.left_out: list[NotRendered] = []
+        self.emptied: list[str] = []  # files of the copy whose text is not known
         self._partly = partly
         self.brought: dict[str, str] = {}
         self._free = free
@@ -157,7 +158,8 @@ class Stage:
                 reason = f"uses {told}" if told else "makes a Secret of a file"
                 part = f"{told or 'a file of a Secret'}, which does not exist"
                 self._leave_out(NotRendered(f"{reason}, which does not exist", part=part))
-                self._write(self.place(posixpath.join(overlay.folder, name)), b"")  # only its ConfigMap is another
+                self.emptied.append(self.place(posixpath.join(overlay.folder, name)))
+                self._write(self.emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
         value |= self._bring_named(named, overlay) if self._free else {}
         self._copy_named(named, overlay)

@@ -126,6 +126,26 @@ def test_patches_of_the_part_are_left_out_with_it(folder: Path) -> None:
     }
 
 
+def test_a_value_of_a_missing_file_is_unknown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody knows it; the rest is checked."""
+    target = "targets: [{select: {kind: Job}, fieldPaths: [PATH]}]"
+    places = {"name": "metadata.name", "image": "spec.template.spec.containers.0.image"}
+    replacements = [
+        f"{{source: {{kind: ConfigMap, name: a, fieldPath: data.{name}}}, {target.replace('PATH', place)}}}"
+        for name, place in places.items()
+    ]
+    lists = "resources: [job.yaml]\nconfigMapGenerator: [{name: a, envs: [no.env]}, {name: b, files: [no.txt]}]\n"
+    wrong = JOB.replace("completions: 8", "completions: -8")
+    write(
+        folder, {"app/kustomization.yaml": f"{lists}replacements: [{', '.join(replacements)}]\n", "app/job.yaml": wrong}
+    )
+    (world,) = find_worlds(["app"], Rendering()).worlds
+    (job,) = (item for item in world.items if item.kind == "Job")
+    assert (job.name, job.value["spec"]["template"]["spec"]["containers"][0]["image"]) == ("${name}", "${image}")
+    _, out, _ = run(capsys, "validate", "app")
+    assert out.count(" error: ") == 1, "what was wrong before"
+
+
 def test_what_is_missing_may_be_in_the_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n" + CHART, "app/job.yaml": LINKED})
     code, out, _ = run(capsys, "validate", "app")
