@@ -290,7 +290,7 @@ class Gathering:
         put_into(placing, items)
         left_out = tuple(each.part for each in rendered.left_out)
         if left_out:
-            hint = " ".join(dict.fromkeys(each.hint for each in rendered.left_out))
+            hint = " ".join(dict.fromkeys(each.hint for each in rendered.left_out if each.hint))
             self._tell(overlay.path, NotRendered(join(list(left_out)), hint), "checked without")
         self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations, left_out))
 

@@ -23,6 +23,8 @@ NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
+#: Lists of ConfigMaps and Secrets to make.
+GENERATORS = ("configMapGenerator", "secretGenerator")
 #: Levels of kustomizations. Deeper than any real repository; kustomize itself would run until the stack ends.
 DEEPEST = 64
 CONFIG_KIND = "GangScheduling"

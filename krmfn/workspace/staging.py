@@ -19,6 +19,7 @@ from krmfn.workspace.aside import WORD, Aside
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
+    GENERATORS,
     NAMES,
     PLUGINS,
     USES,
@@ -143,6 +144,9 @@ class Stage:
         if charts:
             value.setdefault("resources", [])  # kustomize refuses one without any field
         self.makes_secrets |= "secretGenerator" in value
+        for field in GENERATORS:
+            if self._partly and isinstance(value.get(field), list):
+                value[field] = [self._leave_files_out(each, place) for each in value[field]]
         _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
@@ -153,7 +157,7 @@ class Stage:
                 value[field] = self._list_plugins(overlay, field, place, depth)
         for name in list_sources(value):
             self._find(name, overlay.folder)
-        for name, told in list_generated(value):
+        for name, told in list_generated(overlay.value):
             if self._misses(name, overlay.folder, told or "a secret file"):
                 reason = f"uses {told}" if told else "makes a Secret of a file"
                 part = f"{told or 'a file of a Secret'}, which does not exist"
@@ -196,6 +200,22 @@ class Stage:
             raise NotRendered("has a text of several lines where a path is expected")
         self._find(entry, overlay.folder)
         raise NotRendered(f"uses {entry}, which does not exist")
+
+    def _leave_files_out(self, generator: object, place: str) -> object:
+        """What makes a ConfigMap or Secret, with empty files for those that kustomize would fetch."""
+        if not isinstance(generator, dict):
+            return generator
+        listed = list_entries(generator, "files")
+        for number, entry in enumerate(listed):
+            if fetched := find_fetched(entry):
+                address = fetched[fetched.lower().index("http") :]
+                self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
+                self._number += 1
+                name = f"krmfn-{os.path.basename(self._root)}-{self._number}.txt"
+                self._write(posixpath.join(place, name), b"")
+                key = entry.partition("=")[0] if entry != address else posixpath.basename(address)
+                listed[number] = f"{key}={name}"
+        return {**generator, "files": listed} if listed else generator
 
     def _find(self, entry: str, folder: str) -> None:
         """Raises NotRendered for a path that is not in the tree."""

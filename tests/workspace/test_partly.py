@@ -39,6 +39,10 @@ PARTS = {
         "resources: [job.yaml]\nconfigMapGenerator: [{name: a, files: [x=no.txt], envs: [no.env]}]\n",
         "no.txt, which does not exist and no.env, which does not exist",
     ),
+    "remote file": (
+        "resources: [job.yaml]\nconfigMapGenerator: [{name: a, files: [x=https://a/b, 'https://a/c.json']}]\n",
+        "https://a/b and https://a/c.json",
+    ),
     "secret": (
         "resources: [job.yaml]\nsecretGenerator: [{name: a, files: [secret]}]\n",
         "a file of a Secret, which does not exist",
