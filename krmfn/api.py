@@ -113,7 +113,7 @@ def validate(
         told = pipeline.to_results(world.trace(finding) for finding in found)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]
         folder = world.folder if world.name else ""
-        judged = judging.judge(pairs, settings.rules, world.items, folder=folder)
+        judged = judging.judge(pairs, settings.rules, world.items, folder=folder, unseen=world.unseen)
         results += [(world.name, result) for result in judged if result is not None]
     return Findings(order(merge(results)))
 

@@ -6,7 +6,7 @@ Decides by rule, path, line and object. Knows results and the text of files, no 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from krmfn.config.problems import ConfigError, Mistake, ask_about
@@ -15,7 +15,7 @@ from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.model.patterns import is_inside, read_patterns
-from krmfn.model.wording import count
+from krmfn.model.wording import count, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ _REASON: Final = r"(?m)^([^(\n]*+)\(.*\)"
 _ALWAYS: Final = ("unreadable", "not-rendered")
 #: What a setting, or the version of a cluster, does to every gang alike: found in each, and told once.
 _OF_SETTINGS: Final = ("api-version-pinned", "bridge-needed", "bridge-not-possible", "gate-off", "operator-release")
+#: Rules that say what is not there, or too little of it: it may be where nobody looked.
+OF_ABSENCE: Final = {
+    *("affinity-without-target", "bridge-missing", "controller-unlinked", "generated-orphan", "group-missing"),
+    *("group-unused", "kai-subgroup-missing", "kueue-flavor-missing", "kueue-group-incomplete", "kueue-queue-missing"),
+    *("min-count-above-pods", "min-group-count-above-children", "parent-missing", "priority-class-missing"),
+    *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
+    *("priority-class", "runtime-class", "workload-exists"),
+}
 _NONE: Final = Rulings()
 _STAGES: Final = ("server", "scheduler", "operator", "gitops")
 
@@ -66,12 +74,15 @@ class Judging:
         items: Iterable[Item] = (),
         locate: Callable[[Item], FileRef] | None = None,
         folder: str = "",
+        unseen: Sequence[str] = (),
     ) -> list[Result | None]:
         """Each result as it counts, None where it does not. Beside it stands the object whose annotations count.
 
         `rulings` are those of the world's configuration, `items` its objects, which `locate` finds in their files, and
-        `folder` is its kustomization. Raises ConfigError for rules that do not exist.
+        `folder` is its kustomization. `unseen` is what else belongs to the world: it may have what is missing. Raises
+        ConfigError for rules that do not exist.
         """
+        results = [(ref, _doubt(result, unseen)) for ref, result in results] if unseen else results
         for each, option in ((self._given, True), (rulings, False)):
             if each not in self._checked:
                 self._checked.add(each)
@@ -153,6 +164,14 @@ class Judging:
             )
             for rule in rules
         )
+
+
+def _doubt(result: Result, unseen: Sequence[str]) -> Result:
+    if result.tags.get("rule") not in OF_ABSENCE:
+        return result
+    also = f"It may also be in what was not checked together with this: {join(list(unseen))}."
+    tags = {**result.tags, "hint": f"{result.tags.get('hint', '')} {also}".lstrip()}
+    return result._replace(tags=tags, severity="warning" if result.severity == "error" else result.severity)
 
 
 def _join_alike(results: list[Result | None]) -> list[Result | None]:

@@ -7,12 +7,10 @@ import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from krmfn.catalogue import RULES
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config.selection import IGNORE
-from krmfn.judging import Ignore, Judging
+from krmfn.judging import OF_ABSENCE, Ignore, Judging
 from krmfn.krm.results import Result
-from krmfn.model.wording import join
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
@@ -26,15 +24,6 @@ if TYPE_CHECKING:
     from krmfn.krm.paths import Path
     from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds
-
-#: Rules that say what is not there, or too little of it: it may be where nobody looked.
-_OF_ABSENCE = {
-    *("affinity-without-target", "bridge-missing", "controller-unlinked", "generated-orphan", "group-missing"),
-    *("group-unused", "kai-subgroup-missing", "kueue-flavor-missing", "kueue-group-incomplete", "kueue-queue-missing"),
-    *("min-count-above-pods", "min-group-count-above-children", "parent-missing", "priority-class-missing"),
-    *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
-    *("priority-class", "runtime-class", "workload-exists"),
-}
 
 
 class Judged:
@@ -69,8 +58,7 @@ class Judged:
         self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
     ) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        unseen = [*world.left_out, *world.beside]
-        found = [_doubt(finding, unseen) for finding in findings] if unseen else list(findings)
+        found = list(findings)
         traced = [world.trace(finding) for finding in found]
         results = to_results(traced, edits)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
@@ -90,7 +78,7 @@ class Judged:
         folder = world.folder if world.name else ""
         annotation = ("metadata", "annotations", IGNORE)
         return self._judging.judge(
-            pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder
+            pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder, world.unseen
         )
 
 
@@ -103,18 +91,9 @@ def leave_out_present(
     missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
 
     def is_there(finding: Finding) -> bool:
-        return finding.rule in _OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
+        return finding.rule in OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
 
     return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
-
-
-def _doubt(finding: Finding, unseen: list[str]) -> Finding:
-    """A finding in a world to which more belongs."""
-    if finding.rule not in _OF_ABSENCE:
-        return finding
-    hint = f"{finding.hint} It may also be in what was not checked together with this: {join(unseen)}.".lstrip()
-    severe = (finding.severity or RULES[finding.rule].severity) == "error"
-    return finding._replace(hint=hint, severity="warning" if severe else finding.severity)
 
 
 def _identify(finding: Finding) -> tuple[int, str, Path]:

@@ -51,6 +51,11 @@ class World(NamedTuple):
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What belongs to the world, or comes before it, and is not in `items`."""
+        return (*self.left_out, *self.beside)
+
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where that is known."""
         return self.origins.trace(finding) if self.origins else finding

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from krmfn import validate
 from krmfn.workspace.worlds import Rendering, find_worlds
 from tests.workspace.repositories import JOB, commit
 from tests.workspace.test_worlds import GROUP, LINKED, folder, kustomize, names, run, write
@@ -155,6 +156,8 @@ def test_what_is_missing_may_be_in_the_part(folder: Path, capsys: pytest.Capture
     code, out, _ = run(capsys, "validate", "app")
     assert code == 0
     assert 'warning: Job train spec.template.spec.schedulingGroup.podGroupName: no PodGroup "train"' in out
+    (found,) = (each for each in validate("app") if each.tags["rule"] == "group-missing")
+    assert found.severity == "warning"
     assert "It may also be in what was not checked together with this: the Helm chart loki." in out
 
 
