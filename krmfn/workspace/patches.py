@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.workspace.overlays import NAMES, NotRendered, is_path, read_objects
@@ -13,22 +13,27 @@ from krmfn.workspace.staging import spell_json
 
 #: kustomize 5.8, api/resmap/reswrangler.go.
 _WITHOUT_TARGET = re.compile(r"failed to find unique target for patch (\S+)$")
-_WITHOUT_VALUE = re.compile(r"fieldPath `data\.([\w.-]+)` is missing for replacement source ConfigMap\.")
+_WITHOUT_VALUE = re.compile(r"fieldPath `data\.[\w.-]+` is missing for replacement source ConfigMap\.")
+_VALUE = re.compile(rb"""fieldPath["']?:\s*["']?data\.([\w.-]+)""")
 _FOLDER = re.compile(r"recursed accumulation of path '([^']+)'")
 
 
-def supply_value(said: Sequence[str], places: Sequence[str]) -> bool:
-    """Writes a placeholder for the value that kustomize misses into the files at `places`, which it makes ConfigMaps
-    of; False where it misses none."""
-    found = next((found for line in said if (found := _WITHOUT_VALUE.search(line))), None)
-    text = f"{found[1]}=${{{found[1]}}}\n".encode() if found else b""
+def supply_values(said: Sequence[str], places: Sequence[str], files: Iterable[str]) -> bool:
+    """Writes placeholders for the value that kustomize misses, and for all others that `files` read from ConfigMaps,
+    into the files at `places`, which it makes ConfigMaps of; False where it misses none, or has them."""
+    if not places or not any(map(_WITHOUT_VALUE.search, said)):
+        return False
+    names: set[bytes] = set()
+    for path in files:
+        with open(path, "rb") as stream:
+            names.update(_VALUE.findall(stream.read()))
+    text = b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names))
     supplied = False
-    for place in places if text else ():
-        with open(place, "rb+") as stream:
-            if text not in stream.read():
-                stream.write(text)
-                supplied = True
-    return supplied
+    for place in places:
+        supplied |= os.path.getsize(place) == 0
+        with open(place, "wb") as stream:
+            stream.write(text)
+    return supplied and bool(text)
 
 
 def drop_patch(said: Sequence[str], folder: str) -> bool:

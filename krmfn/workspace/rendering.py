@@ -24,7 +24,7 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.patches import drop_patch, supply_value
+from krmfn.workspace.patches import drop_patch, supply_values
 from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
@@ -204,7 +204,9 @@ class Build:
                 return self._running.end(_MOST_SECONDS)
             except Failed as failure:
                 stage, said = self._stage, failure.lines
-                if not stage.left_out or not (drop_patch(said, self._built) or supply_value(said, stage.emptied)):
+                if not stage.left_out:
+                    raise
+                if not drop_patch(said, self._built) and not supply_values(said, stage.emptied, stage.files):
                     raise
             self.start()
 

@@ -94,6 +94,11 @@ class Stage:
         self._cut: dict[str, bytes] = {}  # the files of which something is set aside, whole
         self._names_schemas = False
 
+    @property
+    def files(self) -> list[str]:
+        """All files of the copy."""
+        return sorted(self._written)
+
     def finish(self) -> None:
         """The copy is complete: only what nothing in it can touch stays set aside."""
         if self.runs or self._names_schemas:
