@@ -62,6 +62,8 @@ def explain(found: Mapping[NodeKind, tuple[tuple[str, ...], int]]) -> tuple[str,
         for reason in reasons:
             counts[reason] = counts.get(reason, 0) + count
     total = sum(count for _, count in found.values())
+    if not total:
+        return "no nodes available to schedule pods", counts
     spelled = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
     return f"0/{total} nodes are available: {spelled}", counts
 

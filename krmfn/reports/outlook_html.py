@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krmfn.forecast.standing import Outlook, Standing
+from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_svg
 from krmfn.reports.outlook_view import (
     MEANINGS,
@@ -70,7 +71,7 @@ def _row(standing: Standing) -> Iterator[str]:
         if text:
             yield f'<div class="why">{_text(text)}</div>'
     if standing.places:
-        yield f"<details><summary>{len(standing.places)} pods</summary><ul>"
+        yield f"<details><summary>{count(len(standing.places), 'pod')}</summary><ul>"
         for place in standing.places:
             said = place.node or place.message or "no node"
             yield f"<li>{_text(place.pod.name)}: {_text(said)}</li>"
@@ -84,7 +85,8 @@ def _list_nodes(outlook: Outlook) -> Iterator[str]:
         return
     resources = list_resources(loads)
     heads = "".join(f'<th class="n">{_text(resource)}</th>' for resource in resources)
-    yield f"<details><summary>{len(loads)} nodes</summary><table><thead><tr><th>node</th><th>domain</th>{heads}"
+    yield f"<details><summary>{count(len(loads), 'node')}</summary><table>"
+    yield f"<thead><tr><th>node</th><th>domain</th>{heads}"
     yield "<th>pods</th></tr></thead><tbody>"
     for load, number in group_alike(loads):
         name = f"{load.name} and {number - 1} like it" if number > 1 else load.name

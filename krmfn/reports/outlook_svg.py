@@ -12,6 +12,7 @@ from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.krm.records import NamedTuple
+from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (
     MEANINGS,
@@ -29,6 +30,8 @@ WIDTH: Final = 1000
 _EDGE: Final = 20
 _CARD: Final = 180  # the width of a node
 _GAP: Final = 10
+_COLUMN: Final = 380  # pixels for the name of a gang
+_WIDE, _USUAL = 13, 9  # pixels of a letter in the widest usual font
 _NAME: Final = 19  # as many letters of the widest usual font fit into a card
 _POD: Final = 16
 _STEP: Final = _POD + 3
@@ -132,11 +135,11 @@ def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], i
 def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], int]:
     """A line with the verdict, below it the reason and the pods that have no node."""
     total = len(standing.places)
-    pods = f"{total} pods" if standing.verdict == "open" else f"{standing.placed} of {total} pods"
+    pods = count(total, "pod") if standing.verdict == "open" else f"{standing.placed} of {total} pods"
     verdict = f"{_SIGNS[standing.verdict]} {MEANINGS[standing.verdict]}"
     parts = [
         *_draw_pod(_EDGE, top, mark, standing.name),
-        _text(_EDGE + 24, top + 13, _cut(standing.name, 44), "b"),
+        _text(_EDGE + 24, top + 13, _cut(standing.name, _COLUMN), "b"),
         _text(_EDGE + 420, top + 13, pods, "d"),
         _text(_EDGE + 525, top + 13, verdict, f"b {standing.verdict}"),
     ]
@@ -206,7 +209,7 @@ def _draw_node(
     for resource in (resource for resource in resources if resource in load.allocatable):
         share = load.used.get(resource, 0) / load.allocatable[resource] if load.allocatable.get(resource) else 0
         width = round(min(share, 1) * (_CARD - 16))
-        label = f"{_cut(resource.rpartition('/')[2], 14)} {spell_share(load, resource)}"
+        label = f"{_cut(resource.rpartition('/')[2], 14 * _USUAL)} {spell_share(load, resource)}"
         yield _text(left + 8, y + 10, label, "s")
         yield f'<rect class="track" x="{left + 8}" y="{y + 14}" width="{_CARD - 16}" height="3"/>'
         yield f'<rect class="bar" x="{left + 8}" y="{y + 14}" width="{width}" height="3"/>'
@@ -244,7 +247,13 @@ def _shorten(name: str, most: int) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 9]}…{text[-8:]}"
+    """A name without what is in its middle, when it is wider than so many pixels."""
+    shown = text
+    for end in range(len(text) - 10, 0, -1):
+        if sum(_WIDE if letter in "mwMW@%" else _USUAL for letter in shown) <= most:
+            break
+        shown = f"{text[:end]}…{text[-8:]}"
+    return shown
 
 
 def _letter(number: int) -> str:
