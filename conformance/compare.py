@@ -48,8 +48,6 @@ DETAILS = re.compile(
     "^Required value: (verbs must contain at least one value|must be set and greater than 0"
     "|must contain at least 1 address)$"
 )
-#: Where a server keeps an object.
-STORED = re.compile(r"Key: /[\w/.-]*/(?=[\w.-]+,)")
 #: What a server says because of what else it holds, or how it is set up; and of expressions, which are not compiled.
 OF_CLUSTERS = (
     "provided port is", "configured on this cluster", "configured for dual-stack", "failed to allocate",
@@ -136,7 +134,7 @@ def compare_verdicts(verdict: dict[str, Any], ours: Verdict) -> str:
         expected_texts = {(cause["field"], clean(cause["message"])) for cause in theirs}
         if any(field not in cut for field, _ in texts ^ expected_texts):
             return "texts"
-    elif expected >= 300 and clean(ours.message) != clean(verdict["message"]):
+    elif expected >= 300 and not tells_same(clean(verdict["message"]), clean(ours.message)):
         return f"text of {expected}"
     # Of what a server warns about the content of pods, the checker says nothing.
     warnings = tuple(text for text in verdict.get("warnings", ()) if not text.startswith(POD_WARNINGS))
@@ -184,9 +182,6 @@ def clean(text: str) -> str:
     if text.endswith(": field is immutable"):
         text = "Invalid value: null: field is immutable"  # which value is shown differs from rule to rule
     text = DETAILS.sub("Required value", text)
-    text = STORED.sub("Key: ", text)
-    if text.startswith("failed to create typed patch object"):
-        text = first_of_patch(text)
     text = text.replace(STORED_UID, "<uid>").replace("<random>", "")  # what is not known yet is not shown
     start = re.match(r"(Invalid|Duplicate|Unsupported) value: (?=[\[{])", text)
     if not start:
@@ -200,12 +195,21 @@ def clean(text: str) -> str:
     return f"{start[0]}{{}}{text[end:]}"
 
 
-def first_of_patch(text: str) -> str:
-    """The first problem, without Go's view of a wrong value. Several problems come in the order of a Go map."""
+def tells_same(theirs: str, ours: str) -> bool:
+    """Whether both texts say the same. Of an apply the server reads each map in Go's order, which is no order, and only
+    as far as the first field that it does not know: it tells one of those that we list."""
+    if not theirs.startswith("failed to create typed patch object"):
+        return theirs == ours
+    return set(list_problems(theirs)) <= set(list_problems(ours))
+
+
+def list_problems(text: str) -> list[str]:
+    """The problems in a text about an apply, without Go's view of a wrong value."""
+    text, cut, _ = text.partition("…<cut>")
     head, several, rest = text.partition("errors:\n")
-    if several:
-        return head + min(line.strip().split(", got")[0] for line in rest.split("\n  "))
-    return head.split(", got", maxsplit=1)[0]
+    lines = [head + line.strip() for line in rest.split("\n  ")] if several else [head]
+    found = [line.split(", got")[0] for line in lines]
+    return found[:-1] if cut else found
 
 
 def describe(ours: Any) -> Any:

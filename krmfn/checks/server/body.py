@@ -186,8 +186,19 @@ def check_name(new: dict[str, Any], where: Address) -> Verdict | None:
     return Verdict(400, text, (Cause("Decode", ("metadata", "name"), text, "wrong-kind"),))
 
 
+#: Where a server keeps resources that it does not keep under their own name.
+_STORED: Final = {
+    "replicationcontrollers": "controllers",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "services": "services/specs",
+    "ingresses.networking.k8s.io": "ingress",
+}
+
+
 def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
-    key = f"/{kind.resource}/{where.namespace}/{where.name}".replace("//", "/")
+    place = _STORED.get(kind.qualified_resource, kind.resource)
+    key = f"/{place}/{where.namespace}/{where.name}".replace("//", "/")
     text = (
         f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: StorageError: invalid object,"
         f" Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"
