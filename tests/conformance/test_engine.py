@@ -387,3 +387,12 @@ def test_a_share_with_many_digits_is_read_as_go_does(least: str, most: int | str
     causes = told(validate_create(deployment, "1.37", {})).causes
     assert [text in cause.message for text, cause in zip(said, causes, strict=True)] == [True] * len(said)
     assert told(validate_create(budget, "1.37", {})).accepted == (not said or "be 0" in said[0])
+
+
+def test_a_conflict_names_the_place_in_etcd() -> None:
+    where = {"name": "a", "namespace": "ml"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": where, "spec": {"ports": [{"port": 80}]}}
+    claimed = changed(service, "metadata.uid", "u")
+    verdict = validate_update(claimed, service, "1.37", {}, "replace")
+    assert verdict is not None
+    assert "Key: /services/specs/ml/a," in verdict.message
