@@ -21,10 +21,10 @@ from krmfn.config import read_settings
 from krmfn.config.settings import Settings
 from krmfn.krm import Item
 from krmfn.krm.results import Result
-from krmfn.model.findings import Finding
+from krmfn.model.findings import STAGES, Finding
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_name_placeholder
-from krmfn.pipeline import STAGES, find_all, to_results
+from krmfn.pipeline import find_all, to_results
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 #: 403: what else the cluster has (classes, quotas); 409: the server has an object of this name itself.

@@ -16,7 +16,7 @@ from krmfn.config import ConfigError, read_settings
 from krmfn.judging import Judging
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import Result, Severity
-from krmfn.pipeline import STAGES
+from krmfn.model.findings import STAGES
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
 from krmfn.workspace.trees import InputMissing

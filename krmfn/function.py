@@ -97,9 +97,10 @@ def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
     results = tuple(results)
     if not results:
         return ()
+    from krmfn.krm.results import SEVERITIES
     from krmfn.reports.ordering import order
 
-    ordered = sorted(order(results), key=lambda result: _RANK[result.severity])
+    ordered = sorted(order(results), key=lambda result: SEVERITIES.index(result.severity))
     if settings.fail_on == "warning" and ordered[0].severity == "warning":
         count = sum(result.severity == "warning" for result in ordered)
         message = f"failOn is warning, and there {'is 1 warning' if count == 1 else f'are {count} warnings'}"
@@ -141,7 +142,6 @@ def _is_generator(config: Item, items: list[Item]) -> bool:
     )
 
 
-_RANK = {"error": 0, "warning": 1, "info": 2}
 _GENERATOR = Result(
     "listed under generators: kustomize passes no resources there; list the function under transformers: instead"
 )

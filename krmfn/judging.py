@@ -14,6 +14,7 @@ from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.model.findings import STAGES
 from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join
 
@@ -39,7 +40,6 @@ OF_ABSENCE: Final = {
     *("priority-class", "runtime-class", "workload-exists"),
 }
 _NONE: Final = Rulings()
-_STAGES: Final = ("server", "scheduler", "operator", "gitops")
 
 
 class Ignore(NamedTuple):
@@ -54,7 +54,7 @@ class Judging:
     """Judges the findings of a command, world by world, and remembers which ignores were of use."""
 
     def __init__(
-        self, given: Rulings = _NONE, stages: Collection[str] = _STAGES, files: Iterable[tuple[str, bytes]] = ()
+        self, given: Rulings = _NONE, stages: Collection[str] = STAGES, files: Iterable[tuple[str, bytes]] = ()
     ) -> None:
         """`given` are those of the command line, `stages` the ones that are run, `files` all whose comments count."""
         self._given = given
@@ -237,9 +237,9 @@ def _find_unknown(name: str) -> str | None:
     """A hint for a name that is nothing, None for one that is something."""
     from krmfn.catalogue import RULES
 
-    if name in _STAGES or any(fnmatchcase(rule, name) for rule in RULES):
+    if name in STAGES or any(fnmatchcase(rule, name) for rule in RULES):
         return None
-    return ask_about(name, [*RULES, *_STAGES]) or "krmfn rules lists them."
+    return ask_about(name, [*RULES, *STAGES]) or "krmfn rules lists them."
 
 
 def _split(text: str) -> tuple[str, ...]:

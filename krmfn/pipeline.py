@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, FileRef, Result
-from krmfn.model.findings import Finding, to_result
+from krmfn.model.findings import STAGES, Finding, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from krmfn.reconcile import Addition, Wanted
     from krmfn.survey.census import Census
     from krmfn.survey.gangs import Survey
-
-STAGES = ("server", "scheduler", "operator", "gitops")
 
 
 class Outcome(NamedTuple):

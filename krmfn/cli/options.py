@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-STAGES = ("server", "scheduler", "operator", "gitops")
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from krmfn.catalogue import RULES
 from krmfn.cli import streams
-from krmfn.cli.options import STAGES, Argument, Option, UsageError
+from krmfn.cli.options import Argument, Option, UsageError
 from krmfn.config.problems import ask_about
+from krmfn.model.findings import STAGES
 from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."

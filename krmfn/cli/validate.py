@@ -21,7 +21,6 @@ from krmfn.cli.options import (
     RENDERING,
     SELECT,
     SEVERITY,
-    STAGES,
     UPDATE,
     VERBOSE,
     WRITE_BASELINE,
@@ -29,6 +28,7 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
+from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions

@@ -25,7 +25,6 @@ from krmfn.releases.spelling import GROUP_LINKS, SCHEDULING_KINDS
 
 __all__ = ["Conversion", "convert"]
 
-_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 _Step = Callable[[Board], None]
 #: Feature -> the steps to the first release that has it, and back from there.
 _STEPS: Final[tuple[tuple[str, _Step, _Step], ...]] = (
@@ -54,7 +53,7 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     releases = [find_release(name) for name in list_releases()]
     board = Board(items)
     before = {id(item): (item, item.text) for item, _ in board.sites()}
-    found = {item.api_version for kind in _KINDS for item in board.of(NATIVE, kind)}
+    found = {item.api_version for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
     foreign.to_native(board)
     found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
     origins = {name for version in found if (name := _find_origin(version, releases))}
@@ -78,7 +77,7 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
         respell(board, goal, [goal])
     if last > end:
         fit(board, goal)
-    for kind in sorted(SCHEDULING_KINDS - set(goal.kinds)):
+    for kind in sorted({*SCHEDULING_KINDS} - {*goal.kinds}):
         for item in board.of(NATIVE, kind):
             message = f"Kubernetes {goal} has no {kind}; the object is unchanged"
             board.note(item, "convert-impossible", message, ("kind",), "Remove it, and what refers to it.")

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from krmfn.krm.values import Problem
 
 #: The fields of an object that say who it is.
-_HEAD = ("apiVersion", "kind", "metadata")
+HEAD = ("apiVersion", "kind", "metadata")
 #: Where orchestrators say which file an object came from. Source: KRM Functions Specification, annotations; kyaml sends
 #: both spellings, older senders only the short one.
-_PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
-_INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
+PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 _IDENTITY: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
@@ -285,7 +285,7 @@ class Item:
             return edit_copy(old, path, 0, value)
 
         reading.edit(path, plan, None if shared else repeat)
-        if not path or path[0] in _HEAD:
+        if not path or path[0] in HEAD:
             self._ref = self._fields = None
 
     @property
@@ -407,8 +407,8 @@ class Item:
 
 def _read_address(annotations: Mapping[str, str], index: int) -> FileRef:
     """The file that the annotations name; an empty path and `index` where they name none."""
-    path = next((annotations[key] for key in _PATHS if key in annotations), "")
+    path = next((annotations[key] for key in PATHS if key in annotations), "")
     if not path:
         return FileRef("", index)
-    number = next((annotations[key] for key in _INDICES if key in annotations), "")
+    number = next((annotations[key] for key in INDICES if key in annotations), "")
     return FileRef(path, int(number) if number.isdecimal() and len(number) < 10 else 0)

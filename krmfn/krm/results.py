@@ -21,7 +21,7 @@ ABSENT: Final[Any] = object()
 
 #: Where objects without a namespace go, unless the applier is told otherwise.
 DEFAULT_NAMESPACE: Final = "default"
-_RANK: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "info": 2}
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
 
 
 class ResourceRef(NamedTuple):
@@ -115,4 +115,4 @@ class Result(NamedTuple):
 
 def has_errors(results: Iterable[Result], threshold: Severity = "error") -> bool:
     """Whether a result is at or above `threshold` (error, then warning, then info)."""
-    return any(_RANK[result.severity] <= _RANK[threshold] for result in results)
+    return any(SEVERITIES.index(result.severity) <= SEVERITIES.index(threshold) for result in results)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
+STAGES: tuple[Stage, ...] = ("server", "scheduler", "operator", "gitops")
 
 
 class Rule(NamedTuple):

@@ -6,14 +6,13 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item
+from krmfn.krm.item import INDICES, PATHS
 from krmfn.model.gotext import parse_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
 
-PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
-INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 PACKAGE = "internal.config.kubernetes.io/package-path"
 
 

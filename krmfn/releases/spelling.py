@@ -29,7 +29,7 @@ LINK_FIELDS: Final = frozenset(path[0] for path in LINKS)
 #: Paths from the spec of a group to the name of its template; that of the Workload is beside it.
 TEMPLATES: Final = _unique(release.template for release in _RELEASES)
 #: The kinds of scheduling.k8s.io that a release has. PriorityClass is in that group, too.
-SCHEDULING_KINDS: Final = frozenset(kind for release in _RELEASES for kind in release.kinds)
+SCHEDULING_KINDS: Final = tuple(dict.fromkeys(kind for release in _RELEASES for kind in release.kinds))
 #: How a kind calls its quorum.
 COUNTS: Final = {
     kind: tuple(dict.fromkeys(release.counts[kind] for release in _RELEASES)) for kind in _RELEASES[0].counts

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.krm.results import SEVERITIES, FileRef, ResourceRef, Result
 from krmfn.model import wording
 from krmfn.model.gotext import parse_int
 
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 #: So many notes of one rule are shown one by one.
 _NOTES = 3
 _UNRENDERED = "not-rendered"
@@ -27,7 +26,7 @@ def order(results: Iterable[Result]) -> list[Result]:
 
 def count(results: Iterable[Result]) -> dict[str, int]:
     """How many results there are of each severity; every severity is a key."""
-    counts: dict[str, int] = dict.fromkeys(_SEVERITIES, 0)
+    counts: dict[str, int] = dict.fromkeys(SEVERITIES, 0)
     for result in results:
         counts[result.severity] += 1
     return counts
@@ -100,7 +99,7 @@ def _key(result: Result) -> tuple[object, ...]:
         ref,
         _natural(result.path),
         result.tags.get("rule", ""),
-        _SEVERITIES.index(result.severity),
+        SEVERITIES.index(result.severity),
         result.message,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.results import FileRef, Result
+from krmfn.krm.results import SEVERITIES, FileRef, Result
 from krmfn.krm.terminal import line
 from krmfn.reports.ordering import fold, order, summarize
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from krmfn.reports.report import Screen
 
 _COLORS = {"error": RED, "warning": YELLOW, "info": CYAN}
-_RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def render(report: Report) -> str:
@@ -36,7 +35,7 @@ def render_short(results: Iterable[Result]) -> str:
     kpt shows four lines of that stream and kustomize shows nothing else, hence the order. Empty when there is nothing
     to say.
     """
-    ordered = sorted(order(results), key=lambda result: _RANK[result.severity])
+    ordered = sorted(order(results), key=lambda result: SEVERITIES.index(result.severity))
     if not ordered:
         return ""
     return f"krmfn: {summarize(ordered)}\n" + "".join(_render_result(result, False) for result in ordered)

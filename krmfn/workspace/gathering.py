@@ -23,11 +23,11 @@ from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
-from krmfn.workspace.overlays import NAMES, NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
+from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
 from krmfn.workspace.plain import Plain, copy_into, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
-from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, LeftOut, ManifestFile, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ class Gathering:
         self._files = self._read()
         self._kustomizations: dict[str, list[str]] = {}  # by folder
         for file in self._files:
-            if posixpath.basename(file.path) in NAMES:
+            if posixpath.basename(file.path) in KUSTOMIZATIONS:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
         deployments = list(islice(self._expand(self._find_deployments(), overlays), MOST_DEPLOYMENTS + 1))

@@ -14,9 +14,9 @@ from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
 from krmfn.workspace.disk import Disk, list_names
-from krmfn.workspace.overlays import CONFIG_KIND, NAMES
+from krmfn.workspace.overlays import CONFIG_KIND
 from krmfn.workspace.replacing import FileChange
-from krmfn.workspace.trees import SUFFIXES, InputMissing, LeftOut
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut
 
 CONFIG_FILE = "krmfn.yaml"
 NAMES_FILE = "krmfn-names.yaml"
@@ -53,7 +53,7 @@ class NotPossible(Exception):
 def find_kustomization(folder: str) -> str | None:
     """The path of the kustomization in `folder`, None when there is none. Raises NotPossible when there are several."""
     tree = Disk(folder)
-    found = [name for name in NAMES if tree.kind(os.path.join(folder, name)) == "file"]
+    found = [name for name in KUSTOMIZATIONS if tree.kind(os.path.join(folder, name)) == "file"]
     if len(found) > 1:
         raise NotPossible(f"{folder}: {' and '.join(found)}: kustomize accepts one of them only")
     return os.path.join(folder, found[0]) if found else None
@@ -147,7 +147,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[FileChan
     entries["configurations"] = [NAMES_FILE]
     if function and not _is_listed(path or "", old):
         entries["transformers"] = [CONFIG_FILE]
-    target = path or os.path.join(folder, NAMES[0])
+    target = path or os.path.join(folder, KUSTOMIZATIONS[0])
     config = [_plan_config(os.path.join(folder, CONFIG_FILE), release)] if function else []
     names = os.path.join(folder, NAMES_FILE)
     return [

@@ -14,10 +14,9 @@ from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
 from krmfn.model.findings import Rule
-from krmfn.workspace.trees import LeftOut, ManifestFile
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 #: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
 RENDERED = "(rendered)"

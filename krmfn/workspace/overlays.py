@@ -16,10 +16,8 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.trees import LeftOut, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
-#: The names that kustomize looks for, in its order.
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
@@ -101,7 +99,7 @@ class Function(NamedTuple):
 
 def find_overlay(tree: Tree, folder: str) -> Overlay | None:
     """The kustomization in a folder, None when there is none. Raises NotRendered when it cannot be read."""
-    found = [path for path in (posixpath.join(folder, name) for name in NAMES) if tree.kind(path) == "file"]
+    found = [path for path in (posixpath.join(folder, name) for name in KUSTOMIZATIONS) if tree.kind(path) == "file"]
     if not found:
         return None
     if len(found) > 1:

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from krmfn.workspace.overlays import NAMES, NotRendered, is_path, read_objects
+from krmfn.workspace.overlays import NotRendered, is_path, read_objects
 from krmfn.workspace.staging import spell_json
+from krmfn.workspace.trees import KUSTOMIZATIONS
 
 #: kustomize 5.8, api/resmap/reswrangler.go.
 _WITHOUT_TARGET = re.compile(r"failed to find unique target for patch (\S+)$")
@@ -41,7 +42,7 @@ def drop_patch(said: Sequence[str], folder: str) -> bool:
     on; False where that is not what it says, or no patch is it."""
     line = next((line for line in said if line.startswith("Error:")), "")
     found = _WITHOUT_TARGET.search(line)
-    path = os.path.join([folder, *_FOLDER.findall(line)][-1], NAMES[0])
+    path = os.path.join([folder, *_FOLDER.findall(line)][-1], KUSTOMIZATIONS[0])
     if not found or not os.path.exists(path):
         return False
     with open(path, "rb") as stream:

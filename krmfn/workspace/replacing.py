@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 
 from krmfn.krm.records import NamedTuple
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.overlays import NAMES
-from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
+from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, LeftOut, WriteFailed
 
 _SUFFIX = ".krmfn-new"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -69,7 +68,7 @@ def replace(changes: Iterable[FileChange]) -> None:
 def _rank(step: _Writing) -> int:
     # The kustomization first: when it lists a file that is not there yet, a build fails, and nobody applies a half.
     old, new = step.change.old, step.change.new
-    if os.path.basename(step.real) in NAMES:
+    if os.path.basename(step.real) in KUSTOMIZATIONS:
         return 0
     return 3 if new is None else 1 if old is None else 2
 

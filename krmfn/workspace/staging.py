@@ -20,7 +20,6 @@ from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
-    NAMES,
     PLUGINS,
     USES,
     WORDS,
@@ -42,7 +41,7 @@ from krmfn.workspace.overlays import (
     with_program,
     without_charts,
 )
-from krmfn.workspace.trees import LeftOut, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
@@ -136,7 +135,7 @@ class Stage:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
         self._note(overlay.path)
         self._builds[place] = 1
-        self._write(posixpath.join(place, NAMES[0]), self._spell(overlay, place, top, depth))
+        self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._spell(overlay, place, top, depth))
         if self._builds[place] > _MOST_BUILDS:
             raise NotRendered(f"makes kustomize build kustomizations more than {_MOST_BUILDS} times")
         return place
@@ -327,7 +326,7 @@ class Stage:
     def _copy(self, path: str, overlay: Overlay, is_resource: bool = False) -> bool:
         """Copies a file; False where kustomize would not read it. Of resources the schemas are set aside."""
         # A kustomization is written by _spell or not at all: a copy would be read as it is.
-        if path.rpartition("/")[2] in NAMES:
+        if path.rpartition("/")[2] in KUSTOMIZATIONS:
             return False
         try:
             real, folder = self.tree.resolve(path), self.tree.resolve(overlay.folder)
@@ -351,7 +350,7 @@ class Stage:
 
     def _bring(self, path: str, overlay: Overlay) -> str:
         """Copies a file from elsewhere below the folder of a kustomization; what to write for it there."""
-        if not self._free or path.rpartition("/")[2] in NAMES or self.tree.kind(path) != "file":
+        if not self._free or path.rpartition("/")[2] in KUSTOMIZATIONS or self.tree.kind(path) != "file":
             return ""
         self._number += 1
         name = f"krmfn-{os.path.basename(self._root)}-{self._number}/{posixpath.basename(path)}"

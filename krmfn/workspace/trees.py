@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 GIT = "git:"
 SUFFIXES = (".yaml", ".yml", ".json")
+#: The names of kustomizations, in the order in which kustomize looks for them.
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: No manifest is larger; what is, would only exhaust the memory.
 MOST_BYTES = 2**30
 #: What a Helm chart renders from.

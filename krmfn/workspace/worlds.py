@@ -16,8 +16,8 @@ from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
-from krmfn.workspace.manifests import KUSTOMIZATIONS, RENDERED, LoadedFile, Manifests, hides, load
-from krmfn.workspace.trees import ManifestFile, Tree
+from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
+from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

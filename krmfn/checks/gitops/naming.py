@@ -11,6 +11,7 @@ from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.survey.groups import find_reference
 from krmfn.survey.values import as_list, as_text
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     _Named: TypeAlias = tuple[str, str, str]
 
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
-_SCHEDULING_KINDS: Final = ("Workload", "PodGroup", "CompositePodGroup")
 
 
 @rule(
@@ -39,7 +39,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
-        ((other.space, kind, other.name) for kind in _SCHEDULING_KINDS for other in census.kind(GROUP, kind)),
+        ((other.space, kind, other.name) for kind in SCHEDULING_KINDS for other in census.kind(GROUP, kind)),
     )
     for item, path, kind, name in dangling:
         found = renamed.get((item.space, kind, name), set())
@@ -68,7 +68,7 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("generator-annotation", "warning", "A group has an annotation that kustomize reads on generators only.")
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that kustomize obeys on a generator's output only."""
-    for kind in _SCHEDULING_KINDS if census.has_text(KUSTOMIZE) else ():
+    for kind in SCHEDULING_KINDS if census.has_text(KUSTOMIZE) else ():
         for item in census.kind(GROUP, kind):
             for key in ("needs-hash", "behavior"):
                 full = KUSTOMIZE + key
@@ -85,7 +85,7 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
     """`${…}` in a group, which Flux would replace."""
-    for kind in _SCHEDULING_KINDS if census.has_text("${") else ():
+    for kind in SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
                 if "${" in text:
@@ -150,7 +150,7 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
 
 def _is_scheduling_involved(census: Census, item: Item) -> bool:
     """Whether a kustomization has groups among its resources, or runs a function of ours."""
-    groups = {other.file.path for kind in _SCHEDULING_KINDS for other in census.kind(GROUP, kind)}
+    groups = {other.file.path for kind in SCHEDULING_KINDS for other in census.kind(GROUP, kind)}
     configurations = {other.file.path for other in census.kind("krmfn.dev", "GangScheduling")}
     below = {_folder(other): other for other in census.kind("kustomize.config.k8s.io", "Kustomization")}
     used, waiting, seen = {item.file.path}, [item], {_folder(item)}

@@ -45,7 +45,7 @@ def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
 
 
 #: Classes that every cluster has; their values are above what users may write.
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _TEXTS = {
     "pod group": "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class"
     " set in the spec",
@@ -105,8 +105,8 @@ def _resolve(name: str, facts: AdmissionFacts) -> tuple[str, int, str] | None:
     if name:
         if classes is not None and name in classes:
             return name, classes[name].value, classes[name].preemption_policy
-        if name in _SYSTEM_CLASSES:
-            return name, _SYSTEM_CLASSES[name], "PreemptLowerPriority"
+        if name in SYSTEM_CLASSES:
+            return name, SYSTEM_CLASSES[name], "PreemptLowerPriority"
         return None
     defaults = [(found.value, name) for name, found in (classes or {}).items() if found.default]
     if defaults and classes:

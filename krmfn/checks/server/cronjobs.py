@@ -5,7 +5,7 @@ Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from krmfn.checks.server.formats import count_bytes
 from krmfn.checks.server.jobs import check_job_spec
@@ -18,9 +18,9 @@ from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any
 
-Object: TypeAlias = "Mapping[str, Any]"
+    from krmfn.checks.server.pods.setting import Object
 
 
 def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:

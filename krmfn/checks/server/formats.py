@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+#: Those of a condition.
+STATUSES = ("False", "True", "Unknown")
 _LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABEL = _LOWER + "-"
 _SUBDOMAIN = _LOWER + "-."

@@ -8,9 +8,10 @@ Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C1
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from krmfn.checks.server.formats import (
+    STATUSES,
     check_label_key,
     check_long_name,
     check_path_segment,
@@ -34,9 +35,9 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any
 
-Object: TypeAlias = "Mapping[str, Any]"
+    from krmfn.checks.server.pods.setting import Object
 
 _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
@@ -138,7 +139,6 @@ def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: 
             yield invalid(path, "claim-status-name", status.get("name", ""), detail)
 
 
-_STATUSES = ("False", "True", "Unknown")
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _NO_REASON = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
@@ -171,8 +171,8 @@ def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[C
             yield invalid((*path, "type"), "conditions", kind, message)
     if not status and argument == "item":
         yield required((*path, "status"), "conditions")
-    elif status not in _STATUSES:
-        yield not_supported((*path, "status"), "conditions", write_json(status), _STATUSES)
+    elif status not in STATUSES:
+        yield not_supported((*path, "status"), "conditions", write_json(status), STATUSES)
     generation = condition.get("observedGeneration", 0)
     if generation < 0:
         detail = "must be greater than or equal to zero"

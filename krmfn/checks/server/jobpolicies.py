@@ -6,9 +6,7 @@ k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
+from krmfn.checks.server.formats import STATUSES, check_label_key, check_long_name, count_bytes
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import (
     Cause,
@@ -25,14 +23,13 @@ from krmfn.model.gotext import quote, read_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any
 
-Object: TypeAlias = "Mapping[str, Any]"
+    from krmfn.checks.server.pods.setting import Object
 
 _FAILURE = "job-failure-policy"
 _SUCCESS = "job-success-policy"
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
-_STATUSES = ("False", "True", "Unknown")
 
 
 def check_policies(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:
@@ -121,9 +118,9 @@ def _check_conditions(conditions: list[Any], path: Path, out: list[Cause]) -> No
         for message in check_label_key(kind):
             out.append(invalid((*at, "type"), _FAILURE, kind, message))
         if not status:
-            out.append(required((*at, "status"), _FAILURE, _values(_STATUSES)))
-        elif status not in _STATUSES:
-            out.append(not_supported((*at, "status"), _FAILURE, write_json(status), _STATUSES))
+            out.append(required((*at, "status"), _FAILURE, _values(STATUSES)))
+        elif status not in STATUSES:
+            out.append(not_supported((*at, "status"), _FAILURE, write_json(status), STATUSES))
 
 
 def _check_codes(codes: Object, names: set[str], written: Any, path: Path, out: list[Cause]) -> None:

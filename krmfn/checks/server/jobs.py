@@ -9,14 +9,14 @@ rules J1-J25 of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.jobpolicies import check_policies
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.replicated import is_wrong_selector, selects, spell_labels
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import to_api, write_json
@@ -26,9 +26,7 @@ from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")

@@ -6,7 +6,7 @@ of pkg/apis/core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from krmfn.checks.server.formats import (
     check_label_key,
@@ -18,7 +18,7 @@ from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
@@ -26,9 +26,7 @@ from krmfn.krm.paths import Path, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from krmfn.checks.server.quick import is_quick
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
+from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, format_path
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Schema: TypeAlias = "Mapping[str, Any]"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
-_HEAD = ("apiVersion", "kind", "metadata")
 
 
 class Structure:
@@ -77,8 +77,8 @@ class Structure:
 
     def _resource(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
         """An object that has metadata, whatever its schema says of it."""
-        head = {name: item for name, item in value.items() if name in _HEAD}
-        rest = {name: item for name, item in value.items() if name not in _HEAD}
+        head = {name: item for name, item in value.items() if name in HEAD}
+        rest = {name: item for name, item in value.items() if name not in HEAD}
         return head | self._object(schema, rest, path, unknown)
 
     def _complete(self, schema: Schema, value: Any, path: Path, unknown: list[Path]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_path_segment, check_short_name
-from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_least, refuse
+from krmfn.checks.server.plain.values import RULE, check_choice, check_least, refuse
 from krmfn.checks.server.pods.resources import list_container_misnomers
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.strategy import first_generation
@@ -20,6 +20,8 @@ from krmfn.model.gotext import quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _FIFTEEN = {"periodSeconds": 15}

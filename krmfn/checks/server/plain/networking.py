@@ -18,7 +18,6 @@ from krmfn.checks.server.formats import (
 )
 from krmfn.checks.server.plain.values import (
     RULE,
-    Object,
     check_choice,
     check_immutable,
     check_label_selector,
@@ -39,6 +38,8 @@ from krmfn.krm.paths import Path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"

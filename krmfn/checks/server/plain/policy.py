@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from krmfn.checks.server.admission import SYSTEM_CLASSES
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.plain.values import (
     RULE,
-    Object,
     check_choice,
     check_immutable,
     check_label_selector,
@@ -22,7 +22,7 @@ from krmfn.checks.server.plain.values import (
 )
 from krmfn.checks.server.pods.placement import check_tolerations
 from krmfn.checks.server.pods.resources import check_resources
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SPEC = ("spec",)
-_SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _MOST = 1_000_000_000
 
 
@@ -65,10 +64,10 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
         return
     if name.startswith("system-"):
         why = ""
-        if name not in _SYSTEM:
+        if name not in SYSTEM_CLASSES:
             why = f"{name} is not a known system priority class"
-        elif value != _SYSTEM[name]:
-            why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+        elif value != SYSTEM_CLASSES[name]:
+            why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
         elif new.get("globalDefault"):
             why = f"globalDefault of {name} PriorityClass must be false"
         if why:

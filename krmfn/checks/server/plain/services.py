@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name
 from krmfn.checks.server.plain.values import (
     RULE,
-    Object,
     check_address,
     check_choice,
     check_endpoint_address,
@@ -34,6 +33,8 @@ from krmfn.model.gotext import quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"

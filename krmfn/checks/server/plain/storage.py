@@ -10,11 +10,11 @@ from posixpath import normpath
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
-from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_immutable, refuse, spell_empty
+from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
 from krmfn.checks.server.plain.volumes import SOURCES, check_sources
-from krmfn.checks.server.pods.claims import check_claim_spec
+from krmfn.checks.server.pods.claims import MODES, check_claim_spec
 from krmfn.checks.server.pods.placement import check_node_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import (
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SPEC: Path = ("spec",)
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _BETA = "volume.beta.kubernetes.io/storage-class"
 _OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 _FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -131,8 +130,8 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     if not modes:
         yield required(path, "required")
     for mode in modes:
-        yield from check_choice(mode, path, _MODES)
-    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
+        yield from check_choice(mode, path, MODES)
+    if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
         yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
     yield from _check_capacity(new, spec.get("capacity", {}))
     policy = spec["persistentVolumeReclaimPolicy"]

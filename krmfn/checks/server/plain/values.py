@@ -5,7 +5,7 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from krmfn.checks.server.formats import (
     check_ip,
@@ -17,7 +17,7 @@ from krmfn.checks.server.formats import (
     is_percent,
 )
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
@@ -26,9 +26,7 @@ from krmfn.model.gotext import clamp_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 RULE = "invalid-value"
 
 

@@ -6,9 +6,9 @@ Source: ValidatePersistentVolumeSpec of k8s.io/kubernetes/pkg/apis/core/validati
 from __future__ import annotations
 
 from krmfn.checks.server.formats import check_long_name, check_short_name
-from krmfn.checks.server.plain.values import RULE, Object
+from krmfn.checks.server.plain.values import RULE
 from krmfn.checks.server.pods.paths import check_no_backsteps
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volumes import check_kind
 from krmfn.checks.server.verdict import forbidden, invalid, required, too_long
 from krmfn.krm.paths import Path

@@ -6,10 +6,8 @@ validateAppArmorAnnotationsAndFieldsMatchOnCreate of k8s.io/kubernetes/pkg/apis/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.pods.paths import check_relative
-from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
+from krmfn.checks.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
@@ -17,9 +15,7 @@ from krmfn.model.gotext import parse_int, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "pod-annotations"
 MIRROR = "kubernetes.io/config.mirror"

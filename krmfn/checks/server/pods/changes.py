@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.server.pods.annotations import MIRROR, is_cost
 from krmfn.checks.server.pods.containers import check_image_of_pod
 from krmfn.checks.server.pods.placement import check_tolerations
-from krmfn.checks.server.pods.setting import ARMOR, Setting, visit_containers
+from krmfn.checks.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.checks.server.pods.spec import check_new_pod, check_pod, check_template
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
@@ -20,9 +20,7 @@ from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _RULE = "pod-immutable"
 _UPDATABLE = (

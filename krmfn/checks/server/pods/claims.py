@@ -6,25 +6,21 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.metadata import check_template_metadata
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "volume-claims"
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _TEMPLATE_META = ("annotations", "labels")
 
 
@@ -55,9 +51,9 @@ def check_claim_spec(spec: Object, path: Path, pod: Setting) -> None:
         out.append(required((*path, "accessModes"), _RULE, "at least 1 access mode is required"))
     check_selector(spec.get("selector"), (*path, "selector"), _RULE, pod)
     for mode in modes:
-        if mode not in _MODES:
-            out.append(not_supported((*path, "accessModes"), _RULE, write_json(mode), _MODES))
-    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
+        if mode not in MODES:
+            out.append(not_supported((*path, "accessModes"), _RULE, write_json(mode), MODES))
+    if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
         detail = "may not use ReadWriteOncePod with other access modes"
         out.append(forbidden((*path, "accessModes"), _RULE, detail))
     _check_storage(spec, (*path, "resources", Key("storage")), pod)

@@ -6,8 +6,6 @@ validateEphemeralContainers and what they call).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.pods.environment import check_environment
 from krmfn.checks.server.pods.paths import check_relative
@@ -15,7 +13,7 @@ from krmfn.checks.server.pods.ports import check_host_ports, check_ports
 from krmfn.checks.server.pods.probes import PROBES, check_running
 from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.security import check_container_security
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import (
     duplicate,
@@ -32,9 +30,7 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

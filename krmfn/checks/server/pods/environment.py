@@ -6,8 +6,6 @@ k8s.io/kubernetes/pkg/apis/core/validation; ConvertDownwardAPIFieldLabel of pkg/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import (
     check_config_key,
@@ -17,16 +15,14 @@ from krmfn.checks.server.formats import (
     check_short_name,
 )
 from krmfn.checks.server.pods.paths import check_no_backsteps
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.verdict import invalid, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "pod-env"
 _FIELDS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
@@ -17,9 +17,7 @@ from krmfn.model.gotext import parse_int, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _AFFINITY = "pod-affinity"
 _SPREAD = "pod-topology-spread"

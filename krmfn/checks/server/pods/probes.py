@@ -5,20 +5,16 @@ Source: validateProbe, validateHandler, validateLifecycle of k8s.io/kubernetes/p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.formats import check_header_name, check_port_name
 from krmfn.checks.server.pods.ports import check_port_number
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")

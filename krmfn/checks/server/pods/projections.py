@@ -6,12 +6,12 @@ ValidateClusterTrustBundleName of pkg/apis/certificates/validation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.checks.server.pods.paths import check_local
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_user
 from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required, too_long
 from krmfn.krm.paths import Path
@@ -19,9 +19,7 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "pod-volumes"
 _TWICE = "conflicting duplicate paths"

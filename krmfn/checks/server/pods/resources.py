@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
 from krmfn.checks.server.formats import check_label_key, check_short_name
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_found, not_supported, required
 from krmfn.krm.paths import Path
@@ -20,9 +20,7 @@ from krmfn.model.quantity import parse_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _RULE = "pod-resources"
 _HUGE = "hugepages-"

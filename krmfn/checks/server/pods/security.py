@@ -6,11 +6,9 @@ validateWindowsHostProcessPod of k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.formats import check_long_name, count_bytes
 from krmfn.checks.server.pods.paths import check_relative
-from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required, too_long
 from krmfn.krm.paths import Path
@@ -18,9 +16,7 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _RULE = "pod-security"
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

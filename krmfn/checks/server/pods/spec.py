@@ -27,7 +27,7 @@ from krmfn.checks.server.pods.containers import (
 from krmfn.checks.server.pods.placement import check_affinity, check_labels, check_spread, check_tolerations
 from krmfn.checks.server.pods.resources import check_pod_resources, check_resources
 from krmfn.checks.server.pods.security import check_host_processes, check_operating_system, check_pod_security
-from krmfn.checks.server.pods.setting import Setting, visit_containers
+from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.pods.volumes import check_volumes
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import (
@@ -47,9 +47,7 @@ from krmfn.releases.spelling import GROUP_LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    from typing import Any
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -6,19 +6,15 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, check_resource_field
 from krmfn.checks.server.pods.paths import check_local
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.verdict import invalid, required
 from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "pod-volumes"
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"

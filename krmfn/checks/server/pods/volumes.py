@@ -8,12 +8,12 @@ Source: ValidateVolumes and the functions that it calls in k8s.io/kubernetes/pkg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.pods.paths import check_no_backsteps, check_relative
 from krmfn.checks.server.pods.projections import check_projection
-from krmfn.checks.server.pods.setting import Setting
+from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode, check_user
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import (
@@ -30,9 +30,7 @@ from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-Object: TypeAlias = "Mapping[str, Any]"
+    pass
 
 _RULE = "pod-volumes"
 _PARTITION = "must be between 1 and 255, inclusive"  # though 0 is fine
