@@ -9,7 +9,8 @@ import pytest
 from krmfn.checks.server.stage import check_items
 from krmfn.config import read_settings
 from krmfn.krm import Stream
-from krmfn.pipeline import STAGES, find_all
+from krmfn.model.findings import STAGES
+from krmfn.pipeline import find_all
 from krmfn.releases.release import find_release
 from tests.workspace.repositories import JOB
 from tests.workspace.test_worlds import folder, run, write
