@@ -15,8 +15,9 @@ from krmfn.checks.server.formats import (
     check_long_name,
     check_short_name,
 )
-from krmfn.checks.server.plain.values import RULE, Object, check_choice, check_immutable, refuse
+from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, refuse
 from krmfn.checks.server.pods.claims import check_metadata_of_claims
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.strategy import first_generation
