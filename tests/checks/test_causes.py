@@ -82,6 +82,8 @@ def test_a_link_of_another_release_is_one_finding(release: str, field: str) -> N
     [
         "kind: Namespace\nmetadata: {name: '${name}', labels: {a: b}}",
         "kind: ServiceAccount\nmetadata: {name: a, namespace: NAMESPACE}",
+        "kind: PersistentVolumeClaim\nmetadata: {name: a}\n"
+        "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: '${size}'}}}",
     ],
 )
 def test_a_name_that_is_filled_in_later(text: str) -> None:

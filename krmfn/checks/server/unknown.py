@@ -39,10 +39,21 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
     known = tuple(
         cause
         for cause in verdict.causes
-        if cause.path not in emptied and not _is_derived(cause, value, beside) and not _is_unknown(cause, value)
+        if cause.path not in emptied
+        and not _is_left_out(cause, gone)
+        and not _is_derived(cause, value, beside)
+        and not _is_unknown(cause, value)
     )
     left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
+
+
+def _is_left_out(cause: Cause, gone: set[Path]) -> bool:
+    """Whether a cause misses what was left out below its place: the server says `resources.storage` for `requests`."""
+    above = cause.path[:-1]
+    return cause.type == "Required" and any(
+        path[: len(above)] == above and path[-1:] == cause.path[-1:] for path in gone if above
+    )
 
 
 def _is_derived(cause: Cause, value: Any, beside: set[Path]) -> bool:
