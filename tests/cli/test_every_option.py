@@ -1,0 +1,247 @@
+"""Every option of every command succeeds, and changes something: what is printed, the exit status, or a file.
+
+Knows what each command does without options (`WORDS`) and a value for each option (`VALUES`). A new option has a row
+here, or this fails.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from krmfn.cli import COMMANDS
+from krmfn.cli.options import Option
+from tests.cli.conftest import RAYCLUSTER, Call
+from tests.cli.test_fit import SIMULATOR, make_job, make_node
+from tests.e2e.tools import require
+
+#: What a command is called with, and what its options change: a folder with groups, an overlay, data of a cluster.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "bridge": (),
+    "convert": ("--to", "1.35", "apps/groups.yaml"),
+    "diff": ("old", "new"),
+    "facts": ("cluster.yaml",),
+    "fit": ("--cluster", "cluster.yaml", "apps"),
+    "generate": ("plain",),
+    "init": ("apps/overlay",),
+    "rules": (),
+    "schema": ("podgroup",),
+    "tree": ("apps",),
+    "upgrade": ("--kubernetes", "1.36", "--to", "1.37", "apps"),
+    "validate": ("apps",),
+    "why": ("--cluster", "dump.yaml", "job/ml/fits"),
+}
+#: A value of an option that changes something, where there is no list of choices.
+VALUES: Mapping[str, str] = {
+    "--allow-exec": "apps/odd/stranger.sh,new/odd/stranger.sh",
+    "--against": "old",
+    "--baseline": "known.txt",
+    "--cluster": "cluster.yaml",
+    "--config": "other.yaml",
+    "--crds": "crds",
+    "--exclude": "job*",
+    "--feature-gates": "GenericWorkload=false",
+    "--ignore": "group-unused",
+    "--kubernetes": "1.35",
+    "--namespace-selector": "team=ml",
+    "--select": "server",
+    "--severity": "group-unused=error",
+    "--simulator": "./simulator",
+    "--to-kubernetes": "1.37",
+    "--to": "1.36",
+}
+#: Where a command needs another one.
+VALUES_OF: Mapping[tuple[str, str], str] = {("convert", "--config"): "pinned.yaml", ("why", "--cluster"): "events.yaml"}
+_NEVER = ("--simulator", "./never", "--cluster")
+#: Other words for one option, on both sides: where it says something about another one, or only speaks there.
+WORDS_FOR: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("convert", "--config"): ("--to", "1.37", "earlier.yaml"),
+    ("diff", "--simulator"): (*_NEVER, "cluster.yaml", "old", "new"),
+    ("diff", "--to-kubernetes"): ("--kubernetes", "1.36", "old", "new"),
+    ("fit", "--cluster"): ("apps",),
+    ("fit", "--prove"): (*_NEVER, "cluster.yaml", "apps"),
+    ("fit", "--simulator"): (*_NEVER, "cluster.yaml", "apps"),
+    ("generate", "--fail-on-change"): ("--write", "plain"),
+    ("upgrade", "--config"): ("--to", "1.37", "apps"),
+    ("validate", "--fail-on"): ("plain",),
+    ("validate", "--update"): ("--against", "old", "new"),
+    ("validate", "--write-baseline"): ("--baseline", "known.txt", "apps"),
+    ("why", "--prove"): (*_NEVER, "dump.yaml", "job/ml/fits"),
+    ("why", "--simulator"): (*_NEVER, "dump.yaml", "job/ml/fits"),
+}
+_WRITTEN = ("--baseline", "known.txt", "--write-baseline", "apps")
+#: What is called first in both folders.
+FIRST = {("validate", "--baseline"): _WRITTEN, ("validate", "--write-baseline"): _WRITTEN}
+#: What prints nothing that this option could take away, or does not differ in the releases that have it.
+INERT = {("why", "--quiet"), ("bridge", "--kubernetes"), ("convert", "--verbose"), ("diff", "--verbose")}
+
+
+class Row(NamedTuple):
+    """An option of a command, with a value of it."""
+
+    command: str
+    option: Option
+    value: str
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.command, self.option.names[-1], self.value]))
+
+
+def list_rows() -> list[Row]:
+    rows = []
+    for command in COMMANDS:
+        for option in importlib.import_module(f"krmfn.cli.{command}").OPTIONS:
+            name = option.names[-1]
+            if (command, name) not in INERT:
+                given = ("",) if option.flag else option.choices or (VALUES_OF.get((command, name)) or VALUES[name],)
+                rows += [Row(command, option, value) for value in given if value != option.default]
+    return rows
+
+
+@pytest.mark.parametrize("row", list_rows(), ids=str)
+def test_every_option_changes_something(row: Row, tmp_path: Path, krmfn: Call) -> None:
+    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    name = row.option.names[-1]
+    words = [*WORDS_FOR.get((row.command, name), WORDS[row.command])]
+    if row.option.choices:  # against the one before; both ways to apply do the same to what nobody else has changed
+        before = row.option.choices[row.option.choices.index(row.value) - 1]
+        words += [name, "replace" if row.value == "server-side-apply" else before]
+    more = [*words, name, *filter(None, [row.value])]  # the last one counts
+    ends = []
+    for folder, given in ((tmp_path / "without", words), (tmp_path / "with", more)):
+        make_folder(folder)
+        if (row.command, name) in FIRST:
+            krmfn(row.command, *FIRST[row.command, name], folder=folder)
+        there = read(folder)
+        done = krmfn(row.command, *given, folder=folder)
+        assert "Traceback" not in done.err
+        if given is more:
+            assert done.code in ({2} if name == "--require-render" else {0, 1}), done.err
+        ends.append((done, {path: text for path, text in read(folder).items() if there.get(path) != text}))
+    assert ends[0] != ends[1], ends[0][0]
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def make_folder(folder: Path) -> None:
+    """A repository in which every option has something to do."""
+    for name in ("", "apps", "plain", "old", "new", "crds"):
+        (folder / name).mkdir()
+    pair = [make_job(name, 2, 1) for name in ("held", "with-it")]
+    for job in pair:
+        job["metadata"]["annotations"]["krmfn.dev/gang-group"] = "pair"
+    pair[0]["spec"]["suspend"] = True
+    lost = [make_job(f"lost-{number}", 2, 1) for number in range(4)]
+    for job in lost:  # says how, but not that
+        job["metadata"]["annotations"] = {"krmfn.dev/min-count": "1"}
+    for name in ("apps", "plain"):
+        write(folder / name / "job.yaml", make_job("train", 3, 1))
+        write(folder / name / "pair.yaml", *pair, *lost)
+        write(folder / name / "ray.yaml", yaml.safe_load(RAYCLUSTER))
+    groups = [
+        make("PodGroup", name, spec={"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"all": {}}})
+        for name in ("mine", "theirs", "hers", "his")
+    ]
+    write(folder / "apps/groups.yaml", *groups)
+    earlier = {**groups[0], "apiVersion": "scheduling.k8s.io/v1alpha2"}
+    write(folder / "earlier.yaml", {**earlier, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+    write(folder / "apps/fits.yaml", make_job("fits", 2, 1))
+    linked = make_job("linked", 1, 1)
+    linked["metadata"]["annotations"] = {}
+    linked["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": "mine"}  # which wants two pods
+    write(folder / "apps/linked.yaml", linked)
+    toy = {"apiVersion": "a.io/v1", "kind": "Toy", "metadata": {"name": "x"}}
+    write(folder / "apps/toy.yaml", {**toy, "size": "large"})
+    for state, pods in (("old", 3), ("new", 4)):
+        step = make_job("step", pods, 1)
+        if state == "old":  # no longer said in the new state
+            step["spec"]["completionMode"] = "Indexed"
+        else:
+            write(folder / state / "more.yaml", make_job("fits", 2, 1))
+        write(folder / state / "job.yaml", step)
+        write(folder / state / "toy.yaml", {**toy, "size": state})
+        make_overlay(folder / state / "app", "plain")
+        make_overlay(folder / state / "odd", "stranger", program=True)
+    make_overlay(folder / "apps/overlay", "over")
+    make_overlay(folder / "apps/odd", "stranger", program=True)
+    for name, text in (("simulator", SIMULATOR), ("never", SIMULATOR.replace('"fits": True', '"fits": False'))):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    for name in ("apps", "plain", "old", "new"):  # a template of Helm, which is no manifest
+        (folder / name / "template.yaml").write_text("{{- if .Values.on }}\nkind: Job\n{{- end }}\n")
+    nodes = [make_node("gpu-1", "a"), make_node("gpu-2", "b")]
+    listed = {"apiVersion": "v1", "kind": "List"}
+    other = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other", "namespace": "ml"}}
+    other["spec"] = {"nodeName": "gpu-1", "containers": [{"name": "a", "image": "a"}]}
+    (folder / "cluster.yaml").write_text(json.dumps({**listed, "items": [*nodes, other]}))
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "ml"}}
+    event |= {"reason": "FailedScheduling", "message": "0/2 nodes are available", "type": "Warning"}
+    event["involvedObject"] = {"kind": "Pod", "name": "fits-0", "namespace": "ml"}
+    (folder / "events.yaml").write_text(json.dumps({**listed, "items": [event]}))
+    (folder / "dump.yaml").write_text(json.dumps({**listed, "items": [*nodes, *make_live()]}))
+    schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": "Toy", "plural": "toys", "singular": "toy", "listKind": "ToyList"}
+    spec = {"group": "a.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    write(folder / "crds/toys.yaml", {**crd, "metadata": {"name": "toys.a.io"}})
+    config = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "metadata": {"name": "gangs"}}
+    write(folder / "other.yaml", {**config, "spec": {"kubernetes": {"version": "1.36"}}})
+    pins = {"PodGroup": "v1alpha3"}
+    write(folder / "pinned.yaml", {**config, "spec": {"kubernetes": {"version": "1.37", "apiVersions": pins}}})
+
+
+def make(kind: str, name: str, **fields: object) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ml"}
+    return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": kind, "metadata": metadata, **fields}
+
+
+def make_live() -> list[dict[str, Any]]:
+    """A Job whose pods wait, as they are before the scheduler has looked at them."""
+    job = make_job("fits", 2, 1)
+    job["metadata"]["uid"] = "1"
+    job["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": "fits"}
+    group = make("PodGroup", "fits", spec={"schedulingPolicy": {"gang": {"minCount": 2}}})
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "fits", "uid": "1", "controller": True}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"fits-{number}",
+                "namespace": "ml",
+                "labels": {"job-name": "fits"},
+                "ownerReferences": [owner],
+            },
+            "spec": job["spec"]["template"]["spec"],
+            "status": {"phase": "Pending"},
+        }
+        for number in range(2)
+    ]
+    return [job, group, *pods]
+
+
+def make_overlay(folder: Path, job: str, program: bool = False) -> None:
+    """A kustomization; with a `program` that changes its Job, and that nobody knows."""
+    folder.mkdir()
+    write(folder / f"{job}.yaml", make_job(job, 2, 1))
+    listed = {"resources": [f"{job}.yaml"], "namePrefix": "my-"}
+    write(folder / "kustomization.yaml", {**listed, "transformers": ["function.yaml"]} if program else listed)
+    if program:
+        declared = {"config.kubernetes.io/function": "exec: {path: ./stranger.sh}"}
+        metadata = {"name": "stranger", "annotations": declared}
+        write(folder / "function.yaml", {"apiVersion": "a.io/v1", "kind": "Stranger", "metadata": metadata})
+        (folder / "stranger.sh").write_text("#!/bin/sh\nsed 's/parallelism: 2/parallelism: 1/'\n")
+        (folder / "stranger.sh").chmod(0o755)
+
+
+def write(path: Path, *documents: object) -> None:
+    path.write_text(yaml.safe_dump_all(documents))
