@@ -173,24 +173,6 @@ def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path,
     assert said["why"] == "the simulator did not come to an end in time"
 
 
-def test_a_picture_of_one_pod_a_long_name_and_no_nodes(cluster: Path, krmfn: Call) -> None:
-    (cluster / "none.yaml").write_text("{apiVersion: krmfn.dev/v1alpha1, kind: ClusterFacts, spec: {nodes: []}}")
-    job = make_job("m" * 50, 1, 1)
-    job["metadata"]["namespace"] = "n" * 63
-    (cluster / "long.yaml").write_text(yaml.safe_dump(job))
-    done = krmfn("fit", "long.yaml", "--cluster", "none.yaml", "--prove", "-o", "svg")
-    texts = [
-        (float(each.get("x") or 0), each.text or "") for each in ElementTree.fromstring(done.out).iter(f"{SVG}text")
-    ]
-    text_left, name = next(each for each in texts if "…mmm" in each[1])
-    right, _ = next(each for each in texts if each[1] == "0 of 1 pods")
-    # Pixels of letters in DejaVu Sans Bold at 13 px, the widest usual font.
-    assert text_left + sum(13 if letter == "m" else 9.3 for letter in name) < right
-    assert any("no nodes available to schedule pods" in text for _, text in texts)
-    html = krmfn("fit", "long.yaml", "--cluster", "none.yaml", "--prove", "-o", "html").out
-    assert "<summary>1 pod</summary>" in html
-
-
 def test_the_picture_says_what_it_shows(cluster: Path, krmfn: Call) -> None:
     done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "svg")
     root = ElementTree.fromstring(done.out)
