@@ -194,7 +194,7 @@ def make_folder(folder: Path) -> None:
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
     write(folder / "crds/toys.yaml", {**crd, "metadata": {"name": "toys.a.io"}})
     config = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "metadata": {"name": "gangs"}}
-    write(folder / "other.yaml", {**config, "spec": {"kubernetes": {"version": "1.36"}}})
+    write(folder / "other.yaml", {**config, "spec": {"kubernetes": {"version": "1.35"}}})
     pins = {"PodGroup": "v1alpha3"}
     write(folder / "pinned.yaml", {**config, "spec": {"kubernetes": {"version": "1.37", "apiVersions": pins}}})
 

@@ -206,12 +206,12 @@ def _check_iscsi(source: Object, at: Path, pod: Setting) -> None:
 def _is_iscsi_name(name: str) -> bool:
     import re  # rare
 
-    pattern = {
+    form = {
         "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
         "eui": "eui.[A-Za-z0-9]{16}",
         "naa": "naa.[A-Za-z0-9]{32}",
     }[name[:3]]
-    return re.fullmatch(pattern, name) is not None
+    return re.fullmatch(form, name) is not None
 
 
 def _check_initiator_length(source: Object, name: str, at: Path, pod: Setting) -> None:
