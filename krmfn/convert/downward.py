@@ -118,7 +118,7 @@ def to_1_35(board: Board) -> None:
     """v1alpha2 to v1alpha1: PodGroups go, pods name the Workload and one of its groups."""
     used: dict[tuple[str, str, str], list[Item]] = {}
     for group in [item for item in board.of(NATIVE, "PodGroup") if item.api_version == f"{NATIVE}/v1alpha2"]:
-        used.setdefault((group.namespace, *_template_of(board, group)), []).append(group)
+        used.setdefault((group.space, *_template_of(board, group)), []).append(group)
     references: dict[tuple[str, str], dict[str, str]] = {}
     for (space, workload, template), groups in used.items():
         for group in groups:
@@ -151,13 +151,13 @@ def _template_of(board: Board, group: Item) -> tuple[str, str]:
     reference = group.get(("spec", "podGroupTemplateRef", "workload"))
     if isinstance(reference, Mapping):
         name, template = str(reference.get("workloadName")), str(reference.get("podGroupTemplateName"))
-        workload = board.find(NATIVE, "Workload", group.namespace, name)
+        workload = board.find(NATIVE, "Workload", group.space, name)
         entries = read_entries(workload, ("spec", "podGroupTemplates")) if workload else []
         if any(entry.get("name") == template for entry in entries):
             return name, template
     spec = {key: value for key, value in read_mapping(group, ("spec",)).items() if key != "podGroupTemplateRef"}
     name = group.name
-    if board.find(NATIVE, "Workload", group.namespace, name):
+    if board.find(NATIVE, "Workload", group.space, name):
         board.note(
             group, "convert-name-taken", (f"{group.ref} needs a Workload of the same name, which already exists")
         )

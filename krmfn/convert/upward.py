@@ -69,7 +69,7 @@ def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str)
     name = shorten(f"{name}-{key}") if key else name
     reference = {"workload": {"workloadName": workload.name, "podGroupTemplateName": template}}
     spec = {"podGroupTemplateRef": reference, "schedulingPolicy": entry.get("policy")}
-    existing = board.find(NATIVE, "PodGroup", workload.namespace, name)
+    existing = board.find(NATIVE, "PodGroup", workload.space, name)
     if existing:
         board.note(
             existing,
@@ -201,7 +201,7 @@ def _move_groups(board: Board, workload: Item, name: str, templates: set[str]) -
             reference = group.get(field)
             if (
                 isinstance(reference, Mapping)
-                and group.namespace == workload.namespace
+                and group.space == workload.space
                 and reference.get("workloadName") == workload.name
                 and str(reference.get(key)) in templates
             ):

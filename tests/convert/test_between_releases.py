@@ -28,6 +28,26 @@ def test_equals_generating_anew(shape: str, start: str, to: str) -> None:
     assert rules(done) == lost + expected
 
 
+@pytest.mark.parametrize("to", RELEASES)
+@pytest.mark.parametrize("start", RELEASES)
+def test_the_namespace_may_be_left_out(start: str, to: str) -> None:
+    """Nearly all manifests leave it to the apply; those that were generated here before name it."""
+    for places in ([], ["Job"], ["PodGroup"]):
+        items, expected = generated(SHAPES["job"], start), run(generated(SHAPES["job"], start), to)
+        for item in items:
+            item.set(("metadata", "namespace"), "default")
+            if item.kind not in places:
+                item.remove(("metadata", "namespace"))
+        done = run(items, to)
+        assert [without_namespace(value) for value in plain(done[0])] == list(map(without_namespace, plain(expected[0])))
+        assert rules(done[1]) == rules(expected[1])
+
+
+def without_namespace(value: Any) -> Any:
+    metadata = {key: child for key, child in value["metadata"].items() if key != "namespace"}
+    return {**value, "metadata": metadata}
+
+
 def without_modes(value: Any) -> Any:
     """What a release without modes cannot say, a conversion does not invent."""
     if isinstance(value, dict):
