@@ -6,15 +6,14 @@ Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
 
 from __future__ import annotations
 
-from krmfn.krm import Misconfigured, ResourceList, Result, run
+from collections.abc import Iterable
+
+from krmfn.krm import Item, Misconfigured, ResourceList, Result, run
 from krmfn.model.marks import LOCAL_CONFIG
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from krmfn.config import ConfigError, Settings
-    from krmfn.krm import Item
 
 
 def main() -> int:

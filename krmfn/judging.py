@@ -12,17 +12,13 @@ from fnmatch import fnmatchcase
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.model.findings import STAGES
 from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.krm.item import Item
 
 #: Patterns that are compiled where a manifest ignores something.
 _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"

@@ -8,27 +8,23 @@ check    what would be refused, or never run?    (checks)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from krmfn.config import Settings
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import ABSENT, FileRef, Result
-from krmfn.model.findings import STAGES, Finding, to_result
+from krmfn.krm.results import ABSENT, FileRef, Result, Severity
+from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from krmfn.config import Settings
     from krmfn.forecast import Ask, Outlook
     from krmfn.forecast.diagnosis import Diagnosis
-    from krmfn.krm.paths import Path
-    from krmfn.krm.results import Severity
-    from krmfn.model.findings import Member
     from krmfn.reconcile import Addition, Wanted
     from krmfn.survey.census import Census
     from krmfn.survey.gangs import Survey

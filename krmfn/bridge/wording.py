@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from krmfn.krm.hints import Final
 from krmfn.krm.records import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 #: The name of all four objects.
 NAME: Final = "gang-link.krmfn.dev"

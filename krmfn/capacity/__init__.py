@@ -7,15 +7,15 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from krmfn.capacity.obeyed import Obeyed
+from krmfn.survey.census import Census
+from krmfn.survey.facts import Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from krmfn.capacity.proof import Obstacle
-    from krmfn.survey.census import Census
-    from krmfn.survey.facts import Facts
 
 __all__ = ["Obeyed", "Obstacle", "may_refuse", "prove"]
 

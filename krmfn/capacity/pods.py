@@ -6,15 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.selectors import Answer, both, match_labels
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.records import NamedTuple
+from krmfn.survey.census import Template
+from krmfn.survey.facts import Facts, Resources
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.survey.census import Template
-    from krmfn.survey.facts import Facts, Resources
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.survey.facts import Resources, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _POD_LEVEL = ("cpu", "memory")
 

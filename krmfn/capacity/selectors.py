@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None

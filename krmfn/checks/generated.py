@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from krmfn.config import Settings
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig, format_path
 from krmfn.model.findings import Finding
@@ -18,9 +20,6 @@ from krmfn.releases.spelling import COUNTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config import Settings
     from krmfn.reconcile import Wanted
 
 _ANNOTATIONS = {

@@ -8,15 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Rule
 from krmfn.releases.release import GROUP
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
+from krmfn.survey.census import Census
 
 
 def find_problems(census: Census) -> Iterator[Finding]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final, TypeAlias
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Rule
 from krmfn.releases.gates import has
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final, TypeAlias
-
-    from krmfn.config import Settings
-    from krmfn.krm.results import Severity
-    from krmfn.survey.census import Census
+from krmfn.survey.census import Census
 
 SCHEDULER: Final = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.

@@ -6,12 +6,8 @@ only the whole input shows.
 
 from __future__ import annotations
 
-from krmfn.config import options_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
+from krmfn.config import Settings, options_for
+from krmfn.krm.item import Item
 
 
 def is_selected(item: Item, settings: Settings) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.model.findings import Finding, Member
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.model.findings import Finding, Member
 
 
 def check_stages(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from krmfn.krm.item import Item
 from krmfn.model.marks import is_generated
 from krmfn.model.wording import count, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.krm.item import Item
     from krmfn.survey.census import Template
     from krmfn.survey.groups import Group
 

@@ -8,20 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.config.settings import RULED
+from krmfn.krm import Item
+from krmfn.krm.hints import Any
 from krmfn.krm.results import SEVERITIES, FileRef
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
-from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
-from krmfn.workspace.trees import LeftOut
+from krmfn.workspace.trees import LeftOut, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.krm import Item
-    from krmfn.releases.release import Release
-    from krmfn.workspace.trees import Tree
     from krmfn.workspace.worlds import World
 
 FILE = "krmfn.yaml"

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.cli import streams
+from krmfn.krm.hints import Any
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render, summarize_skipped
+from krmfn.reports.report import Screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.reports.report import Screen
     from krmfn.workspace.manifests import LoadedFile
 
 

@@ -8,9 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from krmfn.cli.configuration import Configurations, read_rulings
+from krmfn.config import Settings
 from krmfn.config.selection import IGNORE
 from krmfn.judging import OF_ABSENCE, Ignore, Judging
+from krmfn.krm.hints import Any
+from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
+from krmfn.model.findings import Finding
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
@@ -18,11 +22,6 @@ from krmfn.workspace.manifests import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config import Settings
-    from krmfn.krm.paths import Path
-    from krmfn.model.findings import Finding
     from krmfn.workspace.worlds import World, Worlds
 
 

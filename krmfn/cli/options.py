@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from krmfn.krm.records import NamedTuple
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from krmfn.krm.hints import Any
+from krmfn.krm.records import NamedTuple
 
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 

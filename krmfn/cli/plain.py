@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krmfn.cli.options import Argument, Option
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krmfn.krm.hints import Any
 
 
 def parse(

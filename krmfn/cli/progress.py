@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    _Thing = TypeVar("_Thing")
-
+_Thing = TypeVar("_Thing")
 _LONG = 200
 
 

@@ -8,10 +8,7 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TextIO
+from typing import TextIO
 
 
 class StreamLost(Exception):

@@ -28,6 +28,10 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
+from krmfn.config import Settings
+from krmfn.krm.hints import Any
+from krmfn.krm.item import Item
+from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
@@ -35,16 +39,11 @@ from krmfn.pipeline import describe_scope, find_all, run_functions
 from krmfn.workspace.files import GIT, is_path
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import pair
+from krmfn.workspace.worlds import Worlds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.cli.fixing import Found
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.krm.results import Result, Severity
-    from krmfn.workspace.worlds import Worlds
 
 SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
 ARGUMENTS = PATHS

@@ -9,12 +9,9 @@ from collections.abc import Mapping
 
 from krmfn.config.problems import Mistake
 from krmfn.config.schema import Schema, is_type, resolve
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Mistake]]:

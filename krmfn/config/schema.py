@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.config.problems import Mistake, join_words, suggest
+from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import UnknownRelease, find_release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
 
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 

@@ -11,6 +11,7 @@ from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
+from krmfn.krm.hints import Any, Literal, TypeAlias
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
@@ -18,8 +19,6 @@ from krmfn.model.marks import PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
-
     from krmfn.config.selectors import Head
 
 OPT_IN = "krmfn.dev/gang"

@@ -6,14 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.krm.hints import Protocol
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import parse_int
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
 
 
 class Head(Protocol):

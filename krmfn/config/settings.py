@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from krmfn.krm.hints import Any, Literal, TypeAlias
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, Severity
 from krmfn.releases.gates import has
@@ -13,8 +14,6 @@ from krmfn.releases.release import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
-
     from krmfn.config.selectors import Selector
 
 Scheduler: TypeAlias = 'Literal["Kubernetes", "Volcano", "SchedulerPlugins", "KAI"]'

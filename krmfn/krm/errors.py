@@ -5,11 +5,9 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
-    from krmfn.krm.results import Result
+from krmfn.krm.results import Result
 
 
 class Unreadable(Exception):

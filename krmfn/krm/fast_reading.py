@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from krmfn.krm.frames import Anchors, Frame
+from krmfn.krm.frames import Anchors, Frame, Part
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Found, Listing
-from krmfn.krm.splitting import split
+from krmfn.krm.source import Source
+from krmfn.krm.splitting import KeyLine, Split, split
 from krmfn.krm.style import Style
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.krm.frames import Part
-    from krmfn.krm.source import Source
-    from krmfn.krm.splitting import KeyLine, Split
 
 _NULLS = (b"", b"~", b"null", b"Null", b"NULL")
 

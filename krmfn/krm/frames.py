@@ -6,16 +6,17 @@ before the use counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from krmfn.krm.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from krmfn.krm.heads import HeadReader
     from krmfn.krm.nodes import Node
-    from krmfn.krm.source import Source
 
-    #: Start and end of a part in bytes, and how many columns its first line is indented.
-    Part = tuple[int, int, int]
+#: Start and end of a part in bytes, and how many columns its first line is indented.
+Part = tuple[int, int, int]
 
 
 class Frame:

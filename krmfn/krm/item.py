@@ -5,22 +5,20 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.nodes import Scalar
-from krmfn.krm.paths import dig
+from krmfn.krm.hints import Any
+from krmfn.krm.nodes import Node, Scalar
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
     from krmfn.krm.editing import Editor
-    from krmfn.krm.nodes import Node
-    from krmfn.krm.paths import Path
     from krmfn.krm.values import Problem
 
 #: The fields of an object that say who it is.

@@ -8,12 +8,9 @@ from __future__ import annotations
 from krmfn.krm.composing import MAX_DEPTH
 from krmfn.krm.dialect import replace_surrogates
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.hints import Any
 from krmfn.krm.nodes import NUMBER_TAG, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _BLANK = " \t\r\n"
 _WORDS = ("true", "false", "null")

@@ -10,15 +10,12 @@ the answer is None: no guess is ever made.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it

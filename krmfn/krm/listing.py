@@ -6,8 +6,12 @@ Holds for ResourceList, v1/List and the like. `read_listing` reads it by nodes, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Sequence as Many
+
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Anchors, Frame
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
@@ -24,14 +28,8 @@ from krmfn.krm.places import (
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence as Many
-    from typing import Any
-
-    #: Replace the bytes from the first to the second offset.
-    Splice = tuple[int, int, bytes]
+#: Replace the bytes from the first to the second offset.
+Splice = tuple[int, int, bytes]
 
 
 class Listing:

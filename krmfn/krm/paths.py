@@ -5,9 +5,7 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krmfn.krm.hints import Any
 
 Path = tuple[str | int, ...]
 

@@ -6,17 +6,17 @@ depends on an earlier one. The value follows by the same edit in plain data. An 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from krmfn.krm.errors import EditRefused, Unreadable
+from krmfn.krm.hints import Any, Protocol
+from krmfn.krm.paths import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Protocol
-
     from krmfn.krm.editing import Editor
     from krmfn.krm.frames import Frame
     from krmfn.krm.nodes import Node
-    from krmfn.krm.paths import Path
     from krmfn.krm.places import Positions
     from krmfn.krm.style import Style
 

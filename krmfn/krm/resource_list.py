@@ -5,16 +5,12 @@ Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the 
 
 from __future__ import annotations
 
-from krmfn.krm.listing import check_version, splice
+from collections.abc import Iterable
+
+from krmfn.krm.item import Item
+from krmfn.krm.listing import Found, check_version, splice
+from krmfn.krm.results import Result
 from krmfn.krm.source import Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from krmfn.krm.item import Item
-    from krmfn.krm.listing import Found
-    from krmfn.krm.results import Result
 
 
 class ResourceList:

@@ -5,16 +5,12 @@ Source of the shape: KRM Functions Specification, section "ResourceList", field 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+from krmfn.krm.hints import Any, Final, Literal
 from krmfn.krm.records import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, Final, Literal
-
-    Severity = Literal["error", "warning", "info"]
-else:
-    Severity = str
+Severity = Literal["error", "warning", "info"]
 
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
 ABSENT: Final[Any] = object()

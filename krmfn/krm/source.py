@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.hints import NoReturn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
-    from typing import NoReturn
 
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"

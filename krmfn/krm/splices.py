@@ -6,8 +6,10 @@ Knows style, not paths; who else uses an anchor is somebody else's concern.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence as Children
 
 from krmfn.krm.errors import EditRefused
+from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
 from krmfn.krm.places import (
     begins_line,
@@ -29,11 +31,6 @@ from krmfn.krm.places import (
 )
 from krmfn.krm.style import Style, flow_style, is_multiline
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence as Children
-    from typing import Any
 
 #: What to put where: an offset, how many characters go, the text that comes.
 Edits = list[tuple[int, int, str]]

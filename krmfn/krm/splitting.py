@@ -12,11 +12,8 @@ less, so they need no look.
 
 from __future__ import annotations
 
+from krmfn.krm.nodes import Node
 from krmfn.krm.source import BOM, Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.krm.nodes import Node
 
 _OTHER_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9", BOM)
 _BLOCK = 200

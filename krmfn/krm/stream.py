@@ -7,21 +7,17 @@ v1/List), not the objects inside.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence as Many
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.lines import read_lines
+from krmfn.krm.listing import Found, Listing, Offsets, Splice
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence as Many
-    from typing import Any
-
-    from krmfn.krm.listing import Found, Listing, Offsets, Splice
 
 _IDENTITY = ("apiVersion", "kind")
 #: What an object has beside its identity. Files of other programs (an install-config, a scorecard) have other keys.

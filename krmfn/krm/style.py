@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, walk
 from krmfn.krm.places import column, entry_start, first_dash, line_start
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Style:

@@ -6,16 +6,14 @@ yield. The pipeline turns findings into results with the severity and stage of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from krmfn.krm.hints import Any, Literal, TypeAlias
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result, Severity
 from krmfn.releases.release import Release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Literal, TypeAlias
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
 STAGES: tuple[Stage, ...] = ("server", "scheduler", "operator", "gitops")

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from krmfn.krm.records import NamedTuple
-from krmfn.krm.results import DEFAULT_NAMESPACE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.krm.results import ResourceRef
+from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 
 
 class Identity(NamedTuple):

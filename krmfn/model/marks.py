@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.krm.item import Item
-    from krmfn.krm.results import ResourceRef
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
+from krmfn.krm.results import ResourceRef
 
 #: Before the name of every annotation of ours, and the API group of our configuration.
 PREFIX: Final = "krmfn.dev/"

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
+from krmfn.krm.hints import Final
 
 NAME_LIMIT: Final = 253
 LABEL_LIMIT: Final = 63

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
+from krmfn.krm.hints import Any, Final
 
 _MARK: Final = (
     r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform

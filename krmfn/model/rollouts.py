@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import read_digits
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    Count = Callable[[Any], int | None]
+Count = Callable[[Any], int | None]
 
 
 def share(value: object, of: int, up: bool) -> int:

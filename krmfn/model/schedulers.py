@@ -6,13 +6,11 @@ Source: volcano v1.15.1, scheduler-plugins v0.34.7 (`apis/scheduling/v1alpha1`),
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from krmfn.krm.hints import Final
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import POD_GROUP_LABEL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
 
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER: Final = "default-scheduler"

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.records import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-    from krmfn.krm.results import ResourceRef
+from krmfn.krm.results import ResourceRef
 
 Path = tuple[str | int, ...]
 #: "" or a key of a release's `modes`.

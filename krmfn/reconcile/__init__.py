@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from krmfn.krm.errors import EditRefused
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
@@ -23,10 +24,6 @@ from krmfn.reconcile.links import is_name, may_be_linked, unlink
 from krmfn.reconcile.marked import Marked
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.remarks import is_error
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = ["Addition", "Reconciliation", "Wanted", "reconcile"]
 

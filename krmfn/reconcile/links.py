@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.releases.spelling import LINK_FIELDS, LINKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 #: The keys under which pods name a group of another scheduler.
 _KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())

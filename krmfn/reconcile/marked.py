@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
@@ -17,10 +18,6 @@ from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.spelling import TEMPLATES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 #: (API group, kind) of everything that targets generate.
 GENERATED: Final = frozenset(

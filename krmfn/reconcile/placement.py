@@ -8,10 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from krmfn.krm import FileRef, Item
 from krmfn.krm.item import INDICES, PATHS
 from krmfn.model.gotext import parse_int
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.reconcile import Addition
+from krmfn.reconcile import Addition
 
 PACKAGE = "internal.config.kubernetes.io/package-path"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.hints import Any, Final
 from krmfn.model.marks import GENERATED_FROM, POD_GROUP_LABEL
 from krmfn.model.names import slug
 from krmfn.model.tree import Gang
@@ -11,10 +12,6 @@ from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
 from krmfn.releases.spelling import TEMPLATES
 from krmfn.targets.emission import Emission, Link
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
 _OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def list_gates() -> list[str]:

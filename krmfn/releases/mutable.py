@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _KEYS = "x-kubernetes-list-map-keys"
 

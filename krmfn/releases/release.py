@@ -8,11 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Set
 
+from krmfn.krm.hints import Any, Final
 from krmfn.releases import schemastore
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 GROUP: Final = "scheduling.k8s.io"
 _COUNTS: Final = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krmfn.krm.hints import Any
 
 _READ: dict[str, dict[str, Any]] = {}
 

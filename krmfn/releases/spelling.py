@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.krm.hints import Any, Final
 from krmfn.releases.release import find_release, list_releases
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 _RELEASES: Final = [find_release(name) for name in list_releases()]
 

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from krmfn.krm.hints import Final
 from krmfn.krm.terminal import line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 RED: Final = "1;31"
 GREEN: Final = "1;32"

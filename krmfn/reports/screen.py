@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from krmfn.krm.hints import Final
 from krmfn.krm.results import FileRef
 from krmfn.krm.terminal import line
 from krmfn.reports.paint import FAINT, count_columns, flow, link, paint, split
 from krmfn.reports.report import RULE_PAGE, Screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 #: Narrower than this, wrapped text is harder to read than text that the terminal cuts.
 _LEAST: Final = 40

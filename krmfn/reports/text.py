@@ -11,11 +11,7 @@ from krmfn.krm.results import SEVERITIES, FileRef, Result
 from krmfn.krm.terminal import line
 from krmfn.reports.ordering import fold, order, summarize
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
-from krmfn.reports.report import Report, describe, rule_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.reports.report import Screen
+from krmfn.reports.report import Report, Screen, describe, rule_id
 
 _COLORS = {"error": RED, "warning": YELLOW, "info": CYAN}
 

@@ -21,16 +21,16 @@ Sources know neither targets nor checks.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from krmfn.krm.hints import Any
+from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 
-TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from krmfn.config import GangOptions, Settings
-    from krmfn.krm.results import ResourceRef
     from krmfn.model.tree import Group
     from krmfn.sources.manifest import Find, Manifest, SourceReading
 

@@ -4,10 +4,11 @@ notes that are left on the way. Knows no kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import kuberay_keeps
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
@@ -17,13 +18,8 @@ from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    #: The object of a group and kind, in a namespace ("" for a kind without), by its name.
-    Find = Callable[[str, str, str, str], Mapping[str, Any] | None]
+#: The object of a group and kind, in a namespace ("" for a kind without), by its name.
+Find = Callable[[str, str, str, str], Mapping[str, Any] | None]
 
 MAX_INT32 = 2**31 - 1
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.config.problems import find_nearest
+from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path, format_path
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.hints import Final
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("count-type", "operator", "error", "A field that decides the number of pods is not a whole number."),

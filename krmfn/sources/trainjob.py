@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from krmfn.krm.editing import edit_copy
 from krmfn.krm.errors import EditRefused
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
 from krmfn.sources.jobset import read_jobset
 from krmfn.sources.manifest import Manifest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _GROUP = "trainer.kubeflow.org"
 _RUNTIME: Path = ("spec", "runtimeRef")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from krmfn.krm.hints import Any
+from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
+from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
@@ -18,13 +21,6 @@ from krmfn.survey.groups import Group, Workload, read_composite, read_groups, re
 from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
 from krmfn.survey.values import as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.krm.item import Item
-    from krmfn.model.findings import Member
 
 _NO_FACTS: Mapping[str, Any] = {}
 

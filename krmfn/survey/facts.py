@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
@@ -15,9 +17,6 @@ from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, key_o
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.krm.item import Item
     from krmfn.survey.control_plane import Program
 
 Resources = Mapping[str, int]

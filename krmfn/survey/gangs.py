@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
@@ -24,8 +25,6 @@ from krmfn.survey.strangers import find_strangers
 
 TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.sources.manifest import SourceReading
 
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.krm.hints import Any, Literal, TypeAlias
+from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, read_mode
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
-
-    from krmfn.krm.item import Item
 
 Policy: TypeAlias = 'Literal["gang", "basic", ""]'
 Mode: TypeAlias = 'Literal["single", "all", ""]'

@@ -6,6 +6,8 @@ Source: the Job controller, JobSet's constructJobsFromTemplate, the StatefulSets
 
 from __future__ import annotations
 
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
@@ -13,9 +15,6 @@ from krmfn.survey.values import as_int, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.krm.item import Item
     from krmfn.survey.census import Template
 
 #: Where a true value says that there are no pods.

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.config import Settings
+from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
+from krmfn.sources.manifest import Find
 from krmfn.survey.values import as_text, dig
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.sources.manifest import Find
-
-    Names = dict[tuple[str, str], Mapping[str, Any]]
+Names = dict[tuple[str, str], Mapping[str, Any]]
 
 
 def make_lookup(items: Sequence[Item], settings: Settings) -> Find:

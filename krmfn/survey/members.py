@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.tree import Group, Path, leaves
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.values import as_int, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.krm.item import Item
 
 #: What stands in every object with a linked pod template.
 _WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from krmfn.config import Settings
+from krmfn.krm.hints import Final
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group, leaves
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
 OTHER_SCHEDULERS: Final = frozenset({"yunikorn", *(row.name for row in SCHEDULERS.values())})

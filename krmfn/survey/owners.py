@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from krmfn.krm.item import Item
 from krmfn.survey.values import as_list, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.krm.item import Item
 
 
 def list_owned(items: Iterable[Item]) -> frozenset[int]:

@@ -17,12 +17,9 @@ A target knows no source and no check.
 
 from __future__ import annotations
 
+from krmfn.config.settings import Settings
 from krmfn.model.tree import Gang
 from krmfn.targets.emission import Emission, Link
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config.settings import Settings
 
 __all__ = ["Emission", "Link", "emit"]
 

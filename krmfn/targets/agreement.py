@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from krmfn.config.settings import Settings
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config.settings import Settings
 
 _FIELDS: Final[Mapping[str, Path]] = {
     "priority_class": ("spec", "priorityClassName"),

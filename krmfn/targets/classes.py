@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krmfn.krm.hints import Any
 
 
 def find_policy(cluster: Mapping[str, Any], name: str) -> str:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import dig
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.tree import Gang
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 #: How much earlier than the pods an object is created.
 _OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.krm.paths import Path
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
     "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",

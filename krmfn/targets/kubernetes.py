@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from krmfn.config.settings import Settings
+from krmfn.krm.hints import Any
 from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
@@ -21,12 +23,6 @@ from krmfn.targets.emission import Emission, Link
 from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config.settings import Settings
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:

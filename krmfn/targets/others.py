@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.config.settings import Settings
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import dig
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
@@ -16,9 +18,6 @@ from krmfn.targets.requests import sum_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config.settings import Settings
     from krmfn.targets.agreement import Agreement
 
 

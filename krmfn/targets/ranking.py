@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Gang, Group, Leaf
 from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.requests import count_requests
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 #: A pod with so many devices (GPUs), or else so many CPUs or fours of GiB, has the letter of its place; b is largest.
 _DEVICES: Final = (8, 4, 2, 1)

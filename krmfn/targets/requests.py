@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, str]:

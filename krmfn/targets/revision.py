@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import find_kind
@@ -16,10 +17,6 @@ from krmfn.model.tree import Gang, leaves
 from krmfn.releases.mutable import list_mutable
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import LINK_FIELDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:

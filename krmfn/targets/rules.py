@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from krmfn.krm.hints import Final
 from krmfn.model.findings import Rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(

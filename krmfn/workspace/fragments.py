@@ -9,13 +9,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import dig
 from krmfn.model.kinds import find_kind
 from krmfn.workspace.manifests import LoadedFile, tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.

@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.findings import Finding
@@ -21,8 +22,6 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.workspace.gathering import Gathered, Gathering
     from krmfn.workspace.origins import Origins, Sources
     from krmfn.workspace.overlays import Overlay

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import SYNC_WAVE
 from krmfn.model.tree import Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
-    from krmfn.survey.groups import Group
+from krmfn.survey.census import Census
+from krmfn.survey.groups import Group
 
 HOOK: Final = "argocd.argoproj.io/hook"
 _PHASES: Final = ("PreSync", "Sync", "PostSync")

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
+from krmfn.survey.census import Census
 
 #: With these annotations Config Sync takes each object for the clusters or namespaces that it is meant for.
 _SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/namespace-selector")
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 
 @rule("object-duplicate", "warning", "An object occurs twice in the files checked.")

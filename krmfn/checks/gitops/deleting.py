@@ -6,21 +6,17 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.server import validate_create, validate_update
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.releases.finalizers import find_finalizer, list_finalizers
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_list, as_mapping, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"

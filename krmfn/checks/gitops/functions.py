@@ -6,19 +6,15 @@ import posixpath
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_list, as_mapping, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 

@@ -6,26 +6,21 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final, TypeAlias
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
+from krmfn.survey.census import Census
 from krmfn.survey.groups import find_reference
 from krmfn.survey.values import as_list, as_text
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final, TypeAlias
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
-
-    #: Namespace, kind and name.
-    _Named: TypeAlias = tuple[str, str, str]
-
+#: Namespace, kind and name.
+_Named: TypeAlias = tuple[str, str, str]
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 
 

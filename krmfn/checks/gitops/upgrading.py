@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
 from krmfn.model.findings import Finding
 from krmfn.releases.stored import find_writer, tell_damage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census
+from krmfn.survey.census import Census
 
 #: What only an API server writes: an object with one of them was read from a cluster.
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")

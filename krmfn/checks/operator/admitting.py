@@ -11,21 +11,17 @@ from krmfn.capacity.selectors import match_labels, match_node, tolerates
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.krm.records import NamedTuple
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.wording import join
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.krm.results import Severity
-    from krmfn.survey.census import Census
 
 _KUEUE: Final = "kueue.x-k8s.io"
 _LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)

@@ -7,18 +7,14 @@ from collections.abc import Iterator, Mapping
 from krmfn.bridge.wording import NAME
 from krmfn.capacity.selectors import match_labels
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
 from krmfn.releases.spelling import GROUP_LINKS
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, Template
 
 _GROUP: Final = "admissionregistration.k8s.io"
 _POLICY: Final = "MutatingAdmissionPolicy"

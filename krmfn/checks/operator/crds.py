@@ -6,19 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.config import Settings
 from krmfn.config.crds import kuberay_keeps
+from krmfn.krm.hints import Any
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link
 from krmfn.model.tree import Path
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Template
 
 
 @rule("crd-drops-link", "warning", "The CRD of a resource may drop the link to the group.")

@@ -8,18 +8,15 @@ from collections.abc import Iterator
 from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.tree import Path
+from krmfn.survey.census import Census
+from krmfn.survey.groups import Workload
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.model.tree import Path
-    from krmfn.survey.census import Census
-    from krmfn.survey.groups import Workload
 
 
 @rule(

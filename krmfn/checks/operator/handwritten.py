@@ -9,19 +9,15 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import KINDS
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count, join
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, Template
 
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"

@@ -11,19 +11,15 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]

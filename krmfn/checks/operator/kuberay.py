@@ -6,18 +6,14 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.releases.release import GROUP
+from krmfn.survey.census import Census
 from krmfn.survey.values import dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 _RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
 _SCHEDULERS: Final = {

@@ -6,17 +6,13 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
 _PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
 _METRICS: Final = 8080

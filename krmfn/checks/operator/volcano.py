@@ -10,21 +10,16 @@ from collections.abc import Iterable, Iterator
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count
-from krmfn.survey.facts import read_resources
+from krmfn.survey.census import Census
+from krmfn.survey.facts import Resources, read_resources
 from krmfn.survey.values import as_int, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
-    from krmfn.survey.facts import Resources
 
 _GROUP: Final = "scheduling.volcano.sh"
 _JOBS: Final = "batch.volcano.sh"

@@ -10,16 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.wording import count
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_int, as_mapping, as_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, Template
 
 _NAME: Final = "yunikorn.apache.org/task-group-name"
 _GROUPS: Final = "yunikorn.apache.org/task-groups"

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import join
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.facts import Facts
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
 from krmfn.survey.values import as_int, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, LinkedGang, Template
-    from krmfn.survey.facts import Facts
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 

@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.checks.selected import is_selected
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.wording import join
 from krmfn.releases.release import first_release
+from krmfn.survey.census import Census
 from krmfn.survey.groups import Group, disruption_mode
 from krmfn.survey.values import as_list, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census
 
 
 @rule(

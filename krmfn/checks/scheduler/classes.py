@@ -8,14 +8,11 @@ from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.agreement import DEFAULT_POLICY, is_unsure, same_priority
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.results import Severity
-    from krmfn.survey.census import Census
 
 
 @rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")

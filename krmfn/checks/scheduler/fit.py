@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.checks.rule import is_obeyed, rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
+from krmfn.model.tree import Path
+from krmfn.survey.census import Census
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
-
     from krmfn.capacity import Obstacle
-    from krmfn.config import Settings
-    from krmfn.model.tree import Path
-    from krmfn.survey.census import Census
 
 
 @rule("pod-too-large", "error", "No node is large enough for a pod of the gang.")

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
+from krmfn.survey.census import Census
+from krmfn.survey.facts import Facts
+from krmfn.survey.groups import Group
 from krmfn.targets.gates import note_gates
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census
-    from krmfn.survey.facts import Facts
-    from krmfn.survey.groups import Group
 
 
 @rule("cluster-gates", "info", "Groups that were written by hand need feature gates that are off by default.")

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import is_obeyed, rule
+from krmfn.config import Settings
+from krmfn.krm.hints import Any, Final
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.wording import join
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Template
 
 
 @rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")

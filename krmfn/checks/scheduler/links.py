@@ -6,18 +6,14 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, suggest
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Note
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
 from krmfn.model.wording import join
+from krmfn.survey.census import Census, Template
 from krmfn.survey.groups import find_reference, read_policy, topology_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Template
-
 
 #: What the last part of a link names; the annotations that the link bridge reads name a PodGroup, too.
 _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}

@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families
 from krmfn.checks.wording import name_all, name_min_count, sum_up
-from krmfn.config import options_for
+from krmfn.config import Settings, options_for
+from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.wording import count
+from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 from krmfn.survey.values import as_int, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, LinkedGang
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 

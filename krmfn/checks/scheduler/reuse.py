@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import name_min_count
+from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
-from krmfn.survey.jobs import find_jobs
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.jobs import Jobs, find_jobs
 from krmfn.survey.values import as_int, as_mapping, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, LinkedGang, Template
-    from krmfn.survey.jobs import Jobs
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")

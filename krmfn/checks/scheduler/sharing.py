@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
+from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.wording import count
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, Template
-    from krmfn.survey.groups import Group
+from krmfn.survey.census import Census, Template
+from krmfn.survey.groups import Group
 
 
 @rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")

@@ -9,21 +9,19 @@ from collections.abc import Iterator, Sequence
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.fit import find_obstacles
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
-from krmfn.survey.facts import HOSTNAME
+from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
 from krmfn.survey.values import as_list, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
     from krmfn.capacity.pods import PodKind, Term
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census, LinkedGang
-    from krmfn.survey.facts import Facts
 
 #: Coarse to fine, where the order is fixed by convention.
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)

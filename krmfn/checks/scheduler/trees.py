@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import group_names, suggest
+from krmfn.config import Settings
 from krmfn.model.findings import Finding, Note
 from krmfn.model.wording import count, join
 from krmfn.releases.limits import read_limits
+from krmfn.survey.census import Census
 from krmfn.survey.groups import Group
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census
 
 _DEEPEST = 8  # deeper trees, and circles, are for other rules
 _PARENT = "parentCompositePodGroupName"

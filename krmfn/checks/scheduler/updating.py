@@ -11,24 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
+from krmfn.config import Settings
+from krmfn.krm.hints import Final
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.rollouts import ROLLOUTS
-from krmfn.survey.census import take_census
+from krmfn.survey.census import Census, LinkedGang, Template, take_census
 from krmfn.survey.jobs import is_suspended
 from krmfn.survey.values import as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.krm.paths import Path
-    from krmfn.survey.census import Census, LinkedGang, Template
 
 #: Groups whose kinds delete their pods when they are suspended.
 _SUSPENDED: Final = ("ray.io", "kubeflow.org")

@@ -23,6 +23,8 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.answers import (
     Mode,
@@ -36,13 +38,11 @@ from krmfn.checks.server.answers import (
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Verdict
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
     from krmfn.model.findings import Finding
 
 

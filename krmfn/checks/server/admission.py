@@ -14,14 +14,13 @@ from collections.abc import Mapping
 
 from krmfn.checks.server.formats import check_path_segment
 from krmfn.checks.server.verdict import Cause
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.survey.facts import PriorityClass
 
 

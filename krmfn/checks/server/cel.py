@@ -15,9 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final, TypeAlias
+from krmfn.krm.hints import Any, Final, TypeAlias
 
 Scope: TypeAlias = 'Mapping[str, "Any"]'
 Evaluate: TypeAlias = 'Callable[["Scope"], "Any"]'

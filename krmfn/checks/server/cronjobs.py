@@ -10,17 +10,13 @@ from collections.abc import Iterator
 from krmfn.checks.server.formats import count_bytes
 from krmfn.checks.server.jobs import check_job_spec
 from krmfn.checks.server.pods.defaults import fill_template
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 
 def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:

@@ -20,15 +20,11 @@ from krmfn.checks.server.strategy import (
 )
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 

@@ -17,11 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn.checks.server.schema import Type
+from krmfn.krm.hints import Any
 from krmfn.model.gotext import BadTime, read_time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -5,10 +5,9 @@ Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+from collections.abc import Callable, Mapping
+
+from krmfn.krm.hints import Any
 
 
 def is_schema(value: Any) -> bool:

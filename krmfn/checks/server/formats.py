@@ -9,11 +9,8 @@ Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; ru
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 #: Those of a condition.
 STATUSES = ("False", "True", "Unknown")

@@ -30,13 +30,12 @@ from krmfn.checks.server.verdict import (
     too_long,
     too_many,
 )
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.checks.server.pods.setting import Object
 
 _COMPOSITES = "compositePodGroupTemplates"

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
 from krmfn.model.showing import is_secret
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _HINTS = {
     "required": "Write a value for the field.",

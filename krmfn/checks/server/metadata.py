@@ -21,12 +21,9 @@ from krmfn.checks.server.formats import (
 from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
+from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
 
 Out = list[Cause]
 Check: TypeAlias = "Callable[[str], tuple[str, ...]]"

@@ -5,9 +5,7 @@ Go's own patterns take linear time; those of Python may take for ever, and then 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
+from krmfn.krm.hints import Any, Final
 
 _LONGEST_PATTERN: Final = 1000
 _LONGEST_TEXT: Final = 4096

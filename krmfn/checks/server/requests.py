@@ -24,12 +24,9 @@ from krmfn.checks.server.strategy import (
     wipe_system_fields,
 )
 from krmfn.checks.server.verdict import Cause, Verdict, refuse
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _NO_FACTS = AdmissionFacts()
 STORED_VERSION = "4611686018427387904"

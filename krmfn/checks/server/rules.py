@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from krmfn.krm.hints import Final
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
 
 
 def _row(id: str, sentence: str, severity: Severity = "error", *, needs: str = "", lacks: str = "") -> Rule:

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from krmfn.krm.hints import Any, TypeAlias
 from krmfn.releases import schemastore
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
 
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 

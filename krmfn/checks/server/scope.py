@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from krmfn.checks.server.stage import Judge
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 
 _SHOWN = 4
 

@@ -14,13 +14,10 @@ from krmfn.checks.server.schema import Schemas
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
 from krmfn.config.problems import find_nearest
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.releases import schemastore
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _PROJECTS = "crds/projects.json"
 

@@ -11,6 +11,9 @@ from krmfn.checks.server.answers import as_sent, change, misreads_numbers
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard, refused_by
+from krmfn.config import Settings
+from krmfn.krm.hints import Any
+from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
@@ -23,12 +26,8 @@ from krmfn.releases.stored import find_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krmfn.checks.server.custom import Given
     from krmfn.checks.server.shipped import Shipped, Unserved
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
 
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{4}"

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from krmfn.checks.server.verdict import Cause, Verdict
+from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, dig
 from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_placeholder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
 
 #: Answers about what is there at all, whatever its value is.
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")

@@ -9,13 +9,10 @@ from collections.abc import Callable
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.records import NamedTuple
 from krmfn.model.showing import cut
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _NOTHING: dict[str, Any] = {}
 #: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.

@@ -9,16 +9,12 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_long_name, check_path_segment
 from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_label_selector, refuse
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, invalid_text, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _GROUP = "rbac.authorization.k8s.io"
 _REF: Path = ("roleRef",)

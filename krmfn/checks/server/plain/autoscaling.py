@@ -11,17 +11,13 @@ from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_path_segment, check_short_name
 from krmfn.checks.server.plain.values import RULE, check_choice, check_least, refuse
 from krmfn.checks.server.pods.resources import list_container_misnomers
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _FIFTEEN = {"periodSeconds": 15}

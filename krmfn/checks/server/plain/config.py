@@ -11,17 +11,13 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.server.formats import check_config_key, check_label_key, count_bytes
 from krmfn.checks.server.plain.values import RULE, check_immutable, refuse
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required, too_long
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.placeholders import has_placeholder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _MOST = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"

@@ -18,16 +18,12 @@ from krmfn.checks.server.plain.values import (
     read_address,
     refuse,
 )
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, required, too_many
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _TYPES = ("FQDN", "IPv4", "IPv6")
 

@@ -29,17 +29,13 @@ from krmfn.checks.server.plain.values import (
     refuse,
     spell_empty,
 )
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required, too_long
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"

@@ -11,18 +11,14 @@ from krmfn.checks.server.amounts import BILLION, write_amount
 from krmfn.checks.server.formats import check_label_key
 from krmfn.checks.server.plain.values import RULE, refuse
 from krmfn.checks.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")

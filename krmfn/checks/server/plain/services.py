@@ -24,17 +24,13 @@ from krmfn.checks.server.plain.values import (
     read_address,
     refuse,
 )
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _SPEC: Path = ("spec",)
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"

@@ -9,17 +9,13 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_dns_1035, check_label_key, check_long_name
 from krmfn.checks.server.plain.values import RULE, check_choice, check_label_selector, refuse
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_many
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krmfn.checks.server.pods.setting import Object
 
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")

@@ -13,10 +13,6 @@ from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "pod-annotations"
 MIRROR = "kubernetes.io/config.mirror"
 _COST = "controller.kubernetes.io/pod-deletion-cost"

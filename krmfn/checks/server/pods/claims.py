@@ -15,10 +15,6 @@ from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "volume-claims"
 MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _TEMPLATE_META = ("annotations", "labels")

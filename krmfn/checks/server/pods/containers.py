@@ -25,12 +25,9 @@ from krmfn.checks.server.verdict import (
     required,
     too_many,
 )
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

@@ -20,10 +20,6 @@ from krmfn.checks.server.verdict import invalid, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "pod-env"
 _FIELDS = (
     "metadata.name",

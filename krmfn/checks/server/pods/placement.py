@@ -12,12 +12,9 @@ from krmfn.checks.server.formats import check_label_key, check_label_value, chec
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _AFFINITY = "pod-affinity"
 _SPREAD = "pod-topology-spread"

@@ -9,12 +9,9 @@ from krmfn.checks.server.formats import check_port_name
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, invalid, not_supported, required
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def check_ports(ports: list[Any], where: Path, pod: Setting) -> None:

@@ -12,10 +12,6 @@ from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")

@@ -17,10 +17,6 @@ from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_su
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "pod-volumes"
 _TWICE = "conflicting duplicate paths"
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")

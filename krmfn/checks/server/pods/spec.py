@@ -41,13 +41,10 @@ from krmfn.checks.server.verdict import (
     required,
     too_long,
 )
+from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import GROUP_LINKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

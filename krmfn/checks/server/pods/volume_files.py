@@ -12,10 +12,6 @@ from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.verdict import invalid, required
 from krmfn.krm.paths import Path
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "pod-volumes"
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 _RESOURCE = "can not be specified simultaneously"

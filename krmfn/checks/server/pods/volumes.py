@@ -28,10 +28,6 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _RULE = "pod-volumes"
 _PARTITION = "must be between 1 and 255, inclusive"  # though 0 is fine
 _RESOURCE = "can not be specified simultaneously"
