@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
         "refused-escape",
         "gitops",
         "error",
-        ("A string contains the escape \\/, which the YAML readers of Kubernetes refuse."),
+        "A string contains the escape \\/, which the YAML readers of Kubernetes refuse.",
     ),
     Rule("ambiguous-scalar", "gitops", "warning", "Different YAML readers interpret an unquoted value differently."),
 )

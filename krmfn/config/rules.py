@@ -7,12 +7,7 @@ from krmfn.model.findings import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("unknown-annotation", "operator", "error", "A krmfn.dev/ annotation is unknown."),
-    Rule(
-        "annotation-value",
-        "operator",
-        "error",
-        "The value of a krmfn.dev/ annotation is not allowed.",
-    ),
+    Rule("annotation-value", "operator", "error", "The value of a krmfn.dev/ annotation is not allowed."),
     Rule(
         "annotation-without-gang",
         "operator",
@@ -25,7 +20,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "group-topology-unused",
         "scheduler",
         "warning",
-        ("A topology key is set for a group that the gang does not have."),
+        "A topology key is set for a group that the gang does not have.",
     ),
     Rule("gang-group-conflict", "scheduler", "error", "Resources of one gang have conflicting settings."),
 )

@@ -15,7 +15,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "convert-split",
         "scheduler",
         "info",
-        ("A Workload was split, because its templates have different priorities."),
+        "A Workload was split, because its templates have different priorities.",
         needs="one-priority",
     ),
     Rule(

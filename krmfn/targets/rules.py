@@ -21,12 +21,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "The pods of one gang have different preemption policies.",
         needs="group-preemption-policy",
     ),
-    Rule(
-        "quorum-out-of-bounds",
-        "scheduler",
-        "error",
-        "The quorum is greater than the number of pods or groups.",
-    ),
+    Rule("quorum-out-of-bounds", "scheduler", "error", "The quorum is greater than the number of pods or groups."),
     Rule(
         "api-version-pinned",
         "server",
@@ -86,10 +81,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "generated-names-meet", "gitops", "error", "The objects generated for two resources would have the same name."
     ),
     Rule(
-        "name-of-operator",
-        "operator",
-        "error",
-        "A generated object would have a name that the operator uses itself.",
+        "name-of-operator", "operator", "error", "A generated object would have a name that the operator uses itself."
     ),
     Rule("link-foreign", "scheduler", "warning", "The pods of a resource link to a group that krmfn did not generate."),
     Rule(
@@ -106,10 +98,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "The pods use a scheduler other than the one that the configuration sets.",
     ),
     Rule(
-        "link-too-long",
-        "scheduler",
-        "error",
-        "The name of a group is too long for the label with which pods name it.",
+        "link-too-long", "scheduler", "error", "The name of a group is too long for the label with which pods name it."
     ),
     Rule(
         "groups-merged",

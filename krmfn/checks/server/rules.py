@@ -14,10 +14,7 @@ def _row(id: str, sentence: str, severity: Severity = "error", *, needs: str = "
 RULES: Final[tuple[Rule, ...]] = (
     _row("unknown-field", "The object has a field that its kind does not have."),
     _row("duplicate-field", "A key occurs twice in one object."),
-    _row(
-        "wrong-type",
-        "A value has the wrong type, such as a string instead of a number.",
-    ),
+    _row("wrong-type", "A value has the wrong type, such as a string instead of a number."),
     _row("bad-value", "Invalid time or quantity."),
     _row("wrong-kind", "The apiVersion or kind differs from the request URL."),
     _row("namespace-of-request", "The namespace differs from the request URL."),
@@ -64,7 +61,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("metadata-immutable", "A metadata field that only the server sets was changed."),
     _row(
         "resource-version",
-        ("The resourceVersion of an update is missing or out of date."),
+        "The resourceVersion of an update is missing or out of date.",
         needs="resource-version-required",
     ),
     _row("priority-class", "The PriorityClass does not exist, or `priority` differs from its value."),
@@ -72,7 +69,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _row("workload-exists", "The Workload or its template does not exist.", needs="workload-must-exist"),
     _row(
         "gang-parallelism",
-        ("The parallelism of a Job was changed, but its PodGroup is a gang."),
+        "The parallelism of a Job was changed, but its PodGroup is a gang.",
         needs="fixed-parallelism",
     ),
     _row("scheduling-group", "schedulingGroup of a pod is malformed.", needs="pod-groups"),
