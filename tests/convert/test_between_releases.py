@@ -39,7 +39,8 @@ def test_the_namespace_may_be_left_out(start: str, to: str) -> None:
             if item.kind not in places:
                 item.remove(("metadata", "namespace"))
         done = run(items, to)
-        assert [without_namespace(value) for value in plain(done[0])] == list(map(without_namespace, plain(expected[0])))
+        read, wanted = plain(done[0]), plain(expected[0])
+        assert list(map(without_namespace, read)) == list(map(without_namespace, wanted))
         assert rules(done[1]) == rules(expected[1])
 
 
