@@ -12,10 +12,9 @@ from fnmatch import fnmatchcase
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import STAGES
 from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.bridge.wording import ASIDE, LABELLED, LINKED, NAMED
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 
 

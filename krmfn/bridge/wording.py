@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Final
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 
 #: The name of all four objects.
 NAME: Final = "gang-link.krmfn.dev"

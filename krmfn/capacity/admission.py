@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.capacity.pods import add_injected, is_ray_worker
 from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import container_limits, container_requests, default_limits
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from krmfn.capacity.filters import count_on, explain, list_reasons
 from krmfn.capacity.pods import selects, selects_itself
 from krmfn.capacity.selectors import match_node, tolerates
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 
 class Obeyed(NamedTuple):

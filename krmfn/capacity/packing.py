@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity.filters import count_on
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.selectors import Answer, both, match_labels
-from krmfn.krm.hints import Any, Final
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts, Resources
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig

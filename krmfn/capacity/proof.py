@@ -11,7 +11,7 @@ from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
 from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
 from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.world import ClusterModel
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.capacity.nodes import Room

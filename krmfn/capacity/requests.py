@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.survey.facts import Resources, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 

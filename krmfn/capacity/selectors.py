@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 

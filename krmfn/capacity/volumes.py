@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.selectors import match_labels
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig, format_path
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Rule
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census

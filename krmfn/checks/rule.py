@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final, TypeAlias
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Any, Final, NamedTuple, TypeAlias
 from krmfn.model.findings import Finding, Rule
 from krmfn.releases.gates import has
 from krmfn.survey.census import Census

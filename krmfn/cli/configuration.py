@@ -9,8 +9,8 @@ from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.config.settings import RULED
 from krmfn.krm import Item
-from krmfn.krm.hints import Any
 from krmfn.krm.results import SEVERITIES, FileRef
+from krmfn.krm.types import Any
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases

@@ -23,8 +23,8 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_definitions, read_worlds
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef
+from krmfn.krm.types import NamedTuple
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift

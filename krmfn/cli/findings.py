@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.cli import streams
-from krmfn.krm.hints import Any
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
+from krmfn.krm.types import Any
 from krmfn.reports import order, render, summarize_skipped
 from krmfn.reports.report import Screen
 

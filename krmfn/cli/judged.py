@@ -11,9 +11,9 @@ from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
 from krmfn.config.selection import IGNORE
 from krmfn.judging import OF_ABSENCE, Ignore, Judging
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.hints import Any
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
 

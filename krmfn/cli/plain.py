@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krmfn.cli.options import Argument, Option
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 
 def parse(

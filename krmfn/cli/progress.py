@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
 
-_Thing = TypeVar("_Thing")
+from krmfn.krm.types import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Thing = TypeVar("_Thing")
 _LONG = 200
 
 

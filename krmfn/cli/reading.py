@@ -8,7 +8,7 @@ from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
 from krmfn.cli.progress import track
 from krmfn.krm import Item, Result
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds

@@ -8,7 +8,8 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
-from typing import TextIO
+
+from krmfn.krm.types import TextIO
 
 
 class StreamLost(Exception):

@@ -29,9 +29,9 @@ from krmfn.cli.options import (
 )
 from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
+from krmfn.krm.types import Any
 from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count

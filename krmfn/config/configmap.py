@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from krmfn.config.problems import Mistake
 from krmfn.config.schema import Schema, is_type, resolve
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 
 class Mistake(NamedTuple):

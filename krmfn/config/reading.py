@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from krmfn.config.problems import ConfigError, Mistake, find_nearest
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
-from krmfn.krm.hints import Any, Literal
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Any, Literal
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
 

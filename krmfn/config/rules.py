@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.findings import Rule
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.config.problems import Mistake, join_words, suggest
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, TypeAlias
 from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import UnknownRelease, find_release

@@ -11,8 +11,7 @@ from krmfn.config.problems import find_nearest, suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
-from krmfn.krm.hints import Any, Literal, TypeAlias
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.krm.hints import Protocol
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple, Protocol
 from krmfn.model.gotext import parse_int
 
 

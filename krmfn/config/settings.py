@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krmfn.krm.hints import Any, Literal, TypeAlias
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, Severity
+from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.releases.gates import has
 from krmfn.releases.release import Release
 

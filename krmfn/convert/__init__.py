@@ -15,7 +15,7 @@ from krmfn.convert.board import Board
 from krmfn.convert.fitting import fit
 from krmfn.convert.respelling import respell
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
 from krmfn.releases.gates import list_fields

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.pods import read_kinds, selects
 from krmfn.capacity.selectors import match_labels
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.survey.values import as_mapping, dig
 
 if TYPE_CHECKING:

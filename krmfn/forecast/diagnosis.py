@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import count

@@ -13,7 +13,7 @@ from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.types import NamedTuple
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.forecast.roster import Pod

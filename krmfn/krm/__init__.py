@@ -6,15 +6,14 @@ start-up is paid on every build.
 
 from __future__ import annotations
 
-from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
-from krmfn.krm.item import Item
-from krmfn.krm.paths import Path, format_path
-from krmfn.krm.resource_list import ResourceList
-from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
-from krmfn.krm.running import guard, run, spell_result
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
+    from krmfn.krm.item import Item
+    from krmfn.krm.paths import Path, format_path
+    from krmfn.krm.resource_list import ResourceList
+    from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
+    from krmfn.krm.running import guard, run, spell_result
     from krmfn.krm.stream import Skipped, Stream
     from krmfn.krm.values import Problem
 

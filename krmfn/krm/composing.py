@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
+from krmfn.krm.types import Any
 
 #: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
 MAX_DEPTH = 200

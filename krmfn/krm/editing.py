@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.hints import Any
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column
 from krmfn.krm.splices import end_line, insert_element, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
+from krmfn.krm.types import Any
 from krmfn.krm.writing import is_collection, write_block, write_scalar
 
 #: The value of `edit_copy` that takes something out.

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Node, Scalar
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
+from krmfn.krm.types import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from krmfn.krm.composing import MAX_DEPTH
 from krmfn.krm.dialect import replace_surrogates
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import NUMBER_TAG, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
+from krmfn.krm.types import Any
 
 _BLANK = " \t\r\n"
 _WORDS = ("true", "false", "null")

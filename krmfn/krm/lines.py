@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
+from krmfn.krm.types import Any
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it

@@ -11,7 +11,6 @@ from collections.abc import Sequence as Many
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Anchors, Frame
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
@@ -27,6 +26,7 @@ from krmfn.krm.places import (
 )
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
+from krmfn.krm.types import Any
 
 #: Replace the bytes from the first to the second offset.
 Splice = tuple[int, int, bytes]

@@ -9,7 +9,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 #: In mappings with more pairs than this, keys are looked up by an index.
 _FEW = 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Children
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 #: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"

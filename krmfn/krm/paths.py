@@ -5,7 +5,7 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 Path = tuple[str | int, ...]
 

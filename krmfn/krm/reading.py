@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn.krm.errors import EditRefused, Unreadable
-from krmfn.krm.hints import Any, Protocol
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

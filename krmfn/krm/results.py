@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.hints import Any, Final, Literal
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, Literal, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 

@@ -8,19 +8,14 @@ the input cannot be read (nothing is written) or the functionConfig cannot be us
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
 
 from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
 from krmfn.krm.resource_list import ResourceList
-from krmfn.krm.results import Result, has_errors
+from krmfn.krm.results import Result, Severity, has_errors
+from krmfn.krm.types import IO, TextIO
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import IO, TextIO
-
-    from krmfn.krm.results import Severity
-
-    Function = Callable[[ResourceList], Iterable[Result] | None]
+Function = Callable[[ResourceList], Iterable[Result] | None]
 
 
 def run(

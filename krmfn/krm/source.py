@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.hints import NoReturn
+from krmfn.krm.types import NoReturn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

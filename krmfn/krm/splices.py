@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence as Children
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
 from krmfn.krm.places import (
     begins_line,
@@ -30,6 +29,7 @@ from krmfn.krm.places import (
     visible_end,
 )
 from krmfn.krm.style import Style, flow_style, is_multiline
+from krmfn.krm.types import Any
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
 
 #: What to put where: an offset, how many characters go, the text that comes.

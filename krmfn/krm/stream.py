@@ -11,13 +11,16 @@ from collections.abc import Sequence as Many
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.lines import read_lines
-from krmfn.krm.listing import Found, Listing, Offsets, Splice
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
+from krmfn.krm.types import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.krm.listing import Found, Listing, Offsets, Splice
 
 _IDENTITY = ("apiVersion", "kind")
 #: What an object has beside its identity. Files of other programs (an install-config, a scorecard) have other keys.

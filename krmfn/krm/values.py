@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.hints import Any
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import Positions, position
+from krmfn.krm.types import Any
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
 MAX_GROWTH = 20

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from _collections_abc import Mapping, Sequence  # the same classes, without loading the package `collections`
 
-from krmfn.krm.hints import Any
 from krmfn.krm.style import Style
+from krmfn.krm.types import Any
 
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"])
 _PLAIN_MORE = str.maketrans("", "", "_./-")

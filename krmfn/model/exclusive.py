@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Final
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 
 JOBSET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 #: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.

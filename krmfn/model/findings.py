@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Any, Literal, TypeAlias
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Result, Severity
+from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.releases.release import Release
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
+from krmfn.krm.types import NamedTuple
 
 
 class Identity(NamedTuple):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Final
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.releases.release import Release
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 
 NAME_LIMIT: Final = 253
 LABEL_LIMIT: Final = 63

@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 _STARS = 3
 _SIGNS = frozenset("*?[\\")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 
 _MARK: Final = (
     r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.gotext import parse_int
 
 #: No part gives back what it took: the time would grow with the square of a text's length.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any, Final
 from krmfn.model.gotext import read_digits
 
 Count = Callable[[Any], int | None]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Final
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.marks import POD_GROUP_LABEL
 
 #: The scheduler of pods that name none.

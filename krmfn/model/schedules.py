@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.gotext import BadNumber, read_duration, read_int
 from krmfn.releases import schemastore
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Any, TypeAlias
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Any, NamedTuple, TypeAlias
 
 Path = tuple[str | int, ...]
 #: "" or a key of a release's `modes`.

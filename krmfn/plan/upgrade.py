@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP, Release
 from krmfn.releases.stored import find_writer, list_steps, tell_damage

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, Edit
+from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 
 

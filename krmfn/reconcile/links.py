@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.releases.spelling import LINK_FIELDS, LINKS

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
 from krmfn.model.names import name_gang

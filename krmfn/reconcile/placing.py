@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, POD_GROUP_LABEL
 from krmfn.model.names import slug
 from krmfn.model.tree import Gang

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
 from krmfn.releases.spelling import TEMPLATES
 

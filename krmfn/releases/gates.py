@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 
 

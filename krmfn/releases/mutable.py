@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 _READ: dict[str, dict[str, Any]] = {}
 

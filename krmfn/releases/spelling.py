@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 from krmfn.releases.release import find_release, list_releases
 
 _RELEASES: Final = [find_release(name) for name in list_releases()]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Standing
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (

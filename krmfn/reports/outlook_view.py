@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Standing
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
 from krmfn.model.wording import count
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.releases.schemastore import find_folder
 
 _EXAMPLE = re.compile(r'^```yaml title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.hints import Final
 from krmfn.krm.terminal import line
+from krmfn.krm.types import Final
 
 RED: Final = "1;31"
 GREEN: Final = "1;32"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.krm.types import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from krmfn.krm.hints import Any
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Any
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 
 from krmfn.config import GangOptions, Settings
 from krmfn.config.crds import kuberay_keeps
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, KindRow, keeps_link
 from krmfn.model.placeholders import is_name_placeholder

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.config.problems import find_nearest
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.types import Any, TypeAlias
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
 

@@ -7,7 +7,7 @@ CalculateMinReplicas) and `utils/validation.go`, v1.7.0. Knows no gang.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.rayfields import find_default
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Final
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Final
 from krmfn.model.findings import Rule
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from krmfn.krm.editing import edit_copy
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
+from krmfn.krm.types import Any
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
 from krmfn.sources.jobset import read_jobset

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.schedulers import DEFAULT_SCHEDULER

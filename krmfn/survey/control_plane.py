@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.releases.release import UnknownRelease, find_release
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 

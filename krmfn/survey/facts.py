@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.quantity import parse_quantity
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, key_of
 

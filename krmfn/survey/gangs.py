@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import PREFIX, is_local
 from krmfn.model.names import name_gang

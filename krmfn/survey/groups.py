@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.krm.hints import Any, Literal, TypeAlias
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, read_mode

@@ -6,11 +6,10 @@ Source: the Job controller, JobSet's constructJobsFromTemplate, the StatefulSets
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.survey.values import as_int, as_text, dig
 
 TYPE_CHECKING = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.types import Any
 from krmfn.model.marks import list_previous_names
 from krmfn.sources.manifest import Find
 from krmfn.survey.values import as_text, dig

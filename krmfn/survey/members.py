@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group, leaves

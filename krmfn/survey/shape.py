@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krmfn.config import GangOptions
-from krmfn.krm.hints import Any
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krmfn.krm.hints import Any
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.types import Any
 
 _NOTHING: Mapping[str, Any] = {}
 

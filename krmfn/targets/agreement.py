@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from krmfn.config.settings import Settings
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves

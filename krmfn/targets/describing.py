@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import dig
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.tree import Gang

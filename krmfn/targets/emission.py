@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 
 

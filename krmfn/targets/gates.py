@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Note
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release

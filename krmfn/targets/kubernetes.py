@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.config.settings import Settings
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten

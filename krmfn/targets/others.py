@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.config.settings import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import dig
+from krmfn.krm.types import Any
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from krmfn.krm.hints import Any, Final
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Gang, Group, Leaf

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
 

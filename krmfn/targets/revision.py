@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
+from krmfn.krm.types import Any
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from krmfn.krm import Item, Unreadable
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
 

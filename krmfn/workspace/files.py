@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, InputMissing, LeftOut, ManifestFile, Tree
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import dig
+from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
 from krmfn.workspace.manifests import LoadedFile, tell
 

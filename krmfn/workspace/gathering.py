@@ -15,8 +15,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.krm.types import NamedTuple
 from krmfn.model.wording import join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below

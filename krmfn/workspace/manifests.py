@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
+from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Rule
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 

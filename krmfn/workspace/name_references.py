@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.limits import read_limits

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import FileRef, Item, Unreadable
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT, ResourceRef, Result
+from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
 from krmfn.workspace.overlays import NotRendered

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import FileRef
+from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 

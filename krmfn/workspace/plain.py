@@ -12,7 +12,7 @@ from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (
     DEEPEST,

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from krmfn.krm.types import IO
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
-    from typing import IO
 
 
 class Failed(Exception):

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered

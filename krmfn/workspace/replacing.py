@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, LeftOut, WriteFailed
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

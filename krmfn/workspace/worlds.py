@@ -11,9 +11,8 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import SYNC_WAVE

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.server import validate_create, validate_update
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.releases.finalizers import find_finalizer, list_finalizers

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final, TypeAlias
 from krmfn.krm.item import Item
+from krmfn.krm.types import Any, Final, TypeAlias
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import Census

@@ -12,10 +12,9 @@ from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity

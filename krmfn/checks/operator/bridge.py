@@ -8,8 +8,8 @@ from krmfn.bridge.wording import NAME
 from krmfn.capacity.selectors import match_labels
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join
 from krmfn.releases.spelling import GROUP_LINKS

@@ -8,8 +8,8 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
 from krmfn.config.crds import kuberay_keeps
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link
 from krmfn.model.tree import Path

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import KINDS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.wording import count

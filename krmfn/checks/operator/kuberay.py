@@ -8,8 +8,8 @@ from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE

@@ -11,8 +11,8 @@ from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
+from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS

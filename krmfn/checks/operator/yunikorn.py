@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template

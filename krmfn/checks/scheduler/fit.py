@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path

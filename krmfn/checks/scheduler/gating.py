@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.model.wording import join

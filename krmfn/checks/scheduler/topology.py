@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
+from krmfn.krm.types import Final
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.wording import join

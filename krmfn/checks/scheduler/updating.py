@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from krmfn.checks.rule import rule
 from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
-from krmfn.krm.hints import Final
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind

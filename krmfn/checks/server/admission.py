@@ -14,9 +14,8 @@ from collections.abc import Mapping
 
 from krmfn.checks.server.formats import check_path_segment
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.requests import create, hold, update
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Verdict, guard
-from krmfn.krm.hints import Any, Literal, TypeAlias
+from krmfn.krm.types import Any, Literal, TypeAlias
 
 Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 

@@ -18,10 +18,9 @@ from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.threeway import keep_filled
 from krmfn.checks.server.verdict import Cause, Verdict
-from krmfn.krm.hints import Any
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import BadTime, read_time
 
 _NO_FACTS = AdmissionFacts()

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from krmfn.checks.server.decode import Normal, Unclean, decode
 from krmfn.checks.server.schema import Kind, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, invalid, refuse
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.gotext import quote, read_digits
 
 _VERSION: Final = ("metadata", "resourceVersion")

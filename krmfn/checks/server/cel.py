@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from krmfn.krm.hints import Any, Final, TypeAlias
+from krmfn.krm.types import Any, Final, TypeAlias
 
 Scope: TypeAlias = 'Mapping[str, "Any"]'
 Evaluate: TypeAlias = 'Callable[["Scope"], "Any"]'

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.checks.server.structure import Structure
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 

@@ -14,8 +14,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 
 

@@ -20,10 +20,9 @@ from krmfn.checks.server.strategy import (
 )
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig, format_path
-from krmfn.krm.records import NamedTuple
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.server.correlation import find_old, find_schema, is_same
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 #: What else a rule may say, and is not known here.

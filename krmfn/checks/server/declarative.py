@@ -15,8 +15,8 @@ from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.schema import Field, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, not_supported, required, too_many
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, TypeAlias
 
 Out = list[Cause]
 Check: TypeAlias = "Callable[[Any, Any, Path, Out], None]"

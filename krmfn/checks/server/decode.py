@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn.checks.server.schema import Type
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 from krmfn.model.gotext import BadTime, read_time
 
 _INT64 = range(-(2**63), 2**63)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 
 def is_schema(value: Any) -> bool:

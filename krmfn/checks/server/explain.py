@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from krmfn.checks.server.decode import zero_of
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
 
 _INT32 = range(-(2**31), 2**31)

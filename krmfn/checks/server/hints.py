@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from krmfn.checks.server.schema import Type
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 from krmfn.model.showing import is_secret
 

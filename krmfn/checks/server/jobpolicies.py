@@ -18,8 +18,8 @@ from krmfn.checks.server.verdict import (
     too_long,
     too_many,
 )
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote, read_digits
 
 TYPE_CHECKING = False

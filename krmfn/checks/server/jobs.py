@@ -22,8 +22,8 @@ from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")

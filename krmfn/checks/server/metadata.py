@@ -21,8 +21,8 @@ from krmfn.checks.server.formats import (
 from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, TypeAlias
 from krmfn.model.gotext import quote
 
 Out = list[Cause]

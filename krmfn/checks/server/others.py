@@ -15,9 +15,8 @@ from krmfn.checks.server.metadata import check_shared_metadata
 from krmfn.checks.server.schema import Schemas, Type, compile_schemas
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
 from krmfn.checks.server.verdict import Cause, required
-from krmfn.krm.hints import Any, Literal
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, Literal, NamedTuple
 from krmfn.releases import schemastore
 
 #: served: by default; off: with --runtime-config or a gate; missing: of a built-in group, but not there; foreign:

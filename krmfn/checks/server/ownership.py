@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.checks.server.schema import Field, Type
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.json_reading import load_json
+from krmfn.krm.types import Any, TypeAlias
 
 Fields: TypeAlias = "Mapping[str, Any]"
 

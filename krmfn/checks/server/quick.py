@@ -5,7 +5,7 @@ Go's own patterns take linear time; those of Python may take for ever, and then 
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Any, Final
+from krmfn.krm.types import Any, Final
 
 _LONGEST_PATTERN: Final = 1000
 _LONGEST_TEXT: Final = 4096

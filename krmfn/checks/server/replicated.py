@@ -22,8 +22,8 @@ from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"

@@ -24,8 +24,8 @@ from krmfn.checks.server.strategy import (
     wipe_system_fields,
 )
 from krmfn.checks.server.verdict import Cause, Verdict, refuse
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _NO_FACTS = AdmissionFacts()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krmfn.krm.hints import Final
 from krmfn.krm.results import Severity
+from krmfn.krm.types import Final
 from krmfn.model.findings import Rule
 
 

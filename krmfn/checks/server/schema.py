@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from krmfn.krm.hints import Any, TypeAlias
+from krmfn.krm.types import Any, TypeAlias
 from krmfn.releases import schemastore
 
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"

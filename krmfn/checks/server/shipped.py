@@ -14,9 +14,8 @@ from krmfn.checks.server.schema import Schemas
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
 from krmfn.config.problems import find_nearest
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.releases import schemastore
 
 _PROJECTS = "crds/projects.json"

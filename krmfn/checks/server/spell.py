@@ -6,8 +6,8 @@ Source: strconv.Quote; k8s.io/apimachinery/pkg/util/validation/field/errors.go (
 from __future__ import annotations
 
 from krmfn.checks.server.schema import Field, Type
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 

@@ -12,10 +12,10 @@ from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
 from krmfn.checks.server.verdict import Cause, Verdict, guard, refused_by
 from krmfn.config import Settings
-from krmfn.krm.hints import Any
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.model.showing import hide

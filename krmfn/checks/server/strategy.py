@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.server.schema import Field, Kind, Type
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 #: The uid that every stored object has here: the server's is random, and only its being there matters.
 STORED_UID = "00000000-0000-0000-0000-000000000000"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from krmfn.checks.server.quick import is_quick
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, format_path
+from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 _LIMITS = {"int32": 2**31, "int64": 2**63}

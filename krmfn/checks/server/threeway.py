@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from krmfn.checks.server.ownership import field_of
 from krmfn.checks.server.schema import Field, Type
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 
 def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None = None) -> Any:

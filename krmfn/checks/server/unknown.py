@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from krmfn.checks.server.verdict import Cause, Verdict
-from krmfn.krm.hints import Any, Final
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any, Final
 from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_placeholder
 
 #: Answers about what is there at all, whatever its value is.

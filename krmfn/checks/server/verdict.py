@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
-from krmfn.krm.records import NamedTuple
+from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.showing import cut
 
 _NOTHING: dict[str, Any] = {}

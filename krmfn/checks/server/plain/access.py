@@ -13,8 +13,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, invalid_text, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _GROUP = "rbac.authorization.k8s.io"
 _REF: Path = ("roleRef",)

@@ -15,8 +15,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _SPEC: Path = ("spec",)

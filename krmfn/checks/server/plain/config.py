@@ -15,8 +15,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required, too_long
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.placeholders import has_placeholder
 
 _MOST = 1024 * 1024

@@ -22,8 +22,8 @@ from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_long, too_many
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.types import Any
 
 _MOST, _MOST_CHOICES, _LONGEST = 32, 8, 10 * 1024
 _MODES = ("All", "ExactCount")

@@ -21,8 +21,8 @@ from krmfn.checks.server.plain.values import (
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, required, too_many
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _TYPES = ("FQDN", "IPv4", "IPv6")

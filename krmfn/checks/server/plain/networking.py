@@ -34,8 +34,8 @@ from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required, too_long
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"

@@ -26,7 +26,7 @@ from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
-from krmfn.krm.hints import Any
+from krmfn.krm.types import Any
 
 _SPEC = ("spec",)
 _MOST = 1_000_000_000

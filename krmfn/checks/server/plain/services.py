@@ -28,8 +28,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _SPEC: Path = ("spec",)

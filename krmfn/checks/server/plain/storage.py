@@ -27,8 +27,8 @@ from krmfn.checks.server.verdict import (
     required,
     too_long,
 )
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _SPEC: Path = ("spec",)
 _BETA = "volume.beta.kubernetes.io/storage-class"

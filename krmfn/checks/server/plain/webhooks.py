@@ -13,8 +13,8 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_many
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _REVIEWS = ("v1", "v1beta1")

@@ -16,8 +16,8 @@ from krmfn.checks.server.pods.spec import check_new_pod, check_pod, check_templa
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _RULE = "pod-immutable"
 _UPDATABLE = (

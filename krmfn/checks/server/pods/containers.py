@@ -25,8 +25,8 @@ from krmfn.checks.server.verdict import (
     required,
     too_many,
 )
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")

@@ -12,8 +12,8 @@ from krmfn.checks.server.amounts import Amount, round_up
 from krmfn.checks.server.pods.resources import add_up
 from krmfn.checks.server.pods.setting import ARMOR, LISTS
 from krmfn.checks.server.schema import Field, Kind, Type
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 
 _POD_RESOURCES = ("cpu", "memory")
 

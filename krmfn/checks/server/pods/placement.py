@@ -12,8 +12,8 @@ from krmfn.checks.server.formats import check_label_key, check_label_value, chec
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int, quote
 
 _AFFINITY = "pod-affinity"

@@ -9,8 +9,8 @@ from krmfn.checks.server.formats import check_port_name
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, invalid, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 

@@ -14,8 +14,8 @@ from krmfn.checks.server.formats import check_label_key, check_short_name
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_found, not_supported, required
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 

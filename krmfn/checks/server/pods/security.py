@@ -11,8 +11,8 @@ from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required, too_long
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 _RULE = "pod-security"

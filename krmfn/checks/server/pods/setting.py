@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.hints import Any, TypeAlias
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, TypeAlias
 
 Object: TypeAlias = "Mapping[str, Any]"
 

@@ -41,8 +41,8 @@ from krmfn.checks.server.verdict import (
     required,
     too_long,
 )
-from krmfn.krm.hints import Any
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import GROUP_LINKS
 
