@@ -32,7 +32,7 @@ OF_ABSENCE: Final = {
     *("group-unused", "kai-subgroup-missing", "kueue-flavor-missing", "kueue-group-incomplete", "kueue-queue-missing"),
     *("min-count-above-pods", "min-group-count-above-children", "parent-missing", "priority-class-missing"),
     *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
-    *("priority-class", "runtime-class", "workload-exists"),
+    *("configuration-missing", "priority-class", "runtime-class", "workload-exists"),
 }
 _NONE: Final = Rulings()
 

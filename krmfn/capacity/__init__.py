@@ -34,5 +34,5 @@ def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
 
 def may_refuse(facts: Facts) -> bool:
     """Whether the input or the facts hold anything by which pods can be refused."""
-    listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass")))
+    listed = any(map(facts.lists_all, ("RuntimeClass", "ServiceAccount", "PriorityClass", "Namespace")))
     return bool(listed or facts.quotas or facts.objects("", "LimitRange") or facts.objects("", "Namespace"))

@@ -36,16 +36,16 @@ class Refusal(NamedTuple):
 
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
-    for value in facts.objects("", "Namespace"):
-        if _name(value) == kind.namespace:
-            said = _find_ban(value, kind)
-            if said:
-                return Refusal(said, "Namespace", kind.namespace)
+    spaces = [value for value in facts.objects("", "Namespace") if _name(value) == kind.namespace]
+    said = next(filter(None, (_find_ban(value, kind) for value in spaces)), "")
+    if not spaces and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
+        said = f'namespaces "{kind.namespace}" not found'
+    if said:
+        return Refusal(said, "Namespace", kind.namespace)
     name = as_text(kind.template.spec.get("runtimeClassName"))
-    if name and facts.lists_all("RuntimeClass"):
-        classes = facts.objects("node.k8s.io", "RuntimeClass")
-        if not any(dig(value, "metadata", "name") == name for value in classes):
-            return Refusal(f'pod rejected: RuntimeClass "{name}" not found', "RuntimeClass", name)
+    said = _check_runtime(name, kind, facts) if name else ""
+    if said:
+        return Refusal(said, "RuntimeClass", name)
     account = as_text(kind.template.spec.get("serviceAccountName") or kind.template.spec.get("serviceAccount"))
     if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
         accounts = [value for value in facts.objects("", "ServiceAccount") if _is_in(value, kind.namespace)]
@@ -80,6 +80,20 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
                 return Refusal(said, "ResourceQuota", quota.name)
     return None
+
+
+def _check_runtime(name: str, kind: PodKind, facts: Facts) -> str:
+    """What is wrong with the runtime class of a pod: it does not exist, or it selects other nodes than the pod."""
+    classes = (value for value in facts.objects("node.k8s.io", "RuntimeClass") if _name(value) == name)
+    runtime = next(classes, None)
+    if runtime is None:
+        return f'pod rejected: RuntimeClass "{name}" not found' if facts.lists_all("RuntimeClass") else ""
+    wanted = as_mapping(kind.template.spec.get("nodeSelector"))
+    for key, value in as_mapping(dig(runtime, "scheduling", "nodeSelector")).items():
+        if wanted.get(key, value) != value:
+            given = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}"
+            return f"conflict: {given}; pod.spec.nodeSelector[{key}] = {wanted[key]}"
+    return ""
 
 
 def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
@@ -264,6 +278,20 @@ def _is_in_scope(scope: str, operator: str, values: Any, kind: PodKind, facts: F
                 case "DoesNotExist":
                     return certain and not name
             return bool(name) and operator == "Exists"
+        case "CrossNamespacePodAffinity":
+            return _looks_abroad(spec)
+    return False
+
+
+def _looks_abroad(spec: Mapping[str, Any]) -> bool:
+    """Whether an affinity term names namespaces."""
+    for field in ("podAffinity", "podAntiAffinity"):
+        rules = as_mapping(dig(spec, "affinity", field))
+        terms = as_list(rules.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        liked = as_list(rules.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        for term in map(as_mapping, [*terms, *(dig(each, "podAffinityTerm") for each in liked)]):
+            if as_list(term.get("namespaces")) or term.get("namespaceSelector") is not None:
+                return True
     return False
 
 

@@ -24,7 +24,8 @@ MANY: Final = 10**12
 
 class Bound(NamedTuple):
     """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread",
-    "volume" or "device". `place` is the number of the term or constraint in the template, `key` its topology key."""
+    "volume", "device" or "claim". `place` is the number of the term or constraint in the template, `key` its topology
+    key."""
 
     pods: int
     cause: str
@@ -62,6 +63,8 @@ class Fitting:
         devices = self.world.devices.count(self.pod)
         if devices is not None:
             bounds.append(Bound(devices, "device"))
+        if self.world.devices.shares_node(self.pod):
+            bounds.append(Bound(max((cap for cap, _ in caps.values()), default=0), "claim"))
         for term in self.apart:
             if term.key != HOSTNAME:
                 free = {node: cap for node, cap in caps.items() if term.key not in node.labels}

@@ -5,7 +5,8 @@ Source: pkg/scheduler/framework/plugins/{dynamicresources,noderesources}, pkg/co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
@@ -29,7 +30,11 @@ class Devices:
         self._claims = facts.by_place(_GROUP, "ResourceClaim")
         self._templates = facts.by_place(_GROUP, "ResourceClaimTemplate")
         self._classes = facts.by_name(_GROUP, "DeviceClass")
-        self._total = _count(facts.objects(_GROUP, "ResourceSlice"))
+        slices = facts.objects(_GROUP, "ResourceSlice")
+        known = facts.lists_all("ResourceSlice") and _count(slices) is not None
+        #: Whether the slices are known, and each device can be used on one node only.
+        self._local = known and all(dig(value, "spec", "nodeName") for value in slices)
+        self._pools = list(_list_pools(slices, self._local)) if known else None
 
     def find_missing(self, pod: PodKind) -> str:
         """What a pod refers to and the facts know not to exist, in the words of the scheduler or of the controller
@@ -45,15 +50,34 @@ class Devices:
                 name = as_text(dig(request, "exactly", "deviceClassName"))
                 if name and name not in self._classes and self._facts.lists_all("DeviceClass"):
                     return f"request {as_text(dig(request, 'name'))}: device class {name} does not exist"
-        return ""
+        return "cannot allocate all claims" if self.count(pod) == 0 else ""
 
     def count(self, pod: PodKind) -> int | None:
         """At most how many of these pods get their devices; None where nothing limits them."""
-        if self._total is None or not self._facts.lists_all("ResourceSlice"):
+        if self._pools is None:
             return None
         templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
-        need = sum(_least(dig(template, "spec", "spec")) for template in templates)
-        return self._total // need if need else None
+        requests = [each for template in templates for each in _list_exclusive(dig(template, "spec", "spec"))]
+        if not requests:
+            return None
+        return sum(self._count_in(pool, requests) for pool in self._pools)
+
+    def _count_in(self, pool: Sequence[tuple[str, Any]], requests: Sequence[Mapping[str, Any]]) -> int:
+        """How many times a pool has all that is requested, at most."""
+        most = len(pool) // sum(map(_amount, requests))
+        for request in requests:
+            device_class = self._classes.get(as_text(request.get("deviceClassName")))
+            selectors = [*as_list(dig(device_class, "spec", "selectors")), *as_list(request.get("selectors"))]
+            wanted = [as_text(dig(selector, "cel", "expression")) for selector in selectors]
+            suitable = sum(all(may_match(text, driver, device) for text in wanted) for driver, device in pool)
+            most = min(most, suitable // _amount(request))
+        return most
+
+    def shares_node(self, pod: PodKind) -> bool:
+        """Whether all pods of the kind get the same devices, and these are on one node."""
+        claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
+        free = (claim for claim in claims if claim is not None and not dig(claim, "status", "allocation"))
+        return self._local and any(list(_list_exclusive(dig(claim, "spec"))) for claim in free)
 
     def _list_specs(self, pod: PodKind) -> Sequence[Any]:
         claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
@@ -99,15 +123,51 @@ def fill_in(spec: object) -> Mapping[str, Any]:
     return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
 
 
-def _least(spec: object) -> int:
-    """How many devices a claim takes at least, of those that only one claim can have."""
-    requests = [as_mapping(dig(request, "exactly")) for request in as_list(dig(spec, "devices", "requests"))]
-    exclusive = (
-        request
-        for request in requests
-        if request and request.get("allocationMode") in (None, "ExactCount") and request.get("adminAccess") is not True
-    )
-    return sum(as_int(request.get("count")) or 1 for request in exclusive)
+def _list_pools(slices: Sequence[Mapping[str, Any]], local: bool) -> Iterator[Sequence[tuple[str, Any]]]:
+    """The devices that one pod can get together, each with its driver: those of a node, or all there are."""
+    pools: dict[str, list[tuple[str, Any]]] = {}
+    for value in slices:
+        node = as_text(dig(value, "spec", "nodeName")) if local else ""
+        driver = as_text(dig(value, "spec", "driver"))
+        pools.setdefault(node, []).extend((driver, device) for device in as_list(dig(value, "spec", "devices")))
+    yield from pools.values()
+
+
+def may_match(expression: str, driver: str, device: object) -> bool:
+    """Whether a CEL selector may select a device: only comparisons of the driver or of a string attribute with a text,
+    all of which have to hold, are looked at."""
+    if "||" in expression or "?" in expression or "!" in expression:
+        return True
+    for term in expression.split("&&"):
+        found = _COMPARISON.fullmatch(term)
+        if found is None:
+            continue
+        domain, name, text = found.group("domain", "name", "text")
+        if not name and driver != text:
+            return False
+        attributes = as_mapping(dig(device, "attributes"))
+        value = dig(attributes.get(f"{domain}/{name}", attributes.get(name) if domain == driver else None), "string")
+        if name and value != text:
+            return False
+    return True
+
+
+_COMPARISON: Final = re.compile(
+    r"""\s*device\.(?:driver|attributes\["(?P<domain>[^"]+)"\]\.(?P<name>\w+))\s*==\s*"(?P<text>[^"\\]*)"\s*"""
+)
+
+
+def _list_exclusive(spec: object) -> Iterator[Mapping[str, Any]]:
+    """The requests of a claim for a number of devices that only one claim can have."""
+    for request in as_list(dig(spec, "devices", "requests")):
+        exactly = as_mapping(dig(request, "exactly"))
+        exclusive = exactly.get("allocationMode") in (None, "ExactCount") and exactly.get("adminAccess") is not True
+        if exactly and exclusive:
+            yield exactly
+
+
+def _amount(request: Mapping[str, Any]) -> int:
+    return as_int(request.get("count")) or 1
 
 
 def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:

@@ -203,7 +203,7 @@ def _try_kind(
         return None, count
     words = world.missing_claim(kind)
     if words:
-        words = f"{room.size} {words}" if words.startswith("node(s)") else words
+        words = f"{room.size} {words}" if words.startswith(("node(s)", "cannot ")) else words
         return Obstacle(branch.group, "claim", kind, words, nodes=room.size, need=least), 0
     for term in kind.together:
         if world.finds_nobody(term, kind):

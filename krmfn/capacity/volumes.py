@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
 UNZONED: Final = "node(s) had no available volume zone"
+UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 UNBINDABLE: Final = "node(s) didn't find available persistent volumes to bind"
 
 _BETA: Final = "failure-domain.beta.kubernetes.io/"
@@ -60,8 +61,8 @@ class Volumes:
             if volume and volume not in self._volumes and self._facts.lists_all("PersistentVolume"):
                 return f'persistentvolume "{volume}" not found'
             if not volume and self._is_hopeless(claim):
-                return UNBINDABLE
-        return UNBINDABLE if any(map(self._is_hopeless, self._list_made(pod))) else ""
+                return self._explain(claim)
+        return next((self._explain(claim) for claim in self._list_made(pod) if self._is_hopeless(claim)), "")
 
     def list_demands(self, pod: PodKind) -> tuple[NodeTerms, ...]:
         """What the claims demand of a node: of bound ones the volume's affinity and zone, of those that wait for their
@@ -123,6 +124,13 @@ class Volumes:
     def _is_hopeless(self, claim: Mapping[str, Any]) -> bool:
         """Whether no volume is there for an unbound claim, and nothing makes one."""
         return self._is_static(claim) and not self._find_candidates(claim)
+
+    def _explain(self, claim: Mapping[str, Any]) -> str:
+        """What the scheduler says of a claim for which there is no volume, and the class where it is to blame."""
+        if self._waits(claim):
+            return UNBINDABLE
+        name = self.find_class(claim)
+        return f'{UNBOUND} (no StorageClass "{name}")' if name and name not in self._classes else UNBOUND
 
     def _is_static(self, claim: Mapping[str, Any]) -> bool:
         """Whether nothing makes a volume for the claim."""

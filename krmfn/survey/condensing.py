@@ -13,7 +13,7 @@ from typing import Any, Final
 from krmfn.model.quantity import format_quantity
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
-from krmfn.survey.facts import read_resources
+from krmfn.survey.facts import is_daemon, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 Value = Mapping[str, Any]
@@ -34,7 +34,7 @@ _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernet
 _OTHERS: Final = (
     *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
     *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
-    *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor"),
+    *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
 )
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
@@ -51,7 +51,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
     for item in items:
         by_kind.setdefault(as_text(item.get("kind")), []).append(item)
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
-    kept = [pod for pod in running if not _is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
+    kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
     gates = merge_gates(read_programs(by_kind.get("Pod", ())), as_mapping(cluster.get("featureGates")))
     if gates:
@@ -90,12 +90,6 @@ def _namespace(value: Value) -> str:
     return as_text(dig(value, "metadata", "namespace")) or "default"
 
 
-def _is_daemon(pod: Value) -> bool:
-    """Whether a pod is on its node as long as the node is there."""
-    kinds = {dig(owner, "kind") for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
-    return bool(kinds & {"DaemonSet", "Node"})
-
-
 def _shrink_class(item: Value) -> Any:
     policy = as_text(item.get("preemptionPolicy"))
     entry = {"value": item.get("value") or 0}
@@ -110,7 +104,7 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
     """The nodes; those that are alike, and on which no pod is that stays in the facts, as one with their number."""
     daemons: dict[str, dict[str, int]] = {}
     for pod in pods:
-        if _is_daemon(pod):
+        if is_daemon(pod):
             taken = daemons.setdefault(as_text(dig(pod, "spec", "nodeName")), {"pods": 0})
             taken["pods"] += 10**9
             for box in as_list(dig(pod, "spec", "containers")):
@@ -164,6 +158,9 @@ def _shrink(item: Value, pods: bool) -> Value:
         shrunk["status"] = {"used": dig(item, "status", "used")}
     if item.get("kind") in _STATES and "status" in item:
         shrunk["status"] = item["status"]
+    if item.get("kind") in ("ConfigMap", "Secret"):
+        held = (key for field in ("data", "binaryData") for key in as_mapping(item.get(field)))
+        shrunk["data"] = dict.fromkeys(held, "")
     if item.get("kind") == "PersistentVolume":
         # What the volume is on the outside is nobody's business.
         kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")

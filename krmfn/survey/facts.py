@@ -64,9 +64,12 @@ _OTHERS: Final = (
     ("kueue.x-k8s.io", "ClusterQueue"),
     ("kueue.x-k8s.io", "LocalQueue"),
     ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("kueue.x-k8s.io", "Cohort"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 )
+#: Of these the input may have many, and hardly any rule asks: only those of the facts are read.
+_GIVEN: Final = (("", "ConfigMap"), ("", "Secret"))
 
 
 class PriorityClass(NamedTuple):
@@ -180,7 +183,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     schedulers = cluster.get("schedulers")
     crds = all_of("customResourceDefinitions")
     programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster.get("featureGates")))
-    others = {kind: (*given.get(kind, ()), *own[kind]) for kind in _OTHERS}
+    others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*_OTHERS, *_GIVEN)}
     listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed"))))
     return Facts(
         priority_classes=classes,
@@ -200,6 +203,12 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         found={kind: values for kind, values in others.items() if values},
         listed=listed,
     )
+
+
+def is_daemon(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod is on its node as long as the node is there."""
+    kinds = {dig(owner, "kind") for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
+    return bool(kinds & {"DaemonSet", "Node"})
 
 
 def _read_gates(

@@ -106,7 +106,7 @@ def quota(**hard: str) -> dict[str, Any]:
     return make("ResourceQuota", "q", spec={"hard": hard})
 
 
-UNBINDABLE = ["claim 1 node(s) didn't find available persistent volumes to bind"]
+UNBOUND = "claim pod has unbound immediate PersistentVolumeClaims"
 
 
 @pytest.mark.parametrize("shrink", [False, True])
@@ -114,10 +114,10 @@ UNBINDABLE = ["claim 1 node(s) didn't find available persistent volumes to bind"
     ("named", "facts", "found"),
     [
         ("fast", (storage("fast"),), []),
-        ("fsat", (storage("fast"),), UNBINDABLE),
+        ("fsat", (storage("fast"),), [f'{UNBOUND} (no StorageClass "fsat")']),
         (None, (storage("fast", "true"),), []),
-        (None, (storage("fast", "false"),), UNBINDABLE),
-        ("", (storage("fast", "true"),), UNBINDABLE),
+        (None, (storage("fast", "false"),), [UNBOUND]),
+        ("", (storage("fast", "true"),), [UNBOUND]),
         ("gone", (make("PersistentVolumeClaim", "data-s-0", spec={"volumeName": "v"}),), []),
         ("fast", (storage("fast"), quota(persistentvolumeclaims="1")), ["quota"]),
         ("fast", (storage("fast"), quota(**{"requests.storage": "2Gi"})), []),

@@ -1,4 +1,4 @@
-"""The order in which Argo CD and Flux apply groups and the pods that need them."""
+"""The order in which Argo CD, Flux and Helm apply groups and the pods that need them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
-from krmfn.model.marks import SYNC_WAVE
+from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
 from krmfn.survey.census import Census
 from krmfn.survey.groups import Group
 
-HOOK: Final = "argocd.argoproj.io/hook"
+HOOK: Final = HOOKS[0][0]
+_HELM, _WEIGHT = HOOKS[1][:2]
 _PHASES: Final = ("PreSync", "Sync", "PostSync")
+#: The hooks of a first installation by Helm; Argo CD runs them in the same phases.
+_INSTALLING: Final = {"pre-install": "PreSync", "post-install": "PostSync"}
 #: Kinds whose health holds the next wave back in Argo CD; others count as done at once.
 _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
@@ -27,7 +30,9 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """A group in a later sync wave than the pods that wait for it."""
     for group, owner in _pairs(census):
         wave, first = _wave(group.item), _wave(owner)
-        if wave > first and _phase(group.item) == _phase(owner):
+        if _HELM in owner.annotations:
+            yield from _find_later_hook(group, owner)
+        elif wave > first and _phase(group.item) == _phase(owner):
             blocks = owner.kind in _WITH_HEALTH
             message = (
                 f"this group is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave "
@@ -42,18 +47,35 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
             yield note.on(group.item, None if blocks else "warning")
 
 
-@rule("hook-before-group", "error", "The group of an Argo CD hook is applied in a later phase than the hook.")
+def _find_later_hook(group: Group, owner: Item) -> Iterator[Finding]:
+    """Helm runs the hooks of a phase one by one, by weight and then by name, and waits for a Job to complete."""
+    mine, theirs = (parse_int(item.annotations.get(_WEIGHT)) or 0 for item in (owner, group.item))
+    same = _phase(owner) == _phase(group.item) and _HELM in group.item.annotations
+    if same and (theirs, group.item.name) > (mine, owner.name):
+        message = (
+            f"this hook has the weight {theirs}, but its pods ({owner.kind} {owner.name}) are a hook of the weight "
+            f"{mine}, which Helm runs before it: they are never scheduled"
+        )
+        path = ("metadata", "annotations", _WEIGHT)
+        yield Finding(group.item, path, message, str(theirs), hint=f"Set {_WEIGHT} to less than {mine}.")
+
+
+@rule("hook-before-group", "error", "The group of a hook of Argo CD or Helm is applied in a later phase than the hook.")
 def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
     """A hook whose pods need a group of a later phase."""
     for group, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(group.item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
+            key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
+            hook = owner.annotations.get(key, mine)
             message = (
-                f"runs as {mine} hook, but its group {group.name} is applied in the phase {theirs}: the hook never "
+                f"runs as {hook} hook, but its group {group.name} is applied in the phase {theirs}: the hook never "
                 "starts"
             )
-            hint = f"Give the group (and its Workload and parents) {HOOK}: {mine}, or remove the hook annotation."
-            yield Finding(owner, ("metadata", "annotations", HOOK), message, mine, hint=hint)
+            if key == _HELM:
+                message = f"runs as {hook} hook, but its group {group.name} is applied after it: the hook never starts"
+            hint = f"Give the group (and its Workload and parents) {key}: {hook}, or remove the hook annotation."
+            yield Finding(owner, ("metadata", "annotations", key), message, hook, hint=hint)
 
 
 @rule(
@@ -113,7 +135,7 @@ _FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
 def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
     """Every group with every object whose pods need it, where something orders them; parents of a group are needed,
     too."""
-    for gang in census.gangs if any(map(census.has_text, (SYNC_WAVE, HOOK))) else ():
+    for gang in census.gangs if any(map(census.has_text, (SYNC_WAVE, HOOK, _HELM))) else ():
         for group in (gang.group, *census.chain(gang.group)[0]):
             for owner in gang.owners:
                 yield group, owner
@@ -128,6 +150,9 @@ def _wave(item: Item) -> int:
 
 
 def _phase(item: Item) -> str:
-    """The phase in which Argo CD applies the object; "" for hooks of other kinds (Skip, SyncFail)."""
+    """The phase in which Argo CD or Helm applies the object; "" for hooks of other kinds (Skip, SyncFail, test)."""
+    if HOOK not in item.annotations and _HELM in item.annotations:
+        hooks = [_INSTALLING.get(hook.strip(), "") for hook in item.annotations[_HELM].split(",")]
+        return min(filter(None, hooks), key=_PHASES.index, default="")
     hook = item.annotations.get(HOOK, "Sync").partition(",")[0]
     return hook if hook in _PHASES else ""

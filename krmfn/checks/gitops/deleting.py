@@ -16,7 +16,7 @@ from krmfn.releases.finalizers import find_finalizer, list_finalizers
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_list, as_mapping, dig
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
@@ -89,7 +89,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("finalizers") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
-            written = next((name for name in as_list(metadata.get("finalizers")) if name in known), None)
+            written = next((name for name in map(as_text, as_list(metadata.get("finalizers"))) if name in known), None)
             if written is not None:
                 message = (
                     f"the finalizer {written} is set by the API server and removed by a controller; from Git it "

@@ -5,7 +5,7 @@ Source: Kueue's pkg/scheduler/flavorassigner, pkg/cache/scheduler/clusterqueue.g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.capacity.selectors import match_labels, match_node, tolerates
 from krmfn.checks.operator.queues import list_needs
@@ -20,6 +20,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.wording import join
 from krmfn.survey.census import Census
+from krmfn.survey.facts import ClusterNode
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 _KUEUE: Final = "kueue.x-k8s.io"
@@ -138,7 +139,7 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                     reason
                     for group in as_list(dig(queue, "spec", "resourceGroups"))
                     if any(name in ("pods", *requests) for name in as_list(dig(group, "coveredResources")))
-                    and (reason := _reject_all(group, flavors, template.spec))
+                    and (reason := _reject_all(group, flavors, template.spec, census.facts.nodes))
                 ),
                 "",
             )
@@ -146,15 +147,31 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                 message = f"no flavor of the ClusterQueue {name} suits the pods ({reason}): Kueue never admits this "
                 message += item.kind
                 hint = "Change the pods' nodeSelector, affinity or tolerations, or add a flavor to the ClusterQueue."
-                yield Finding(item, _LABEL, message, local, hint=hint)
+                severity: Severity | None = None
+                if _NO_NODE in reason:  # an autoscaler may add some
+                    message += ", or its pods never find a node"
+                    hint = "Correct nodeLabels of the ResourceFlavor, or add nodes with these labels."
+                    severity = "warning"
+                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
                 break
 
 
-def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> str:
+_NO_NODE: Final = "no node has its labels"
+
+
+def _reject_all(
+    group: object,
+    flavors: Mapping[str, Mapping[str, Any]],
+    spec: Mapping[str, Any],
+    nodes: Sequence[ClusterNode] | None,
+) -> str:
     """Why none of the flavors can be used; empty when one can, or is not known."""
     reasons = []
     for name in _list_flavors(group):
         reason = _reject(flavors[name], spec) if name in flavors else ""
+        labels = as_mapping(dig(flavors.get(name), "spec", "nodeLabels")).items()
+        if name in flavors and nodes and not any(labels <= node.labels.items() for node in nodes):
+            reason = reason or _NO_NODE
         if not reason:
             return ""
         reasons.append(f"{name}: {reason}")
@@ -209,10 +226,16 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
 
 @rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
 def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
-    """What Kueue never admits: more than nominal quota and borrowing give."""
-    for item, local, name, queue in _find_queues(census).waiting:
+    """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
+    of its own to lend: then a warning."""
+    complete = census.facts.lists_all("ClusterQueue")
+    cohorts = census.facts.by_name(_KUEUE, "Cohort")
+    queues = _find_queues(census)
+    for item, local, name, queue in queues.waiting:
         sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
-        for resource, (widest, total) in _list_quota(queue).items():
+        certain = _list_quota(queue, None)
+        lent = _list_lent(queue, queues.whole.values()) if complete and _cohort(queue) not in cohorts else None
+        for resource, (widest, total) in _list_quota(queue, lent).items():
             needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
             if sum(needs) > total or max(needs, default=0) > widest:
                 at_most = total if sum(needs) > total else widest
@@ -222,7 +245,11 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
                     f"most {format_quantity(at_most)}{where}: Kueue never admits this {item.kind}"
                 )
                 hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
-                yield Finding(item, _LABEL, message, local, hint=hint)
+                borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
+                if borrowed:
+                    hint += f" This does not apply if a Cohort {_cohort(queue)} adds quota."
+                severity: Severity | None = "warning" if borrowed else None
+                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
                 break
 
 
@@ -260,18 +287,41 @@ def _list_flavors(group: object) -> list[str]:
     return [as_text(dig(flavor, "name")) for flavor in as_list(dig(group, "flavors"))]
 
 
-def _list_quota(queue: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """The most that a queue gives of each resource: in one flavor, and in all. What it may borrow without a limit is
-    left out."""
-    spec = as_mapping(queue.get("spec"))
-    borrows = bool(as_text(spec.get("cohort")) or as_text(spec.get("cohortName")))
-    found: dict[str, list[int | None]] = {}
-    for group in as_list(spec.get("resourceGroups")):
+def _cohort(queue: Mapping[str, Any]) -> str:
+    return as_text(dig(queue, "spec", "cohortName")) or as_text(dig(queue, "spec", "cohort"))
+
+
+def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each flavor with what it has of a resource."""
+    for group in as_list(dig(queue, "spec", "resourceGroups")):
         for flavor in as_list(dig(group, "flavors")):
-            for entry in as_list(dig(flavor, "resources")):
-                amount = parse_quantity(dig(entry, "nominalQuota"))
-                extra = parse_quantity(dig(entry, "borrowingLimit")) if borrows else 0
-                whole = None if amount is None or extra is None else amount + extra
-                found.setdefault(as_text(dig(entry, "name")), []).append(whole)
+            yield from ((as_text(dig(flavor, "name")), entry) for entry in as_list(dig(flavor, "resources")))
+
+
+def _list_lent(queue: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """What the other queues of its cohort lend to a queue at most, by flavor and resource."""
+    lent: dict[tuple[str, str], int] = {}
+    for other in others:
+        if other is not queue and _cohort(other) == _cohort(queue):
+            for flavor, entry in _list_entries(other):
+                key = (flavor, as_text(dig(entry, "name")))
+                limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
+                lent[key] = lent.get(key, 0) + min((each for each in limits if each is not None), default=0)
+    return lent
+
+
+def _list_quota(queue: Mapping[str, Any], lent: Mapping[tuple[str, str], int] | None) -> dict[str, tuple[int, int]]:
+    """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
+    it may borrow without a limit is left out where that is not known."""
+    found: dict[str, list[int | None]] = {}
+    for flavor, entry in _list_entries(queue):
+        name = as_text(dig(entry, "name"))
+        amount, extra = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "borrowingLimit"))
+        if not _cohort(queue):
+            extra = 0
+        elif lent is not None:
+            there = lent.get((flavor, name), 0)
+            extra = there if extra is None else min(extra, there)
+        found.setdefault(name, []).append(None if amount is None or extra is None else amount + extra)
     limits = {name: [amount for amount in amounts if amount is not None] for name, amounts in found.items()}
     return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}

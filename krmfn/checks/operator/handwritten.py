@@ -183,14 +183,12 @@ def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Findi
     for kind in (kind.name for kind in KINDS.values() if kind.group == "kubeflow.org"):
         for item in census.kind("kubeflow.org", kind):
             wanted = as_int(dig(item.value, *path))
-            late = dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
-            templates = [one for one in census.templates_of(item) if not (late and "Launcher" in one.path)]
+            templates = list(census.templates_of(item))
             exist = _add_up(templates)
             if wanted is None or not exist or wanted <= exist or dig(item.value, "spec", "elasticPolicy") is not None:
                 continue
-            when = ", and the launcher only when they are ready" if late else ""
             message = (
-                f"minAvailable is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}){when}: "
+                f"minAvailable is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): "
                 "where the operator makes a group of them, no pod is ever scheduled"
             )
             yield Finding(item, path, message, wanted, hint=f"Set minAvailable to at most {exist}, or remove it.")

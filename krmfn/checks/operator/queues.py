@@ -37,6 +37,13 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
         pods = [as_int(dig(task, "replicas")) if "replicas" in as_mapping(task) else 1 for task in tasks]
         if not tasks or any(number is None for number in pods):
             continue
+        for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
+            asked = as_int(dig(task, "minAvailable")) or 0
+            if asked > (number or 0):
+                message = f"minAvailable of the task {as_text(dig(task, 'name'))} is {asked}, but it has only "
+                message += f"{count(number or 0, 'pod')}: Volcano refuses the Job"
+                place = ("spec", "tasks", index, "minAvailable")
+                yield Finding(item, place, message, asked, hint=f"Set minAvailable to at most {number}.")
         total = sum(number or 0 for number in pods)
         late = [task for task in tasks if as_list(dig(task, "dependsOn", "name"))]
         first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)

@@ -112,11 +112,28 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
             keys=is_obeyed(census, settings, "topology-keys"),
             remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
         )
+        told: set[int] = set()
         for obstacle in prove(census, obeyed):
             finding = _spell(obstacle, census)
+            told.add(id(obstacle.group.item))
             known.setdefault(finding.rule, []).append(finding)
+        left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
+        for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
+            finding = _spell(obstacle, left)
+            if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
+                finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
+                known.setdefault(finding.rule, []).append(finding)
     found: Mapping[str, list[Finding]] = known
     return found
+
+
+def _take_off_agents(census: Census) -> Census:
+    from krmfn.capacity.agents import take_off
+
+    return census._replace(facts=take_off(census.facts))
+
+
+_BESIDE: Final = "beside the pods of DaemonSets"
 
 
 def _view(id: str, census: Census, settings: Settings) -> Iterable[Finding]:
@@ -224,13 +241,17 @@ def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
 
 def _spell_claim(obstacle: Obstacle, _: Census) -> Finding:
     assert obstacle.kind is not None
-    device = obstacle.said.startswith(("resourceclaim", "request "))
+    device = obstacle.said.startswith(("resourceclaim", "request ", "cannot allocate"))
     message = f"0/{obstacle.nodes} nodes are available: {obstacle.said}; {_consequence(obstacle)}"
     hint = "Create the claim, or use one that exists."
     if obstacle.said.startswith(("resourceclaimtemplate", "request ")):
         hint = "Create it, or use one that exists."
-    if "persistent volumes" in obstacle.said:
+    if "StorageClass" in obstacle.said:
+        hint = "Create the StorageClass, or use one that exists."
+    elif "persistent volumes" in obstacle.said or "unbound" in obstacle.said:
         hint = "Create a volume for the claim, or use a storage class with a provisioner."
+    if obstacle.said.startswith("cannot allocate"):
+        hint = "Request devices that one node has: fewer, or with other selectors."
     path = (*obstacle.kind.template.spec_path, "resourceClaims" if device else "volumes")
     return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="claim-without-volume")
 
@@ -307,6 +328,12 @@ LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
         ("resourceClaims",),
         "nodes-too-small",
         "Add nodes with devices, or make the gang smaller.",
+    ),
+    "claim": (
+        "they share a claim of devices that are on one node",
+        ("resourceClaims",),
+        "nodes-too-small",
+        "Use a claim for each pod (resourceClaimTemplateName), or make the pods small enough for one node.",
     ),
     "volume": (
         "they share a claim that serves one pod (ReadWriteOncePod)",

@@ -149,10 +149,11 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
 
 @rule("group-unused", "warning", "No pod template links to this group.")
 def find_group_unused(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A PodGroup that no template names."""
+    """A PodGroup that no template names. Of one that pods of another namespace name, group-other-namespace tells."""
+    named = {template.link.group for template in census.dangling if template.link}
     for gang in census.gangs:
         group = gang.group
-        if gang.templates or (group.path[-1] != "spec" and not census.templates):
+        if gang.templates or group.name in named or (group.path[-1] != "spec" and not census.templates):
             continue
         message = f'no pod template in the files checked links to "{group.name}"'
         hint = f"Set {'.'.join(settings.release.link)}: {group.name} in the pod template, or remove the group."

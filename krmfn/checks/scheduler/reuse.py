@@ -74,7 +74,7 @@ def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         last = jobs.number * tail
         there = pods - jobs.number * (jobs.parallel - tail)
-        if there >= quorum:
+        if there >= quorum or pods < quorum:  # without the quorum not even the first ones start
             continue
         left = f"only {last} to create" if last > 1 else "only one to create"
         message = (

@@ -1,0 +1,45 @@
+"""What the pods of DaemonSets, and those of the kubelet's own manifests, leave of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from krmfn.capacity.requests import count_requests
+from krmfn.survey.facts import is_daemon
+from krmfn.survey.values import as_mapping, as_text, dig
+
+if TYPE_CHECKING:
+    from krmfn.survey.facts import Facts
+
+
+def take_off(facts: Facts) -> Facts:
+    """The facts with nodes that have only what such pods leave; the same facts where there are none."""
+    taken: dict[str, dict[str, int]] = {}
+    known: dict[str, Mapping[str, int]] = {}
+    for pod in facts.objects("", "Pod"):
+        place, spec = as_text(dig(pod, "spec", "nodeName")), as_mapping(pod.get("spec"))
+        if place and is_daemon(pod) and dig(pod, "status", "phase") not in ("Succeeded", "Failed"):
+            alike = repr([spec.get(field) for field in ("containers", "initContainers", "overhead", "resources")])
+            if alike not in known:
+                known[alike] = {**_count(spec), "pods": 10**9}
+            amounts = taken.setdefault(place, {})
+            for name, amount in known[alike].items():
+                amounts[name] = amounts.get(name, 0) + amount
+    nodes = facts.nodes or ()
+    if not taken and not any(node.used for node in nodes):
+        return facts
+    left = []
+    for node in nodes:
+        used = {**node.used}
+        for name, amount in taken.get(node.name, {}).items():
+            used[name] = used.get(name, 0) + amount
+        rest = {name: max(0, amount - used.get(name, 0)) for name, amount in node.allocatable.items()}
+        left.append(node._replace(allocatable=rest, used={}))
+    return facts._replace(nodes=tuple(left))
+
+
+def _count(spec: Mapping[str, Any]) -> Mapping[str, int]:
+    from krmfn.survey.facts import read_resources
+
+    return count_requests(spec, read_resources(spec.get("overhead")))

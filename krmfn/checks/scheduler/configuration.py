@@ -1,0 +1,95 @@
+"""ConfigMaps and Secrets that pods of a gang name and the cluster does not have: scheduled, the pods never start."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from krmfn.checks.rule import rule
+from krmfn.checks.wording import suggest
+from krmfn.krm.types import NamedTuple
+from krmfn.model.findings import Finding
+from krmfn.model.tree import Path
+from krmfn.survey.values import as_list, as_mapping, as_text, dig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from krmfn.config import Settings
+    from krmfn.survey.census import Census
+
+#: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
+_FIELDS: Final = (
+    ("ConfigMap", "configMap", "name", "configMapKeyRef", "configMapRef"),
+    ("Secret", "secret", "secretName", "secretKeyRef", "secretRef"),
+)
+
+
+class _Use(NamedTuple):
+    """A ConfigMap or Secret that a pod cannot do without, and the keys of it."""
+
+    kind: str
+    name: str
+    keys: tuple[str, ...]
+    path: Path
+
+
+@rule("configuration-missing", "warning", "Pods of a gang name a ConfigMap or a Secret that does not exist.")
+def find_configuration_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Only where the facts list the kind, and no object of another kind in the input has the name: it may make it."""
+    known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
+    made = {(item.space, item.name) for item in census.objects if "." in item.ref.group}
+    for gang in census.gangs if known else ():
+        for template in gang.templates:
+            space = template.item.space
+            for use in _list_uses(template.spec):
+                there = known.get(use.kind)
+                if there is None or (space, use.name) in made:
+                    continue
+                path = (*template.spec_path, *use.path)
+                keys = there.get((space, use.name))
+                effect = f"the pods of the gang {gang.group.name} keep their nodes and never start"
+                if keys is None:
+                    near = suggest(use.name, [name for namespace, name in there if namespace == space])
+                    message = f'there is no {use.kind} "{use.name}" in the namespace {space}{near}: {effect}'
+                    hint = f"Create the {use.kind}, correct the name, or set optional: true."
+                    yield Finding(template.item, path, message, use.name, hint=hint)
+                elif missing := next((key for key in use.keys if key not in keys), ""):
+                    message = f'the {use.kind} {use.name} has no key "{missing}"{suggest(missing, keys)}: {effect}'
+                    hint = f"Add the key to the {use.kind}, correct its name, or set optional: true."
+                    yield Finding(template.item, path, message, missing, hint=hint)
+
+
+def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[str]]:
+    """The objects of the kind, in the facts and in the input, with their keys."""
+    found: dict[tuple[str, str], Collection[str]] = {}
+    values = [*census.facts.by_place("", kind).items()]
+    values += [((item.space, item.name), item.value) for item in census.kind("", kind)]
+    for place, value in values:
+        fields = ("data", "binaryData", "stringData")
+        found[place] = {key for field in fields for key in as_mapping(value.get(field))}
+    return found
+
+
+def _list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
+    """What a pod cannot start without."""
+    for kind, volume, field, key_of, all_of in _FIELDS:
+        for index, each in enumerate(as_list(spec.get("volumes"))):
+            place: Path = ("volumes", index)
+            yield from _read(kind, dig(each, volume), field, (*place, volume))
+            for number, source in enumerate(as_list(dig(each, "projected", "sources"))):
+                yield from _read(kind, dig(source, volume), "name", (*place, "projected", "sources", number, volume))
+        for boxes in ("containers", "initContainers"):
+            for index, box in enumerate(as_list(spec.get(boxes))):
+                for number, entry in enumerate(as_list(dig(box, "env"))):
+                    source = dig(entry, "valueFrom", key_of)
+                    yield from _read(kind, source, "name", (boxes, index, "env", number, "valueFrom", key_of))
+                for number, entry in enumerate(as_list(dig(box, "envFrom"))):
+                    yield from _read(kind, dig(entry, all_of), "name", (boxes, index, "envFrom", number, all_of))
+
+
+def _read(kind: str, source: object, field: str, path: Path) -> Iterator[_Use]:
+    name = as_text(dig(source, field))
+    if name and dig(source, "optional") is not True:
+        keys = [dig(source, "key"), *(dig(item, "key") for item in as_list(dig(source, "items")))]
+        yield _Use(kind, name, tuple(filter(None, map(as_text, keys))), (*path, field))
