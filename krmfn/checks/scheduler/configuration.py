@@ -6,17 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
-from krmfn.krm.types import NamedTuple
+from krmfn.config import Settings
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.survey.census import Census
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
-
-    from krmfn.config import Settings
-    from krmfn.survey.census import Census
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
 _FIELDS: Final = (
