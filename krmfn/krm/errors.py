@@ -5,9 +5,8 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from krmfn.krm.results import Result
+from krmfn.krm.types import Iterable
 
 
 class Unreadable(Exception):

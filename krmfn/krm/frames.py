@@ -6,9 +6,8 @@ before the use counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from krmfn.krm.source import Source
+from krmfn.krm.types import Callable, Iterable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

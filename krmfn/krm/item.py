@@ -5,8 +5,6 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Node, Scalar
@@ -14,7 +12,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, Callable, Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

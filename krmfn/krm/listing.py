@@ -6,9 +6,6 @@ Holds for ResourceList, v1/List and the like. `read_listing` reads it by nodes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence as Many
-
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
@@ -26,7 +23,8 @@ from krmfn.krm.places import (
 )
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, Iterable
+from krmfn.krm.types import Sequence as Many
 
 #: Replace the bytes from the first to the second offset.
 Splice = tuple[int, int, bytes]

@@ -6,11 +6,9 @@ depends on an earlier one. The value follows by the same edit in plain data. An 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, Protocol
+from krmfn.krm.types import Any, Callable, Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

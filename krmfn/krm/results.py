@@ -5,9 +5,7 @@ Source of the shape: KRM Functions Specification, section "ResourceList", field 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from krmfn.krm.types import Any, Final, Literal, NamedTuple
+from krmfn.krm.types import Any, Final, Iterable, Literal, Mapping, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 
@@ -80,7 +78,7 @@ class Result(NamedTuple):
     current: Any = ABSENT
     proposed: Any = ABSENT
     file: FileRef | None = None
-    tags: Mapping[str, str] = {}
+    tags: Mapping[str, str] = {}  # noqa: RUF012  # read-only
     edit: Edit | None = None
 
     def to_json(self) -> dict[str, Any]:
