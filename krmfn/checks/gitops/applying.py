@@ -27,7 +27,6 @@ _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "Rep
 
 @rule("wave-after-pods", "error", "A group is in a later Argo CD sync wave than its pods.")
 def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    """A group in a later sync wave than the pods that wait for it."""
     for group, owner in _pairs(census):
         wave, first = _wave(group.item), _wave(owner)
         if _HELM in owner.annotations:
@@ -62,7 +61,6 @@ def _find_later_hook(group: Group, owner: Item) -> Iterator[Finding]:
 
 @rule("hook-before-group", "error", "The group of a hook of Argo CD or Helm is applied in a later phase than the hook.")
 def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
-    """A hook whose pods need a group of a later phase."""
     for group, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(group.item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
@@ -78,12 +76,7 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(owner, ("metadata", "annotations", key), message, hook, hint=hint)
 
 
-@rule(
-    "workload-after-group",
-    "warning",
-    "The Workload may be applied after its PodGroup.",
-    needs="workload-must-exist",
-)
+@rule("workload-after-group", "warning", "The Workload may be applied after its PodGroup.", needs="workload-must-exist")
 def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """The Workload must exist before the PodGroup is applied."""
     for gang in census.gangs:

@@ -18,7 +18,6 @@ _SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.
 
 @rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
-    """Two manifests of one object among those that are applied together."""
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     for item in census.objects:

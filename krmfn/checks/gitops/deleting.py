@@ -25,7 +25,6 @@ _FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
 
 @rule("group-name-reused", "warning", "An immutable field of a group changes, but the group keeps its name.")
 def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A group keeps its name while something that cannot change changes."""
     before = {
         (item.kind, item.space, item.name): item
         for item in census.old or ()
@@ -50,7 +49,6 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("force-replace-group", "warning", "An annotation tells the GitOps tool to delete a PodGroup and create it again.")
 def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
-    """The applier is told to delete and recreate a PodGroup."""
     annotated = any(map(census.has_text, (OPTIONS, _FLUX_FORCE)))
     for item in census.kind(GROUP, "PodGroup") if annotated else ():
         options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
@@ -69,7 +67,6 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("pruned-apart", "warning", "The GitOps tool prunes a group but keeps the object whose pods need it.")
 def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
-    """Pruning is off for the pods' object and on for the group, so that the group goes alone."""
     annotated = any(map(census.has_text, (OPTIONS, _FLUX_PRUNE)))
     for gang in census.gangs if annotated else ():
         for owner in gang.owners:
@@ -84,7 +81,6 @@ def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("finalizer-in-git", "warning", "A manifest contains the finalizer that the API server adds itself.")
 def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A manifest with the finalizer that the server adds by itself."""
     known = list_finalizers(settings.release)
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("finalizers") else ():
         for item in census.kind(GROUP, kind):
@@ -101,7 +97,6 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
 
 @rule("owner-in-git", "warning", "A group in Git has an ownerReference.")
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
-    """A manifest that names an owner by its UID."""
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))

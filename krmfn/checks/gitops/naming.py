@@ -30,7 +30,6 @@ KUSTOMIZE: Final = "kustomize.config.k8s.io/"
     "A reference still uses the name that an object had before kustomize added a prefix or suffix.",
 )
 def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
-    """A reference to the name that an object had before a prefix or suffix was put on."""
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
@@ -48,7 +47,6 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
-    """A kustomization that renames objects and has no configuration for these kinds."""
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value.get("configurations")) and _is_scheduling_involved(census, item):
@@ -62,7 +60,6 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("generator-annotation", "warning", "A group has an annotation that kustomize reads on generators only.")
 def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
-    """Annotations that kustomize obeys on a generator's output only."""
     for kind in SCHEDULING_KINDS if census.has_text(KUSTOMIZE) else ():
         for item in census.kind(GROUP, kind):
             for key in ("needs-hash", "behavior"):
@@ -79,7 +76,6 @@ def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
 def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
-    """`${…}` in a group, which Flux would replace."""
     for kind in SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
@@ -95,7 +91,6 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
 def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
-    """A generated object whose source is not in the input any more."""
     marked = census.objects if census.has_text(GENERATED_FROM) else ()
     generated = [(item, named) for item in marked if (named := list_sources(item))]
     wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}

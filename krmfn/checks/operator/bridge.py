@@ -70,7 +70,6 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("bridge-replaces-link", "warning", "The link of a pod template differs from its annotation krmfn.dev/pod-group.")
 def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The policy puts its link over the one in the template."""
     for template in _list_bridged(census):
         link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
         own = as_text(dig(template.spec, *link))

@@ -19,7 +19,6 @@ from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 @rule("crd-drops-link", "warning", "The CRD of a resource may drop the link to the group.")
 def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A link inside a custom resource whose CRD does not keep it, or may not."""
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item

@@ -26,7 +26,6 @@ from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
     needs="job-scheduling",
 )
 def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
-    """The annotation names a template that the parent's Workload does not have."""
     for jobset, path, name, _replicas in _delegated(census):
         workload = _workload_of(census, jobset)
         top = {
@@ -71,7 +70,6 @@ def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
     needs="job-scheduling",
 )
 def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
-    """Jobs that are created suspended never get their group."""
     for jobset, path, name, _replicas in _delegated(census):
         if dig(jobset.value, "spec", "suspend") is True or KUEUE_QUEUE in jobset.labels:
             message = (

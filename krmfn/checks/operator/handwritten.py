@@ -51,7 +51,6 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
     "minMember of a PodGroup of Volcano, scheduler-plugins or KAI is greater than the number of its pods.",
 )
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    """Fewer pods name the group than must exist before the first is scheduled."""
     for row in SCHEDULERS.values():
         items = census.kind(row.group, "PodGroup")
         groups = _group_by(census, *row.link) if items else {}
@@ -93,11 +92,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
 
 
-@rule(
-    "scheduler-left-out",
-    "warning",
-    "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.",
-)
+@rule("scheduler-left-out", "warning", "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.")
 def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():

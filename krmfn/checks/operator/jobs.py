@@ -23,7 +23,6 @@ LONGEST_NAME: Final = 57
     "job-scheduling-unused", "warning", "A Job sets both spec.scheduling and a link to a group.", needs="job-scheduling"
 )
 def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
-    """Both spec.scheduling and a link in the template."""
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
         if "scheduling" in as_mapping(job.value.get("spec")) and templates and templates[0].link:
@@ -43,7 +42,6 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     needs="job-scheduling",
 )
 def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Finding]:
-    """spec.scheduling in the template of a Job that has a controller."""
     for cron in census.kind("batch", "CronJob"):
         if dig(cron.value, "spec", "jobTemplate", "spec", "scheduling") is not None:
             message = (
@@ -98,7 +96,6 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     needs="job-groups",
 )
 def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A Job whose name the controller cannot put into a template's name."""
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
@@ -140,7 +137,6 @@ def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("controller-unlinked", "warning", "A Workload names a controller whose pods are not linked to a group.")
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A Workload that points at a workload object whose templates do not link to any group."""
     workloads = {id(entry.item): entry for entry in census.workloads.values()}.values()
     kinds = {workload.controller[:2] for workload in workloads}
     items = {(item.space, *kind, item.name): item for kind in kinds for item in census.kind(*kind)}

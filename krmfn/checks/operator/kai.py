@@ -37,9 +37,7 @@ def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule(
-    "kai-minimum-above-groups",
-    "error",
-    "minSubGroup of a KAI PodGroup is greater than the number of its sub-groups.",
+    "kai-minimum-above-groups", "error", "minSubGroup of a KAI PodGroup is greater than the number of its sub-groups."
 )
 def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI only warns, and the pods wait."""

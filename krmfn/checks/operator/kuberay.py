@@ -26,7 +26,6 @@ _SCHEDULERS: Final = {
 
 @rule("operator-replaces-link", "error", "KubeRay replaces the link of a resource that it manages itself.")
 def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
-    """KubeRay's own gang replaces the link of a resource that opted in."""
     if settings.kuberay.manages != "KubernetesWAS":
         return
     seen: set[int] = set()
@@ -47,13 +46,8 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
         yield Finding(item, link.path, message, link.group, hint=hint)
 
 
-@rule(
-    "operator-replaces-scheduler",
-    "error",
-    "KubeRay assigns the pods to a scheduler that ignores their group.",
-)
+@rule("operator-replaces-scheduler", "error", "KubeRay assigns the pods to a scheduler that ignores their group.")
 def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The operator sends all Ray pods to another scheduler."""
     name = _SCHEDULERS.get(settings.kuberay.manages)
     if name is None:
         return
@@ -74,7 +68,6 @@ def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Find
 
 @rule("operator-name-taken", "error", "An object in Git has the name of an object that KubeRay creates.")
 def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
-    """An object in Git has the name of one that the operator wants to create."""
     if settings.kuberay.manages != "KubernetesWAS":
         return
     for cluster in census.kind("ray.io", "RayCluster"):
@@ -94,7 +87,6 @@ def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("operator-adopts-group", "warning", "KubeRay overwrites a Volcano PodGroup from Git.")
 def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A Volcano PodGroup in Git that the operator rewrites."""
     if settings.kuberay.manages != "Volcano":
         return
     clusters = {
@@ -137,7 +129,6 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
 
 @rule("operator-skips-autoscaling", "warning", "KubeRay does not create a gang for a cluster that uses the autoscaler.")
 def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
-    """An opted-in cluster that the operator skips because it autoscales."""
     if settings.kuberay.manages != "KubernetesWAS":
         return
     for kind, field in (("RayCluster", ()), ("RayJob", ("rayClusterSpec",)), ("RayService", ("rayClusterConfig",))):

@@ -54,7 +54,6 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("kueue-topology-differs", "info", "Kueue and the group use different topology keys.")
 def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
-    """Kueue's topology annotation and the group's topology key differ."""
     for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():

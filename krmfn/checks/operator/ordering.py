@@ -18,7 +18,6 @@ from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 @rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
 def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
-    """A StatefulSet that makes pod n+1 when pod n is ready."""
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             message = (
@@ -61,7 +60,6 @@ def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
     "Leader and workers of a LeaderWorkerSet are in one gang, but the workers start when the leader is ready.",
 )
 def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
-    """A LeaderWorkerSet whose workers come when the leader is ready."""
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
@@ -124,10 +122,9 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
 @rule(
     "mpi-launcher-waits",
     "error",
-    ("Launcher and workers of an MPIJob are in one gang, but the launcher waits for the workers."),
+    "Launcher and workers of an MPIJob are in one gang, but the launcher waits for the workers.",
 )
 def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
-    """An MPI launcher that is made when the workers are ready."""
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
         roles = {template.path[2] for template in templates}
         if (
@@ -163,7 +160,6 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("driver-in-gang", "error", "A Spark driver is in the gang of the executors that it creates.")
 def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
-    """A Spark driver in the gang of the executors that it creates."""
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
         driver = next((template for template in templates if template.path[1] == "driver"), None)
         if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
@@ -179,7 +175,6 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     "initializers-in-gang", "error", "The gang of a training job includes steps that must finish before others start."
 )
 def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
-    """A training runtime whose gang counts steps that others wait for."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
             jobs = as_list(dig(item.value, "spec", "template", "spec", "replicatedJobs"))

@@ -26,7 +26,6 @@ _CLUSTERS: Final[dict[str, Path]] = {
 
 @rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster for which it waits.")
 def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The submitter of a RayJob links to the gang of its cluster."""
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
             path: Path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
@@ -90,7 +89,6 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("ray-autoscaler-below-gang", "warning", "The Ray autoscaler may leave fewer pods than minCount.")
 def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
-    """The Ray autoscaler may leave fewer pods than minCount."""
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
@@ -105,7 +103,6 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds do not start together.")
 def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
-    """The Ray autoscaler adds pods that the gang does not protect."""
     for item, cluster, base in _clusters(census):
         linked = [template for template in census.templates_of(item) if template.link]
         if not linked or not _autoscales(item):

@@ -35,7 +35,6 @@ _RAY_KINDS: Final = ("RayCluster", "RayJob")
     "volcano-queue-missing", "warning", "A PodGroup, Job or RayCluster for Volcano names a queue that does not exist."
 )
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """The queue is not among those that are known."""
     queues = census.facts.queues
     of_ray = [(item, _QUEUE_OF_RAY) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
@@ -57,7 +56,6 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("volcano-queue-closed", "error", "A PodGroup or Job of Volcano names a queue that is closed.")
 def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
-    """The queue takes no work."""
     for item in _list_queued(census):
         name = as_text(dig(item.value, "spec", "queue")) or "default"
         state = as_text(dig((census.facts.queues or {}).get(name), "status", "state"))
@@ -68,11 +66,7 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
-@rule(
-    "volcano-resources-above-queue",
-    "error",
-    "A PodGroup or Job of Volcano needs more than its queue can ever give.",
-)
+@rule("volcano-resources-above-queue", "error", "A PodGroup or Job of Volcano needs more than its queue can ever give.")
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources, or what the pods request that start together, is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
@@ -149,7 +143,6 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
 
 @rule("volcano-queue-has-children", "warning", "A PodGroup or Job of Volcano names a queue that has child queues.")
 def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
-    """The queue is the parent of another one."""
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():

@@ -20,7 +20,6 @@ DEFAULT_POLICY = "PreemptLowerPriority"
 
 @rule("scheduler-differs", "error", "Pods of one gang name different schedulers.")
 def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods of one gang name different schedulers."""
     for gang in _list_gangs(census, settings, "schedulerName"):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
@@ -37,7 +36,6 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
 
 @rule("scheduler-foreign", "warning", "Linked pods use a scheduler that may ignore PodGroups.")
 def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
-    """A linked pod goes to a scheduler that may not read native groups."""
     gangs = census.gangs_with("schedulerName")
     needed = {id(template) for gang in gangs for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
@@ -70,7 +68,6 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("priority-differs", "error", "The pods of one gang have different priorities.", needs="group-priority")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods of one gang have different priorities."""
     for gang in _list_gangs(census, settings, "priorityClassName"):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
@@ -96,7 +93,6 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
     needs="group-priority",
 )
 def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods whose priority is not that of the root group."""
     if not settings.has("group-priority"):
         return
     refused = settings.has("priority-of-root")
@@ -154,7 +150,6 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
 
 @rule("priority-by-hand", "error", "A group or template sets the numeric priority.", needs="group-priority")
 def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A priority value in a group or template."""
     groups = [gang.group for gang in census.gangs_with("priority")] + list(census.composites.values())
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():

@@ -25,7 +25,6 @@ from krmfn.survey.values import as_list, dig
     needs="composite-groups",
 )
 def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
-    """A root that does not wait for all of its children."""
     for composite, children in list_families(census):
         if len(children) < 2:
             continue
@@ -45,7 +44,6 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("groups-without-root", "warning", "The pods of one object are in several groups without a common root.")
 def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Templates of one object link to several groups that have no common root."""
     by_item: dict[int, tuple[Item, dict[int, Group]]] = {}
     for gang in census.gangs:
         for owner in gang.owners:
@@ -75,7 +73,6 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
 
 @rule("tree-workloads-differ", "warning", "Groups of one tree refer to different Workloads.", needs="composite-groups")
 def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]:
-    """Groups of one tree refer to different Workloads."""
     for group in list_groups(census):
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
@@ -88,7 +85,7 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
 @rule(
     "disruption-mode-overruled",
     "warning",
-    ("A group sets disruptionMode `single`, but a group above it sets `all`."),
+    "A group sets disruptionMode `single`, but a group above it sets `all`.",
     needs="composite-groups",
 )
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
@@ -110,7 +107,7 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
 @rule(
     "basic-disruption-all",
     "warning",
-    ("A group combines the policy `basic` with disruptionMode `all`."),
+    "A group combines the policy `basic` with disruptionMode `all`.",
     needs="disruption-modes",
 )
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
@@ -123,10 +120,7 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule(
-    "basic-child",
-    "info",
-    ("A tree contains a group of several pods with the policy `basic`."),
-    needs="composite-groups",
+    "basic-child", "info", "A tree contains a group of several pods with the policy `basic`.", needs="composite-groups"
 )
 def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
     """A basic child with several pods under a gang: the tree waits for one of them."""

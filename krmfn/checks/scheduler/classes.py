@@ -17,7 +17,6 @@ from krmfn.survey.values import as_text
 
 @rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")
 def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """Pods of a gang name a priority class that the cluster does not have."""
     if not census.facts.complete_classes:
         return
     known = census.facts.priority_classes

@@ -28,7 +28,6 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("cluster-gate-off", "warning", "A feature gate that the objects need is off.")
 def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A needed gate that settings or facts say is off."""
     groups = _list_groups(census)
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
@@ -132,7 +131,6 @@ def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
     lacks="topology-preemption",
 )
 def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Groups with a topology key never preempt others."""
     for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
             message = (

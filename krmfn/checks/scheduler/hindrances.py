@@ -19,7 +19,6 @@ from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 @rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
-    """Scheduling gates on pods of a gang."""
     for gang in census.gangs_with("schedulingGates"):
         gated = [template for template in gang.templates if as_list(template.spec.get("schedulingGates"))]
         all_gated = len(gated) == len(gang.templates)
@@ -38,7 +37,6 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")
 def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
-    """A pod that is bound in its manifest."""
     for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
             name = as_text(template.spec.get("nodeName"))
@@ -53,7 +51,6 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("second-gang-system", "warning", "The pods of a gang also belong to a group of another scheduler.")
 def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The pods belong to a group of another scheduler, too."""
     for gang in census.gangs:
         for template in gang.templates:
             for field, key, system in _RIVALS:
@@ -84,12 +81,7 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
         yield path, kind.rival_name
 
 
-@rule(
-    "claim-not-in-pods",
-    "error",
-    "The pods do not repeat a resource claim of their group.",
-    needs="group-claims",
-)
+@rule("claim-not-in-pods", "error", "The pods do not repeat a resource claim of their group.", needs="group-claims")
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     """A resource claim of the group that a pod template does not name in the same words."""
     for gang in census.gangs_with("resourceClaims"):
@@ -111,7 +103,6 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
 
 @rule("deadline-counts-waiting", "warning", "A short deadline runs while the gang waits.")
 def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Finding]:
-    """A short deadline that runs while the gang waits."""
     seen: set[int] = set()
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:

@@ -51,7 +51,6 @@ def _offer(item: Item) -> str:
 
 @rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")
 def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]:
-    """A link to a name that is a group of another namespace."""
     for template, elsewhere in _lost(census):
         link = template.link
         if not elsewhere or link is None:
@@ -67,14 +66,8 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
         yield Finding(template.item, link.path, message, link.group, hint=hint, severity="warning" if unsure else None)
 
 
-@rule(
-    "template-missing",
-    "error",
-    "A group refers to a Workload or template that does not exist.",
-    needs="pod-groups",
-)
+@rule("template-missing", "error", "A group refers to a Workload or template that does not exist.", needs="pod-groups")
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
-    """workloadRef names a Workload or a template that the input does not hold."""
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     names = group_names(census.workloads)
     for group in (*groups, *census.composites.values()):

@@ -18,7 +18,6 @@ from krmfn.survey.values import as_int, as_mapping, dig
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
 def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
-    """A Job whose failed pods are replaced by pods that may miss the quorum."""
     for gang, template, jobs in _complete_jobs(census):
         if template.spec.get("restartPolicy") != "Never" or dig(template.item.value, *jobs.path, "backoffLimit") == 0:
             continue
@@ -87,7 +86,6 @@ def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("runs-share-group", "warning", "Overlapping runs of a CronJob share one group.")
 def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Runs of a CronJob or RayCronJob that overlap and link to one group."""
     forbid = "Set concurrencyPolicy: Forbid."
     beware = "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy."
     rows = (("batch", "CronJob", "concurrencyPolicy", forbid), ("ray.io", "RayCronJob", "schedule", beware))
@@ -105,7 +103,6 @@ def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Findin
 
 @rule("rollout-shares-group", "warning", "A rolling update of a Deployment replaces pods step by step within one gang.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A Deployment that replaces its pods in steps while old and new ones are in one gang."""
     for gang, owner in census.gangs_of("apps", "Deployment"):
         if gang.group.policy != "gang" or dig(owner.value, "spec", "strategy", "type") == "Recreate":
             continue
@@ -124,7 +121,6 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Fi
     "During an upgrade of a RayService the new cluster uses the group of the old one.",
 )
 def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A RayService that builds its next cluster beside the old one, with the same group."""
     for gang, owner in census.gangs_of("ray.io", "RayService"):
         if dig(owner.value, "spec", "upgradeStrategy", "type") == "None" or is_selected(owner, settings):
             continue

@@ -43,7 +43,6 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("group-shared", "warning", "Several objects link to one group, but its minCount is too small for all of them.")
 def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
-    """Several objects use one group, and nobody counted them together."""
     for gang in census.gangs:
         owners = [owner for owner in gang.owners if owner.kind != "Pod"]
         if len(owners) < 2:
@@ -62,7 +61,6 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("gang-group-split", "error", "Resources of one gang link to groups without a common root.")
 def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
-    """Resources that declare one gang but link to groups without a common root."""
     declared: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")

@@ -29,7 +29,6 @@ _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone",
 
 @rule("topology-host-ports", "error", "Pods that must share one node use the same host port.", needs="topology-keys")
 def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]:
-    """All pods of the gang must share a node, and each wants the same port of it."""
     yield from find_obstacles(census, settings).get("topology-host-ports", ())
     for gang, kind, needed in _list_needed(census):
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
@@ -74,7 +73,6 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("one-pod-per-node", "warning", ("Each pod of a gang needs its own node."))
 def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods that exclude each other on a node: the gang needs that many nodes in a domain."""
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
         yield finding._replace(severity="error")
     for gang, kind, needed in _list_needed(census):
@@ -88,11 +86,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
         yield Finding(kind.template.item, kind.template.spec_path, message, needed, hint=hint)
 
 
-@rule(
-    "topology-spread",
-    "warning",
-    "A topology spread constraint conflicts with the topology key of the group.",
-)
+@rule("topology-spread", "warning", "A topology spread constraint conflicts with the topology key of the group.")
 def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding]:
     """Topology spread over the key whose one domain the gang must stay in, or over too few domains."""
     proved = find_obstacles(census, settings).get("topology-spread", ())
@@ -147,7 +141,6 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
     needs="composite-groups",
 )
 def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
-    """A child constrained by the parent's key or by a coarser one."""
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
@@ -169,7 +162,6 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     needs="topology-keys",
 )
 def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
-    """JobSet's and LeaderWorkerSet's own exclusive placement on the group's key."""
     for gang in _gangs(census):
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)

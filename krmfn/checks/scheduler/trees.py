@@ -19,7 +19,6 @@ _PARENT = "parentCompositePodGroupName"
 
 @rule("parent-missing", "error", "The parent of a group does not exist.", needs="composite-groups")
 def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """A parent that the input does not hold."""
     names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
@@ -42,7 +41,6 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("parent-cycle", "error", "The parents of groups form a cycle.", needs="composite-groups")
 def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
-    """A composite that is its own ancestor."""
     for composite in list_composites(census):
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
@@ -86,7 +84,6 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
     needs="composite-groups",
 )
 def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
-    """minGroupCount is greater than the number of children."""
     for composite, children in list_families(census):
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
