@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.rule import Check, is_obeyed, rule
 from krmfn.config import Settings
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
@@ -20,50 +20,31 @@ if TYPE_CHECKING:
     from krmfn.capacity import Obstacle
 
 
-@rule("pod-too-large", "error", "No node is large enough for a pod of the gang.")
-def find_pod_too_large(census: Census, settings: Settings) -> Iterable[Finding]:
-    """No node has the resources or the slots for one pod."""
-    return _view("pod-too-large", census, settings)
+def _proved(id: str, sentence: str, *, needs: str = "") -> Check:
+    """A rule that is found with all the others of what is proved."""
+
+    def find(census: Census, settings: Settings) -> Iterable[Finding]:
+        return find_obstacles(census, settings).get(id, ())
+
+    return rule(id, "error", sentence, needs=needs)(find)
 
 
-@rule("no-node-for-pod", "error", "Selectors, affinity, taints or cordons exclude every node for a pod of the gang.")
-def find_no_node_for_pod(census: Census, settings: Settings) -> Iterable[Finding]:
-    """Every node is ruled out for one pod, not only by its size."""
-    return _view("no-node-for-pod", census, settings)
-
-
-@rule("nodes-too-small", "error", "All nodes together do not have enough capacity for the gang.")
-def find_nodes_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
-    """No domain, or not the whole cluster, has the room that the gang needs at once."""
-    return _view("nodes-too-small", census, settings)
-
-
-@rule("claim-without-volume", "error", "A claim of the pods does not exist, or no volume can be bound to it.")
-def find_claim_without_volume(census: Census, settings: Settings) -> Iterable[Finding]:
-    """A claim that keeps pods from being scheduled."""
-    return _view("claim-without-volume", census, settings)
-
-
-@rule("affinity-without-target", "error", "A required pod affinity selects pods that do not exist.")
-def find_affinity_without_target(census: Census, settings: Settings) -> Iterable[Finding]:
-    """No pod of the input or of the cluster is what the affinity term selects."""
-    return _view("affinity-without-target", census, settings)
-
-
-@rule(
+POD_TOO_LARGE = _proved("pod-too-large", "No node is large enough for a pod of the gang.")
+NO_NODE = _proved("no-node-for-pod", "Selectors, affinity, taints or cordons exclude every node for a pod of the gang.")
+NODES_TOO_SMALL = _proved("nodes-too-small", "All nodes together do not have enough capacity for the gang.")
+CLAIM = _proved("claim-without-volume", "A claim of the pods does not exist, or no volume can be bound to it.")
+AFFINITY = _proved("affinity-without-target", "A required pod affinity selects pods that do not exist.")
+POD_REFUSED = _proved(
     "pod-refused",
-    "error",
     "The API server refuses the pods of a gang (namespace, LimitRange, RuntimeClass, ServiceAccount, priority).",
 )
-def find_pod_refused(census: Census, settings: Settings) -> Iterable[Finding]:
-    """Pods that the API server never lets be created."""
-    return _view("pod-refused", census, settings)
+KEY_UNKNOWN = _proved("topology-key-unknown", "No node has the label of the topology key.", needs="topology-keys")
 
 
 @rule("quota-too-small", "error", "A ResourceQuota allows less than the gang needs at once.")
 def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
     """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
-    yield from _view("quota-too-small", census, settings)
+    yield from find_obstacles(census, settings).get("quota-too-small", ())
     yield from _count_objects(census)
 
 
@@ -92,12 +73,6 @@ def _count_objects(census: Census) -> Iterator[Finding]:
                 )
                 hint = f"Raise {name} of the quota to at least {len(mine)}."
                 yield Finding(item, (), message, hint=hint, rule="quota-too-small")
-
-
-@rule("topology-key-unknown", "error", "No node has the label of the topology key.", needs="topology-keys")
-def find_key_unknown(census: Census, settings: Settings) -> Iterable[Finding]:
-    """A topology key that no node carries."""
-    return _view("topology-key-unknown", census, settings)
 
 
 def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Finding]]:
@@ -134,10 +109,6 @@ def _take_off_agents(census: Census) -> Census:
 
 
 _BESIDE: Final = "beside the pods of DaemonSets"
-
-
-def _view(id: str, census: Census, settings: Settings) -> Iterable[Finding]:
-    return find_obstacles(census, settings).get(id, ())
 
 
 def _spell(obstacle: Obstacle, census: Census) -> Finding:

@@ -26,7 +26,6 @@ MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
     "minCount is greater than the number of pods that can exist, so no pod of the group is ever scheduled.",
 )
 def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    """minCount is greater than the sum of all linked templates' pods."""
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
@@ -65,7 +64,6 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Fi
 
 @rule("min-count-one", "info", "A gang of several pods has minCount 1, so each pod starts on its own.")
 def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A gang of several pods that is content with one."""
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
@@ -76,7 +74,6 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("gang-without-head", "warning", "The workers of a Ray cluster can meet minCount without the head.")
 def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
-    """One group over head and workers that starts with any of them."""
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
         quorum = gang.group.quorum or 0
@@ -93,7 +90,6 @@ def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("suspended-member", "warning", "One resource of a gang is suspended, so the others wait until it is resumed.")
 def find_suspended_member(census: Census, _: Settings) -> Iterator[Finding]:
-    """A gang over several resources, of which some are suspended and the others are not."""
     roots: dict[int, dict[int, Item]] = {}
     if not census.has_text("suspend"):
         return
@@ -125,7 +121,6 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 
 @rule("min-count-above-scaler", "warning", "An autoscaler may leave fewer pods than minCount.")
 def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
-    """An autoscaler may leave fewer pods than minCount."""
     floors = dict(_scaler_floors(census))
     for gang in census.gangs if floors else ():
         group = gang.group
@@ -149,7 +144,6 @@ def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding
 
 @rule("group-unused", "warning", "No pod template links to this group.")
 def find_group_unused(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A PodGroup that no template names. Of one that pods of another namespace name, group-other-namespace tells."""
     named = {template.link.group for template in census.dangling if template.link}
     for gang in census.gangs:
         group = gang.group
