@@ -166,9 +166,10 @@ def _find_cause(
         return None
     here = {id(item) for item in about}
     own = [finding for finding in findings if id(finding.item) in here]
+    untold = not any(text for pod in pods.mine for text in _read_conditions(pod))
     causes = (
         _find_suspended(top),
-        _find_torn(own, pods),
+        _find_torn(own, pods, untold),
         _find_broken(own, "error"),
         next((found for item in about for found in _read_refusals(item)), None),
         _find_deleted(about),
@@ -177,7 +178,9 @@ def _find_cause(
         _find_untried(pods),
         _find_verdict(standing),
         _find_said(pods),
-        _find_broken(own, "warning"),
+        _find_fitting(standing, pods),
+        _find_broken((finding for finding in own if finding.rule not in _LATER), "warning"),
+        _find_new(pods),
     )
     found = next(filter(None, causes), None)
     if found is None and not wanted:
@@ -201,10 +204,10 @@ def _find_broken(findings: Iterable[Finding], severity: str) -> _Explanation | N
     )
 
 
-def _find_torn(own: Iterable[Finding], pods: _Pods) -> _Explanation | None:
-    """Some pods of the gang run without the others: its scheduler does not know groups."""
+def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> _Explanation | None:
+    """Some pods of the gang run without the others, or will: its scheduler does not know groups."""
     off = next((found for found in own if found.rule == "cluster-gate-off"), None)
-    return _Explanation(off.message, off.hint, off.rule) if off and pods.bound else None
+    return _Explanation(off.message, off.hint, off.rule) if off and (pods.bound or untold) else None
 
 
 def _find_untried(pods: _Pods) -> _Explanation | None:
@@ -216,6 +219,23 @@ def _find_untried(pods: _Pods) -> _Explanation | None:
             way = f"Check that {name} runs, and that it knows PodGroups, or remove schedulerName."
             return _Explanation(cause, way)
     return None
+
+
+def _find_fitting(standing: Standing | None, pods: _Pods) -> _Explanation | None:
+    """The scheduler itself, asked here, would place all pods: what may go wrong later is not in the way."""
+    if standing is None or standing.verdict != "runs":
+        return None
+    nodes = list(dict.fromkeys(place.node for place in standing.places if place.node))
+    where = f" on {', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}" if nodes else ""
+    new = _find_new(pods)
+    return new._replace(text=f"the gang fits{where}, but {new.text}") if new else None
+
+
+def _find_new(pods: _Pods) -> _Explanation | None:
+    """Pods that are there, and of which the scheduler has said nothing yet."""
+    if not pods.mine or any(dig(pod.value, "status", "conditions") for pod in pods.mine if pod not in pods.bound):
+        return None
+    return _Explanation("the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait.")
 
 
 def _find_deleted(about: Iterable[Item]) -> _Explanation | None:
@@ -328,6 +348,8 @@ def _read_refusals(item: Item) -> Iterator[_Explanation]:
     """Of conditions whose reason says that waiting does not help."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         way = _REFUSALS.get(as_text(dig(condition, "reason")))
+        if "should have the same" in as_text(dig(condition, "message")):  # how 1.37 says it
+            way = _REFUSALS["PodGroupError"]
         if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
             text = as_text(dig(condition, "message")) or "it gives no reason"
             yield _Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
@@ -352,6 +374,16 @@ _REPLACED: Final[Mapping[str, str]] = {
     "Deployment": "Set strategy type Recreate.",
     "StatefulSet": "Set updateStrategy type OnDelete, and then delete its pods.",
 }
+#: Warnings about what happens when the pods have run, or when something changes: no pod waits for it now.
+_LATER: Final = frozenset(
+    (
+        *("retry-starves", "resume-starves", "failed-index-starves", "tail-starves", "runs-share-group"),
+        *("rollout-shares-group", "upgrade-shares-group", "surge-without-group", "ray-cleanup-joins-gang"),
+        *("min-count-above-scaler", "ray-autoscaler-below-gang", "deadline-counts-waiting", "min-count-below-pods"),
+        *("children-start-apart", "groups-without-root", "disruption-mode-overruled", "basic-disruption-all"),
+        *("requests-missing", "configuration-missing"),
+    )
+)
 #: Reasons of the types of scheduling.k8s.io (1.38) after which a scheduling cycle is not enough, and what helps.
 _REFUSALS: Final[Mapping[str, str]] = {
     "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",

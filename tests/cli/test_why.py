@@ -142,6 +142,36 @@ def test_what_the_scheduler_says_of_a_group(
     assert f"{reason}: it says so" in done.out
 
 
+@pytest.mark.parametrize(
+    ("kind", "condition", "reason", "said"),
+    [
+        # 1.37 has one reason for all; 1.38 tells apart what time does not heal.
+        ("PodGroup", "PodGroupInitiallyScheduled", "SchedulerError", "all pods should have the same priority"),
+        ("PodGroup", "PodGroupScheduled", "PodGroupError", "it says so"),
+        ("PodGroup", "CompositePodGroupInitiallyScheduled", "CompositePodGroupError", "it says so"),
+    ],
+)
+def test_a_group_that_the_scheduler_does_not_accept(
+    kind: str, condition: str, reason: str, said: str, dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call
+) -> None:
+    status = {"type": condition, "status": "False", "reason": reason, "message": said}
+    find(dump, kind)["status"] = {"conditions": [status]}
+    write(tmp_path, dump)
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert f"Cause: the scheduler does not accept PodGroup job-train: {said}" in done.out
+    assert "one priority and one" in " ".join(done.out.split())
+
+
+def test_what_may_happen_later_is_no_cause(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
+    """A Job whose retried pods would starve, before the scheduler has looked at any of them."""
+    write(tmp_path, [value for value in dump if value["kind"] != "Event"])
+    assert "[retry-starves]" in krmfn("validate", "dump.yaml", "--select", "retry-starves").out
+    done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
+    assert "Cause: the scheduler has not tried to place its pods yet" in done.out
+    off = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove", "--feature-gates", "GenericWorkload=false")
+    assert "[cluster-gate-off]" in off.out
+
+
 def test_conditions_that_later_releases_add(dump: list[dict[str, Any]], tmp_path: Path, krmfn: Call) -> None:
     """Whatever a controller says of a group is shown, also under a name that is not known."""
     said = {"type": "PodGroupDeferred", "status": "True", "reason": "Waiting", "message": "its siblings are late"}
