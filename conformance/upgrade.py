@@ -161,9 +161,12 @@ def create_node(plane: Plane) -> None:
     plane.client.post("/api/v1/nodes", value)
 
 
-def create_pod(name: str, link: tuple[str, str] | None = None) -> dict[str, Any]:
+def create_pod(name: str, link: tuple[str, ...] = ()) -> dict[str, Any]:
     """A pod, with `link` a member of the group of the Job."""
-    spec = {**REQUEST, link[0]: {link[1]: "job-train"}} if link else REQUEST
+    value: Any = "job-train" if link else {}
+    for field in reversed(link):
+        value = {field: value}
+    spec = {**REQUEST, **value}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 

@@ -124,12 +124,13 @@ def find_all(
     links: list[Finding] = []  # unknown fields that another release has: a rule may say more of them
     if "server" in stages:
         from krmfn.checks import server
+        from krmfn.releases.spelling import LINK_FIELDS
 
         for finding in server.check(items, old, settings, update):
             if _rate(finding) == "error":
                 told.add((id(finding.item), finding.path))
                 above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
-            if finding.rule == "unknown-field" and finding.path[-1] in _LINK_FIELDS:
+            if finding.rule == "unknown-field" and finding.path[-1] in LINK_FIELDS:
                 links.append(finding)
             else:
                 yield finding
@@ -309,7 +310,6 @@ _DEADLOCKS = (
 )
 #: It explains why a field is unknown.
 _OTHER_LINK = "link-of-other-release"
-_LINK_FIELDS = ("schedulingGroup", "workloadRef")
 #: Rules that also find a reference which renamed-reference explains.
 _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 #: Rules about gangs for which no controller makes pods.

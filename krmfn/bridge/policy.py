@@ -28,24 +28,20 @@ _VARIABLES: Final = {
     "suffix": "variables.by == '' ? '' : '-' + object.metadata.?labels[?variables.by].orValue('')",
     "group": "variables.base + variables.suffix",
 }
-_PATCH: Final = (
-    "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/%s', "
-    "value: Object.spec.%s{%s: variables.group}}]"
-)
+_PATCH: Final = "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
 
 
-def write_policies(namespaces: Mapping[str, Any], link: tuple[str, str]) -> tuple[dict[str, Any], ...]:
+def write_policies(namespaces: Mapping[str, Any], link: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
     """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in,
     `link` the path from the spec of a pod to the name of its group."""
-    field, key = link
     scope = {"matchResources": {"namespaceSelector": dict(namespaces)}} if namespaces else {}
     variables = [{"name": name, "expression": expression} for name, expression in _VARIABLES.items()]
-    standing = {"name": "link", "expression": f"object.spec.?{field}.?{key}.orValue('')"}
+    standing = {"name": "link", "expression": f"object.spec.?{'.?'.join(link)}.orValue('')"}
     mutating = {
         **_head(),
         "reinvocationPolicy": "IfNeeded",
         "variables": variables,
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH % (field, field, key)}}],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH % (link[0], _nest(link))}}],
     }
     validations = [
         {"expression": expression, "messageExpression": _concatenate(text, *values)}
@@ -69,6 +65,14 @@ def _head() -> dict[str, Any]:
         "matchConstraints": {"resourceRules": [rule]},
         "matchConditions": list(_CONDITIONS),
     }
+
+
+def _nest(link: tuple[str, ...], above: str = "Object.spec") -> str:
+    """The CEL value of the first field of `link`: objects down to the name of the group."""
+    if len(link) == 1:
+        return "variables.group"
+    of = f"{above}.{link[0]}"
+    return f"{of}{{{link[1]}: {_nest(link[1:], of)}}}"
 
 
 def _concatenate(text: str, *expressions: str) -> str:

@@ -16,7 +16,7 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
-from krmfn.releases.spelling import COUNTS
+from krmfn.releases.spelling import NAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ANNOTATIONS = {
     "schedulingConstraints": "krmfn.dev/topology-key",
     "disruptionMode": "krmfn.dev/disruption-mode",
-    **dict.fromkeys(COUNTS["PodGroup"], "krmfn.dev/min-count"),
+    "minCount": "krmfn.dev/min-count",
     "parentCompositePodGroupName": "krmfn.dev/gang-group",
 }
 #: Shapes in which everything was accepted: most gangs of a large input look alike.
@@ -83,14 +83,14 @@ def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, P
     """
     template = _find_template(wanted, value)
     item = wanted.items[template.owner]
-    for key in reversed(path):
+    for key in (NAMED.get(str(part), part) for part in reversed(path)):
         if key in _POD_FIELDS:
             return item, (*template.path, "spec", key)
         annotation = _ANNOTATIONS.get(str(key), "")
         stated = [name for name in item.annotations if name == annotation or name.startswith(f"{annotation}.")]
         if annotation and stated:
             return item, ("metadata", "annotations", stated[0])
-        if key in COUNTS["PodGroup"]:
+        if key == "minCount":
             return item, template.count_path
     if path[:1] == ("metadata",) and len(path) > 1 and path[1] in {"name", "namespace"}:
         return item, path[:2]

@@ -9,6 +9,8 @@ from krmfn.krm.results import Severity
 from krmfn.krm.types import Any, Final, NamedTuple, TypeAlias
 from krmfn.model.findings import Finding, Rule
 from krmfn.releases.gates import has
+from krmfn.releases.release import GROUP
+from krmfn.releases.spelling import as_written
 from krmfn.survey.census import Census
 
 SCHEDULER: Final = "kube-scheduler"
@@ -78,6 +80,9 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
         if row.holds(settings.release):
             for finding in find(census, settings):
                 found = finding if finding.rule else finding._replace(rule=row.id)
+                if found.item.ref.group == GROUP:
+                    path = as_written(found.item.value, found.path, settings.release)
+                    found = found if path == found.path else found._replace(path=path)
                 error = (found.severity or row.severity) == "error"
                 weak = error and id(found.item) in bound and found.rule not in _REFUSED
                 yield found._replace(severity="warning") if weak else found

@@ -57,9 +57,9 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     foreign.to_native(board)
     found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
     origins = {name for version in found if (name := _find_origin(version, releases))}
-    if not goal.has("pod-groups") and any(site.path[-2:] in GROUP_LINKS for _, site in board.sites()):
+    if not goal.has("pod-groups") and any(site.field in GROUP_LINKS for _, site in board.sites()):
         origins.add(first_release("pod-groups").name)  # links alone do not say which release they are of
-    if any(site.path[-2:] == ("workloadRef", "name") for _, site in board.sites()):
+    if any(site.field == ("workloadRef", "name") for _, site in board.sites()):
         origins.add(releases[0].name)
     names = [release.name for release in releases]
     places = [names.index(name) for name in origins]

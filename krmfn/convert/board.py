@@ -17,6 +17,7 @@ from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.reconcile.links import Site, find_sites
 from krmfn.releases.release import GROUP as NATIVE
+from krmfn.releases.spelling import find_word
 
 _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 
@@ -116,10 +117,11 @@ def describe(api_version: str, kind: str, name: str, source: Item, spec: Mapping
 
 def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Mapping[str, Any], bool]]:
     """Every template of a Workload with its path, and whether it is a composite; parents first."""
-    for key in ("podGroupTemplates", "compositePodGroupTemplates"):
+    for name in ("podGroupTemplates", "compositePodGroupTemplates"):
+        key = find_word(value, name) if isinstance(value, Mapping) else name
         entries = value.get(key) if isinstance(value, Mapping) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, Mapping):
                 place = (*path, key, index)
-                yield place, entry, key.startswith("composite")
+                yield place, entry, name == "compositePodGroupTemplates"
                 yield from walk_templates(entry, place)

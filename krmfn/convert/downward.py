@@ -33,7 +33,9 @@ def to_1_36(board: Board) -> None:
     """All versions with trees to v1alpha2: trees become lists of groups that know nothing of each other."""
     releases = [find_release(name) for name in list_releases()]
     for kind, lower in (("Workload", _lower_workload), ("PodGroup", _lower_group)):
-        latest = {f"{NATIVE}/{each}" for one in releases if one.has("composite-groups") for each in one.kinds[kind]}
+        latest = {
+            f"{NATIVE}/{each}" for one in releases if one.has("composite-groups") for each in one.kinds.get(kind, ())
+        }
         for item in board.of(NATIVE, kind):
             if item.api_version in latest:
                 board.edit(item, lower, board)
@@ -130,7 +132,7 @@ def to_1_35(board: Board) -> None:
         if item.api_version == f"{NATIVE}/v1alpha2":
             board.edit(item, _lower_templates, board, used)
     for item, site in board.sites():
-        if site.path[-2:] in GROUP_LINKS:
+        if site.field in GROUP_LINKS:
             found = references.get((item.space, site.value))
             if found is None:
                 board.note(

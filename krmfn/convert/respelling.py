@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.convert.board import Board, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.reconcile.links import Site
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import Release
-from krmfn.releases.spelling import COUNTS, GROUP_LINKS, TEMPLATES, read_mode
+from krmfn.releases.release import QUORUMS, Release
+from krmfn.releases.spelling import GROUP_LINKS, NAMES, TEMPLATES, find_word, read_mode
 
 
 def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
     """Spell what stands in pods, and in objects of a version that one of `writers` serves, as `goal` does."""
     for item, site in board.sites():
-        if site.path[-2:] in GROUP_LINKS and site.path[-2:] != goal.link:
+        if site.field in GROUP_LINKS and site.field != goal.link:
             board.edit(item, _move_link, site, goal)
     served = {(kind, f"{NATIVE}/{version}") for one in writers for kind in one.kinds for version in one.kinds[kind]}
     for kind in goal.kinds:
@@ -27,7 +27,7 @@ def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
 
 def _move_link(item: Item, site: Site, goal: Release) -> None:
     item.remove(site.whole[0])
-    item.set((*site.path[:-2], *goal.link), site.value)
+    item.set((*site.whole[0][:-1], *goal.link), site.value)
 
 
 def _respell(item: Item, goal: Release) -> None:
@@ -41,15 +41,25 @@ def _respell(item: Item, goal: Release) -> None:
                 item.remove(("spec", *path))
             item.set(("spec", *goal.template), names[path[-1]])
     spec = item.get(("spec",), None)
-    places: list[Path] = [("spec",), *(place for place, _, _ in walk_templates(spec))]
-    for place in places:
-        mode = item.get((*place, "disruptionMode"), None)
+    root = (("spec",), item.kind == "CompositePodGroup")
+    places: list[tuple[Path, bool]] = [root, *((place, above) for place, _, above in walk_templates(spec))]
+    for place, is_composite in reversed(places):  # a list is renamed after what is in it
+        fields = item.get(place, None)
+        policy, field = (find_word(fields or (), name) for name in ("schedulingPolicy", "disruptionMode"))
+        mode = item.get((*place, field), None)
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:
-            item.set((*place, "disruptionMode"), written)
-        for kind, fields in COUNTS.items():
-            gang: Path = (*place, "schedulingPolicy", "gang")
-            values = item.get(gang, None)
-            for field in set(fields) - {goal.counts[kind]} if isinstance(values, Mapping) else ():
-                if field in values:
-                    item.set(gang, {goal.counts[kind] if key == field else key: values[key] for key in values})
+            item.set((*place, field), written)
+        quorum = QUORUMS["CompositePodGroup" if is_composite else "PodGroup"]
+        _rename(item, (*place, policy, "gang"), (quorum,), goal)
+        _rename(item, place, NAMES.keys() - {*QUORUMS.values()}, goal)
+
+
+def _rename(item: Item, place: Path, names: Iterable[str], goal: Release) -> None:
+    """Give fields the words of `goal`, in their order."""
+    values = item.get(place, None)
+    if isinstance(values, Mapping):
+        words = {find_word(values, name): goal.call(name) for name in names}
+        made = {words.get(key, key): values[key] for key in values}
+        if [*made] != [*values]:
+            item.set(place, made)

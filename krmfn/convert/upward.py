@@ -30,7 +30,7 @@ def to_1_36(board: Board) -> None:
     }
     made: dict[tuple[str, str, str, str], str] = {}
     for item, site in board.sites():
-        if site.path[-2:] == ("workloadRef", "name"):
+        if site.field == ("workloadRef", "name"):
             reference = item.get(site.whole[0])
             workload = workloads.get((item.space, site.value))
             group, key = str(reference.get("podGroup", "")), str(reference.get("podGroupReplicaKey") or "")

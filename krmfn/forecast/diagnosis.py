@@ -13,7 +13,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.releases.spelling import LINK_FIELDS, NAMED
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
 
@@ -338,19 +338,20 @@ def _read_conditions(item: Item) -> Iterator[str]:
     """Conditions of pods and groups that say no; of groups also all that other releases may have."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
-        if kind in _CONDITIONS and dig(condition, "status") == "False" and text:
+        if NAMED.get(kind, kind) in _CONDITIONS and dig(condition, "status") == "False" and text:
             yield f"{reason}: {text}"
-        elif kind and kind not in _CONDITIONS and item.ref.group == GROUP and text:
+        elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.ref.group == GROUP and text:
             yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
 def _read_refusals(item: Item) -> Iterator[_Explanation]:
     """Of conditions whose reason says that waiting does not help."""
     for condition in as_list(dig(item.value, "status", "conditions")):
-        way = _REFUSALS.get(as_text(dig(condition, "reason")))
+        kind, reason = (NAMED.get(word, word) for word in (as_text(dig(condition, key)) for key in ("type", "reason")))
+        way = _REFUSALS.get(reason)
         if "should have the same" in as_text(dig(condition, "message")):  # how 1.37 says it
             way = _REFUSALS["PodGroupError"]
-        if way and dig(condition, "type") in _CONDITIONS and dig(condition, "status") == "False":
+        if way and kind in _CONDITIONS and dig(condition, "status") == "False":
             text = as_text(dig(condition, "message")) or "it gives no reason"
             yield _Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 

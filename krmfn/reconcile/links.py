@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from krmfn.krm.item import Item
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
@@ -22,11 +22,13 @@ _EMPTY: Final[tuple[Any, ...]] = ({}, [], None, {"manager": PATCHER})
 
 
 class Site(NamedTuple):
-    """A link that stands in a manifest: the path of its value, the name it gives, and what to remove with it."""
+    """A link that stands in a manifest: the path of its value, the name it gives, and what to remove with it. `field`
+    is the path from the spec of a pod, where that holds the link."""
 
     path: Path
     value: str
     whole: tuple[Path, ...]
+    field: Path = ()
 
 
 def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
@@ -52,13 +54,12 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
 
 
 def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
-    if "containers" not in spec:
+    if "containers" not in spec and path[-1:] != ("template",):  # operators may add the containers (Spark)
         return
-    for field, key in LINKS:
-        link = spec.get(field)
-        if isinstance(link, dict) and isinstance(link.get(key), str):
-            whole = (*path, "spec", field)
-            yield Site((*whole, key), link[key], (whole,))
+    for field in LINKS:
+        name = dig(spec, field)
+        if isinstance(name, str):
+            yield Site((*path, "spec", *field), name, ((*path, "spec", field[0]),), field)
     metadata = _mapping(template.get("metadata"))
     yield from _bridged_sites(metadata, path)
     for row in SCHEDULERS.values():
@@ -95,7 +96,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
-    return path[-1] in {POD_GROUP, *_KEYS} or path[-2:] in LINKS
+    return path[-1] in {POD_GROUP, *_KEYS} or any(path[-len(field) :] == field for field in LINKS)
 
 
 def may_be_linked(item: Item) -> bool:

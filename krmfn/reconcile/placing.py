@@ -10,13 +10,13 @@ from krmfn.model.names import slug
 from krmfn.model.tree import Gang
 from krmfn.reconcile.links import is_name
 from krmfn.reconcile.marked import Renaming
-from krmfn.releases.spelling import TEMPLATES
+from krmfn.releases.spelling import TEMPLATES, list_words
 from krmfn.targets.emission import Emission, Link
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
-_OBJECTS: Final = frozenset({"workloadName", "parentCompositePodGroupName"})
+_OBJECTS: Final = list_words(("workloadName", "parentCompositePodGroupName"))
 _TEMPLATES: Final = frozenset({*(path[-1] for path in TEMPLATES), POD_GROUP_LABEL})
-_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates", "subGroupPolicy"})
+_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates", "subGroupPolicy"))
 #: Last parts of links whose text is the name of a template.
 _LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
 

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
-from krmfn.releases.spelling import TEMPLATES
+from krmfn.releases.spelling import TEMPLATES, list_words
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
-OWNED: Final = frozenset(
-    {
-        "controllerRef", "podGroups", "podGroupTemplates", "compositePodGroupTemplates",
+OWNED: Final = list_words(
+    (
+        "controllerRef", "podGroupTemplates", "compositePodGroupTemplates",
         *(path[0] for path in TEMPLATES),
-        "parentCompositePodGroupName", "schedulingPolicy", "policy", "schedulingConstraints",
+        "parentCompositePodGroupName", "schedulingPolicy", "schedulingConstraints",
         "disruptionMode", "priorityClassName", "preemptionPolicy",
         "minMember", "minResources", "queue", "networkTopology", "subGroupPolicy",
         "minSubGroup", "subGroups", "topologyConstraint",
-    }
+    )
 )  # fmt: skip
-_TEMPLATE_LISTS: Final = frozenset({"podGroups", "podGroupTemplates", "compositePodGroupTemplates"})
+_TEMPLATE_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates"))
 _PHASES: Final = tuple(key for keys in HOOKS for key in keys if key)
 #: Annotations that are written where there are none: a value that stands there is the user's.
 _SUGGESTED: Final = frozenset({SYNC_WAVE, *RECREATE})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from krmfn.krm.types import Any
@@ -23,13 +24,16 @@ class Limits:
 
 
 def read_limits(release: Release) -> Limits:
-    """The limits of the release, from `workload.json`."""
+    """The limits of the release, from `workload.json`; none where groups need no Workload."""
+    if "Workload" not in release.kinds:
+        return Limits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize)
     schema = schemastore.load(f"kubernetes/{release}/workload.json")
     rules = dict(schema.get("x-kubernetes-handwritten", {}).get("create", ()))
     top = schema["$defs"]["WorkloadSpec"]["properties"]
     below = schema["$defs"].get("CompositePodGroupTemplate", {}).get("properties", {})
-    groups = _longest(top, "podGroupTemplates") or rules["groups.check_v1alpha1_workload"]
-    leaves, composites = (_longest(below, field) for field in ("podGroupTemplates", "compositePodGroupTemplates"))
+    lists = [release.call(name) for name in ("podGroupTemplates", "compositePodGroupTemplates")]
+    groups = _longest(top, lists[0]) or rules["groups.check_v1alpha1_workload"]
+    leaves, composites = (_longest(below, field) for field in lists)
     return Limits(groups, leaves, composites, rules.get("groups.check_depth", 1) - 1)
 
 

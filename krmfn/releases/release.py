@@ -12,7 +12,8 @@ from krmfn.krm.types import Any, Final
 from krmfn.releases import schemastore
 
 GROUP: Final = "scheduling.k8s.io"
-_COUNTS: Final = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
+#: The fields that hold the quorums of groups.
+QUORUMS: Final = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 
 
 class UnknownRelease(LookupError):
@@ -57,7 +58,8 @@ class Release:
     is not released yet. `kinds` gives the served versions of each kind of scheduling.k8s.io, most stable first; `gates`
     are those of the scheduling API, in the order in which a person would turn them on; `link` is the path from the spec
     of a pod to the name of its group, `template` that from the spec of a group to the name of its template, `modes` how
-    the disruption modes Single and All are spelled, `counts` how a kind calls its quorum. `owns` gives kinds of
+    the disruption modes Single and All are spelled, `names` how the release calls fields of groups and of their
+    templates, and reasons of their conditions, which have another name in 1.37. `owns` gives kinds of
     Kubernetes the path of the field by which their own controller makes the groups. `unreadable` says of kinds what a
     stored object does that the release cannot read. `gone_gates` are gates of older releases that its components no
     longer know. `lacks` gives, for kinds that are served in several versions, the fields (at any depth of the spec)
@@ -65,7 +67,7 @@ class Release:
     """
 
     __slots__ = (
-        *("counts", "features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "owns", "preview"),
+        *("features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "names", "owns", "preview"),
         *("template", "unreadable", "version"),
     )
 
@@ -74,10 +76,10 @@ class Release:
         self.version: str = row["version"]
         self.preview: bool = row.get("preview", False)
         self.kinds: Mapping[str, tuple[str, ...]] = {kind: tuple(versions) for kind, versions in row["kinds"].items()}
-        self.link: tuple[str, str] = (row["link"][0], row["link"][1])
+        self.link: tuple[str, ...] = tuple(row["link"])
         self.template: tuple[str, ...] = tuple(row.get("template", ()))
         self.modes: Mapping[str, Any] = row.get("modes", {})
-        self.counts: Mapping[str, str] = {**_COUNTS, **row.get("counts", {})}
+        self.names: Mapping[str, str] = row.get("names", {})
         self.owns: Mapping[str, str] = row.get("owns", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
         self.lacks: Mapping[str, Mapping[str, frozenset[str]]] = {
@@ -101,6 +103,10 @@ class Release:
     def has(self, feature: str) -> bool:
         """Whether the release has the feature, be its gate on or off. tests/releases lists the names."""
         return feature in self.features
+
+    def call(self, name: str) -> str:
+        """How the release calls what 1.37 calls `name`."""
+        return self.names.get(name, name)
 
     def api_version(self, kind: str, fields: Set[str] = frozenset(), pinned: str = "") -> str:
         """The version in which a kind of scheduling.k8s.io is best written: `pinned`, else the most stable one that has

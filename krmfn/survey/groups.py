@@ -12,11 +12,12 @@ from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.tree import Path
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import COUNTS, TEMPLATES, read_mode
+from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 Policy: TypeAlias = 'Literal["gang", "basic", ""]'
 Mode: TypeAlias = 'Literal["single", "all", ""]'
+_POLICY = "schedulingPolicy"
 _MODES: Mapping[str, Mode] = {"Single": "single", "All": "all"}
 
 
@@ -25,7 +26,7 @@ class Group(NamedTuple):
 
     `path` is where its fields are: `spec`, or an entry of `spec.podGroups` in 1.35. `quorum` is minCount or
     minGroupCount, None when the policy is no gang or the value is unreadable. `workload` and `template` are what it
-    refers to.
+    refers to. `spec` has the names of 1.37, whatever the release calls them.
     """
 
     item: Item
@@ -84,12 +85,9 @@ def read_groups(item: Item) -> Iterator[Group]:
     if item.kind == "PodGroup":
         yield _read_object(item)
     elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
-        for index, entry in enumerate(as_list(dig(item.value, "spec", "podGroups"))):
-            name = as_text(dig(entry, "name"))
-            path: Path = ("spec", "podGroups", index)
-            policy, quorum, field = read_policy(dig(entry, "policy"), "PodGroup")
-            quorum_path = (*path, "policy", "gang", field)
-            spec = as_mapping(entry)
+        for name, (path, spec) in _templates(item.value):
+            policy, quorum, field = read_policy(spec.get(_POLICY), "PodGroup")
+            quorum_path = (*path, find_word(as_mapping(dig(item.value, *path)), _POLICY), "gang", field)
             full = f"{item.name}/{name}"
             yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
 
@@ -102,8 +100,9 @@ def read_composite(item: Item) -> Group | None:
 
 
 def _read_object(item: Item) -> Group:
-    spec = as_mapping(item.value.get("spec"))
-    policy, quorum, field = read_policy(spec.get("schedulingPolicy"), item.kind)
+    written = as_mapping(item.value.get("spec"))
+    spec = read_fields(written)
+    policy, quorum, field = read_policy(spec.get(_POLICY), item.kind)
     workload, template = _reference(spec)
     return Group(
         item=item,
@@ -112,7 +111,7 @@ def _read_object(item: Item) -> Group:
         path=("spec",),
         policy=policy,
         quorum=quorum,
-        quorum_path=("spec", "schedulingPolicy", "gang", field),
+        quorum_path=("spec", find_word(written, _POLICY), "gang", field),
         parent=as_text(spec.get("parentCompositePodGroupName")),
         workload=workload,
         template=template,
@@ -134,11 +133,12 @@ def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, M
     open_lists: list[tuple[Path, Any]] = [(("spec",), manifest.get("spec"))]
     while open_lists:
         base, node = open_lists.pop(0)
-        for field in ("podGroups", "podGroupTemplates", "compositePodGroupTemplates"):
+        for name in ("podGroupTemplates", "compositePodGroupTemplates"):
+            field = find_word(as_mapping(node), name)
             for index, entry in enumerate(as_list(dig(node, field))):
                 path = (*base, field, index)
-                yield as_text(dig(entry, "name")), (path, as_mapping(entry))
-                if field == "compositePodGroupTemplates":
+                yield as_text(dig(entry, "name")), (path, read_fields(as_mapping(entry)))
+                if name == "compositePodGroupTemplates":
                     open_lists.append((path, entry))
 
 

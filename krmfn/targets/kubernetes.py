@@ -16,7 +16,7 @@ from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
 from krmfn.releases.gates import list_fields, list_needed
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import NotWritable, Release, first_release
+from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.describing import KindVersion, describe
 from krmfn.targets.emission import Emission, Link
@@ -55,10 +55,11 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
     name = shorten(f"{gang.name}-{revision}") if revision else gang.name
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
-    spec = {**refer_to_owner(gang), **templates}
-    workload = describe(_kind(settings, "Workload", spec), name, gang, spec, revision)
-    groups = _write_groups(gang, name, layouts, agreed, settings, revision)
-    objects, links = (workload, *groups), _write_links(layouts, name, release)
+    objects = _write_groups(gang, name, layouts, agreed, settings, revision)
+    if "Workload" in release.kinds:
+        spec = {**refer_to_owner(gang), **templates}
+        objects = (describe(_kind(settings, "Workload", spec), name, gang, spec, revision), *objects)
+    links = _write_links(layouts, name, release)
     found = (
         *notes,
         *agreed.notes,
@@ -85,8 +86,10 @@ def _write_groups(
     parents = {child.name: node.name for node in nodes for child in node.children}
     for node in nodes:
         kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
-        spec: dict[str, Any] = {"parentCompositePodGroupName": parents[node.name]} if node.name in parents else {}
-        spec |= _refer_to_template(workload, node.template, release)
+        parent = release.call("parentCompositePodGroupName")
+        spec: dict[str, Any] = {parent: parents[node.name]} if node.name in parents else {}
+        if "Workload" in release.kinds:
+            spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
         into += [describe(_kind(settings, kind, spec), name, gang, spec, revision) for name in _list_names(node)]
     if composites:
@@ -104,17 +107,16 @@ def _list_names(node: PlacedGroup) -> list[str]:
 def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Release) -> tuple[Link, ...]:
     """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it; where
     pods are linked when they are created, what the bridge reads."""
-    field, key = release.link
     links: list[Link] = []
     for node in (node for layout in layouts for node in walk(layout)):
         for template in node.group.templates if isinstance(node.group, Leaf) else ():
             if template.bridged:
                 links += _ask_bridge(template, node)
                 continue
-            path = (*template.path, "spec", field)
-            links.append(Link(template.owner, (*path, key), node.name if release.has("pod-groups") else workload))
+            path = (*template.path, "spec", *release.link)
+            links.append(Link(template.owner, path, node.name if release.has("pod-groups") else workload))
             if not release.has("pod-groups"):
-                links.append(Link(template.owner, (*path, "podGroup"), node.template))
+                links.append(Link(template.owner, (*path[:-1], "podGroup"), node.template))
     return tuple(links)
 
 
@@ -206,14 +208,12 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
         from krmfn.targets.classes import find_policy
 
         policy = find_policy(settings.cluster, agreed.priority_class)
-    return {"preemptionPolicy": "Never"} if policy == "Never" else {}
+    return {release.call("preemptionPolicy"): "Never"} if policy == "Never" else {}
 
 
 def _list_of(node: PlacedGroup, release: Release) -> str:
     """The list of a Workload, or of a composite template, in which the template of `node` stands."""
-    if not isinstance(node.group, Leaf):
-        return "compositePodGroupTemplates"
-    return "podGroupTemplates" if release.has("pod-groups") else "podGroups"
+    return release.call("podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates")
 
 
 def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
@@ -231,15 +231,15 @@ def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -
     kind, quorum = (
         ("PodGroup", group.min_count) if isinstance(group, Leaf) else ("CompositePodGroup", group.min_group_count)
     )
-    policy = "schedulingPolicy" if release.has("pod-groups") else "policy"
-    fields: dict[str, Any] = {policy: {"basic": {}} if quorum is None else {"gang": {release.counts[kind]: quorum}}}
+    policy = {"basic": {}} if quorum is None else {"gang": {release.call(QUORUMS[kind]): quorum}}
+    fields: dict[str, Any] = {release.call("schedulingPolicy"): policy}
     if group.topology_key and release.has("topology-keys"):
-        fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
+        fields[release.call("schedulingConstraints")] = {"topology": [{"key": group.topology_key}]}
     mode = group.disruption_mode or _default_mode(settings)
     if mode in release.modes and release.has("disruption-modes") and (quorum is not None or mode != "All"):
-        fields["disruptionMode"] = release.modes[mode]
+        fields[release.call("disruptionMode")] = release.modes[mode]
     if agreed.priority_class and settings.has("group-priority"):
-        fields["priorityClassName"] = agreed.priority_class
+        fields[release.call("priorityClassName")] = agreed.priority_class
     return fields
 
 

@@ -17,8 +17,9 @@ from krmfn.releases.release import GROUP, find_release, list_releases, newest_re
 from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES
 
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
+_PARENT: Final = "parentCompositePodGroupName"
+_COMPOSITES: Final = "compositePodGroupTemplates"
 _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
-_LISTS: Final = ("podGroupTemplates", "compositePodGroupTemplates")
 
 
 class TemplatePlace(NamedTuple):
@@ -87,7 +88,7 @@ def list_references() -> Iterator[Reference]:
             *_in_pods(templates, "spec/workloadRef/name"),
         ),
     )
-    parents = tuple(NameField(GROUP, kind, "spec/parentCompositePodGroupName") for kind in _NATIVE)
+    parents = tuple(NameField(GROUP, kind, f"spec/{word}") for (word,) in _call(_PARENT) for kind in _NATIVE)
     yield Reference(GROUP, "CompositePodGroup", parents)
     links = [
         field
@@ -145,19 +146,27 @@ def _in_custom_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[N
 
 def _in_groups(path: str) -> Iterator[NameField]:
     """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
-    for kind in _NATIVE:
-        yield NameField(GROUP, kind, f"spec/{path}")
-    leaf, composite = _LISTS
-    for depth in range(read_limits(newest_release()).levels + 1):
-        above = f"{composite}/" * depth
-        yield NameField(GROUP, "Workload", f"spec/{above}{leaf}/{path}")
-        if depth:
-            yield NameField(GROUP, "Workload", f"spec/{above}{path}")
+    name, *rest = path.split("/")
+    for field in ("/".join((*word, *rest)) for word in _call(name)):
+        for kind in _NATIVE:
+            yield NameField(GROUP, kind, f"spec/{field}")
+        for leaf, composite in _call("podGroupTemplates", _COMPOSITES):
+            for depth in range(read_limits(newest_release()).levels + 1):
+                above = f"{composite}/" * depth
+                yield NameField(GROUP, "Workload", f"spec/{above}{leaf}/{field}")
+                if depth:
+                    yield NameField(GROUP, "Workload", f"spec/{above}{field}")
+
+
+def _call(*names: str) -> list[tuple[str, ...]]:
+    """How the releases with PodGroups call these fields."""
+    releases = map(find_release, list_releases())
+    return list(dict.fromkeys(tuple(map(each.call, names)) for each in releases if each.has("pod-groups")))
 
 
 def _holds_claims(field: NameField) -> bool:
     """Composites have no claims."""
-    return field.kind != "CompositePodGroup" and not field.path.split("/resourceClaims")[0].endswith(_LISTS[1])
+    return field.kind != "CompositePodGroup" and (field.path.split("/")[-3],) not in _call(_COMPOSITES)
 
 
 def write_names() -> str:

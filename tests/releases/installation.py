@@ -46,6 +46,16 @@ def lengthen(schema: dict[str, Any]) -> bool:
     return bool(field) and bool(field.update(maxItems=LONGER) or True)
 
 
+def installed(*changes: Callable[[Path], None]) -> Any:
+    """A fixture: krmfn with the next release, changed like this."""
+
+    @pytest.fixture(scope="module")
+    def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+        return install(tmp_path_factory, add_release, *changes)
+
+    return run
+
+
 def install(tmp_path_factory: pytest.TempPathFactory, *changes: Callable[[Path], None]) -> Run:
     place = tmp_path_factory.mktemp("installation")
     (place / "krmfn").symlink_to(ROOT / "krmfn")

@@ -9,8 +9,34 @@ from pathlib import Path
 import pytest
 
 from krmfn.releases.release import find_release
-from tests.releases.installation import LONGER, NEXT, OLD, Run, add_release, install
+from tests.releases.installation import LONGER, NEXT, OLD, Run, installed
 from tests.releases.wide import WIDE
+
+#: Other names: both quorums become one, `policy` is also a word of 1.35.
+WORDS = {
+    **{"schedulingPolicy": "policy", "minCount": "least", "minGroupCount": "least", "disruptionMode": "disruption"},
+    **{"podGroupTemplates": "leaves", "compositePodGroupTemplates": "trees", "schedulingConstraints": "placement"},
+    **{"priorityClassName": "class", "priority": "rank", "preemptionPolicy": "preemption"},
+    **{"parentCompositePodGroupName": "above", "resourceClaims": "claims"},
+}
+REASONS = {"PodGroupInitiallyScheduled": "Placed", "PodGroupError": "Contradiction"}
+DUMP = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: scheduling.k8s.io/v1beta1
+  kind: PodGroup
+  metadata: {name: a, namespace: default}
+  spec: {policy: {gang: {least: 1}}}
+  status:
+    conditions: [{type: Placed, status: "False", reason: Contradiction, message: two classes}]
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p, namespace: default}
+  spec:
+    ganging: {gang: {group: a}}
+    containers: [{name: c, image: i}]
+"""
 
 
 def enrich(schemas: Path) -> None:
@@ -33,36 +59,38 @@ def enrich(schemas: Path) -> None:
 
 
 def rename(schemas: Path) -> None:
-    """What a release may spell otherwise: the link of a pod, the reference of a group to its template, a mode."""
+    """What a release may spell otherwise: the link of a pod, the reference of a group to its template, a mode, every
+    field of a group, and what its conditions say."""
     folder = schemas / "kubernetes" / NEXT
     release = json.loads((folder / "release.json").read_text())
-    spelled = {"link": ["gang", "group"], "template": ["workloadRef", "template"]}
+    spelled = {"link": ["ganging", "gang", "group"], "template": ["workloadRef", "template"]}
     modes: dict[str, dict[str, dict[str, str]]] = {"Single": {"single": {}}, "All": {"whole": {}}}
-    words = {"schedulingGroup": "gang", "podGroupName": "group", "templateName": "template", "all": "whole"}
+    links = {"schedulingGroup": "gang", "podGroupName": "group", "templateName": "template", "all": "whole"}
     for path in folder.glob("*.json"):
-        text = path.read_text()
-        for old, new in words.items():
-            text = text.replace(f'"{old}"', f'"{new}"')
-        path.write_text(text)
-    (folder / "release.json").write_text(json.dumps(release | spelled | {"modes": modes}))
+        groups = path.stem in ("workload", "podgroup", "compositepodgroup")
+        path.write_text(respell(path.read_text(), {**links, **WORDS} if groups else links))
+    pod = json.loads((folder / "pod.json").read_text())
+    fields = pod["$defs"]["PodSpec"]["properties"]
+    fields["ganging"] = {"type": "object", "properties": {"gang": fields.pop("gang")}}
+    (folder / "pod.json").write_text(json.dumps(pod))
+    for kind in ("podgroup", "compositepodgroup"):
+        schema = json.loads((folder / f"{kind}.json").read_text())
+        schema["x-kubernetes-admission"]["mutating"]["admission.resolve_priority"]["names"] = WORDS
+        (folder / f"{kind}.json").write_text(json.dumps(schema))
+    gates = json.loads(respell(json.dumps(release["gates"]), WORDS))
+    names = {"names": {**WORDS, **REASONS}, "gates": gates, "modes": modes}
+    (folder / "release.json").write_text(json.dumps(release | spelled | names))
 
 
-@pytest.fixture(scope="module")
-def krmfn(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """With the next release, which has longer lists."""
-    return install(tmp_path_factory, add_release)
+def respell(text: str, words: dict[str, str]) -> str:
+    for old, new in words.items():
+        text = text.replace(f'"{old}"', f'"{new}"')
+    return text
 
 
-@pytest.fixture(scope="module")
-def richer(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """With the next release, which has more than longer lists."""
-    return install(tmp_path_factory, add_release, enrich)
-
-
-@pytest.fixture(scope="module")
-def renamed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """With the next release, which spells links in its own way."""
-    return install(tmp_path_factory, add_release, rename)
+krmfn = installed()
+richer = installed(enrich)
+renamed = installed(rename)
 
 
 def test_every_command_knows_it(krmfn: Run) -> None:
@@ -133,7 +161,9 @@ def test_its_own_spelling_is_read_and_written(renamed: Run, tmp_path: Path) -> N
     """Links, references and modes: what one release wrote is understood and converted, there and back."""
     made = {release: renamed("generate", "--kubernetes", release, "-", data=WIDE).out for release in (OLD, NEXT)}
     cluster = {key: renamed("generate", "--kubernetes", key, "-", data=cut(WIDE)).out for key in (OLD, NEXT)}
-    assert cluster[NEXT].count("gang:\n          group: raycluster-wide\n") == 13
+    assert cluster[NEXT].count("gang:\n            group: raycluster-wide\n") == 13
+    assert [cluster[NEXT].count(f"{word}:") for word in ("policy", "leaves", "schedulingPolicy")] == [2, 1, 0]
+    assert [made[NEXT].count(f"{word}:") for word in ("above", "trees", "least")] == [13, 1, 28]
     assert cluster[NEXT].count("    template: cluster\n") == 1
     assert cluster[NEXT].count("whole: {}") == 2
     for value in (made[NEXT], cluster[NEXT]):
@@ -148,9 +178,23 @@ def test_its_own_spelling_is_read_and_written(renamed: Run, tmp_path: Path) -> N
         (tmp_path / f"{release}.yaml").write_text(value)
     plan = renamed("diff", str(tmp_path / f"{OLD}.yaml"), str(tmp_path / f"{NEXT}.yaml"))
     assert "scheduled one by one" not in plan.out
-    assert "Object.spec.gang{group: variables.group}" in renamed("bridge").out
+    assert "Object.spec.ganging{gang: Object.spec.ganging.gang{group: variables.group}}" in renamed("bridge").out
     wrong = cluster[NEXT].replace("group: raycluster-wide\n", "group: raycluster-wild\n")
     assert "raycluster-wild" in renamed("validate", "-", data=wrong).out
+    few = cluster[NEXT].replace("least: 25", "least: 24")
+    assert (
+        "set least (annotation krmfn.dev/min-count on RayCluster wide) to 25" in renamed("validate", "-", data=few).out
+    )
+    why = renamed("why", "podgroup/default/a", "--cluster", "-", "--kubernetes", NEXT, data=DUMP).out
+    assert "two classes" in why
+    assert "one scheduler, one priority" in why
+
+
+def test_every_rule_speaks_in_its_words(renamed: Run) -> None:
+    """The examples of all rules in its words: the same findings, at fields that the objects have."""
+    done = renamed(OLD, NEXT, "words", program=(str(Path(__file__).with_name("compare_releases.py")),))
+    assert done.code == 0, done.out + done.err
+    assert int(done.out) > 200
 
 
 def cut(wide: str) -> str:

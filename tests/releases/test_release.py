@@ -193,7 +193,7 @@ def test_the_data_has_no_key_that_nothing_reads() -> None:
             "unreadable",
             "goneGates",
             "lacks",
-            "counts",
+            "names",
             "owns",
         }
         for gate in row["gates"].values():

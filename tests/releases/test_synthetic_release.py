@@ -8,9 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.releases.installation import NEXT, OLD, Run, add_release, install
+from tests.releases.installation import NEXT, OLD, Run, installed
 from tests.releases.wide import WIDE
 
 POD = "containers: [{name: a, image: b, resources: {requests: {cpu: 1, memory: 1Gi}}}]"
@@ -69,19 +67,18 @@ def odd(schemas: Path) -> None:
     """A stable version beside the beta one and none of the alpha one, quorums under new names, a gate that is locked, a
     mode that can change, flatter trees, a controller that makes groups, a kind more, and a version less."""
     folder = schemas / "kubernetes" / NEXT
-    counts = {"PodGroup": "minMember", "CompositePodGroup": "minSubGroup"}
+    names = {"minCount": "minMember", "minGroupCount": "minSubGroup"}
     for path in folder.glob("[cpw]*.json"):
         text = path.read_text()
-        for old, new in (("minCount", "minMember"), ("minGroupCount", "minSubGroup")):
+        for old, new in names.items():
             text = text.replace(f'"{old}"', f'"{new}"')
         path.write_text(text)
     kinds = {"Workload": ["v1", "v1beta1"], "PodGroup": ["v1", "v1beta1"], "CompositePodGroup": ["v1beta1"]}
     for kind, versions in kinds.items():
         gates = ["GenericWorkload", *(["CompositePodGroup"] if kind == "CompositePodGroup" else [])]
-        schema = folder / f"{kind.lower()}.json"
-        change(schema, lambda it, v=versions, g=gates: it.update({"x-kubernetes-versions": dict.fromkeys(v, g)}))  # type: ignore[misc]
-        change(schema, free_modes)
-    change(folder / "release.json", lambda it: it.update(kinds=kinds, counts=counts))
+        serve(folder / f"{kind.lower()}.json", dict.fromkeys(versions, gates))
+        change(folder / f"{kind.lower()}.json", free_modes)
+    change(folder / "release.json", lambda it: it.update(kinds=kinds, names=names))
     change(folder / "release.json", lambda it: it.update(owns={"StatefulSet.apps": "spec/scheduling"}))
     locked = {"stage": "ga", "default": True, "locked": True}
     change(folder / "release.json", lambda it: it["gates"]["GenericWorkload"].update(locked))
@@ -105,6 +102,10 @@ def odd(schemas: Path) -> None:
     served = {"apps/v2": "ReplicaGroup", "batch/v1": "Job", "batch/v2": "CronJob"}
     change(folder / "others" / "kinds.json", lambda it: it["served"].update(served))
     change(folder / "cronjob.json", lambda it: it.update({"x-kubernetes-versions": {"v2": []}}))
+
+
+def serve(path: Path, versions: dict[str, list[str]]) -> None:
+    change(path, lambda it: it.update({"x-kubernetes-versions": versions}))
 
 
 def free_modes(schema: dict[str, Any]) -> None:
@@ -146,14 +147,16 @@ def drop_gates(node: Any) -> None:
         drop_gates(child)
 
 
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return install(tmp_path_factory, add_release, odd)
+def bare(schemas: Path) -> None:
+    """Groups without Workloads."""
+    folder = schemas / "kubernetes" / NEXT
+    change(folder / "release.json", lambda it: it["kinds"].pop("Workload"))
+    (folder / "workload.json").unlink()
 
 
-@pytest.fixture(scope="module")
-def less(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return install(tmp_path_factory, add_release, poor)
+other = installed(odd)
+less = installed(poor)
+alone = installed(bare)
 
 
 def test_quorums_of_another_name_are_written_read_and_converted(other: Run, tmp_path: Path) -> None:
@@ -238,3 +241,18 @@ def test_what_needs_no_gate_any_more_is_written(less: Run) -> None:
     assert (done.out.count("all: {}"), "gate" in done.err) == (2, False), done.err
     told = less("validate", "--feature-gates", "GenericWorkload=true", "-", data=done.out).out
     assert f"names GenericWorkload, which Kubernetes {NEXT} no longer has" in told
+
+
+def test_groups_need_no_workload(alone: Run, tmp_path: Path) -> None:
+    made = {release: alone("generate", "-q", "--kubernetes", release, "-", data=JOB).out for release in (OLD, NEXT)}
+    assert [made[NEXT].count(f"kind: {kind}\n") for kind in ("Workload", "PodGroup")] == [0, 1]
+    assert "workloadRef" not in made[NEXT]
+    assert alone("validate", "--fail-on", "error", "-", data=made[NEXT]).code == 0
+    assert "all 3 pods start together" in alone("tree", "-q", "-", data=made[NEXT]).out
+    raised = alone("convert", "--to", NEXT, "-", data=made[OLD])
+    assert (raised.code, f"Kubernetes {NEXT} has no Workload" in raised.err) == (1, True)
+    lower = alone("convert", "-q", "--to", "1.35", "-", data=made[NEXT])
+    assert (lower.code, lower.out.count("kind: Workload\n"), "kind: PodGroup\n" in lower.out) == (0, 1, False)
+    (tmp_path / "a.yaml").write_text(made[OLD])
+    plan = alone("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT, *[str(tmp_path / "a.yaml")] * 2)
+    assert "1 refused" in plan.out

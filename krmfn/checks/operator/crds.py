@@ -13,6 +13,7 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link
 from krmfn.model.tree import Path
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
@@ -59,7 +60,7 @@ def _keeps_always(item: Item) -> bool:
 
 
 def _field(template: Template) -> str:
-    return str(template.link.path[-2]) if template.link else ""
+    return next((str(part) for part in template.link.path if part in LINK_FIELDS), "") if template.link else ""
 
 
 def _judge(census: Census, settings: Settings, template: Template, field: str) -> tuple[bool | None, str]:

@@ -14,6 +14,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.tree import Path
+from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census
 from krmfn.survey.groups import Workload
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
@@ -31,7 +32,7 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
         top = {
             template
             for template, (place, _) in (workload.templates.items() if workload else ())
-            if place[1] == "podGroupTemplates"
+            if place[1] in list_words(("podGroupTemplates",))
         }
         if workload is None:
             message = (

@@ -36,7 +36,7 @@ def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Findin
                     f"the submitter links to {name}, the group of the cluster that it waits for: the submitter is "
                     "created when the cluster is ready, so it must not be in the cluster's gang"
                 )
-                hint = f"Remove {path[-2]} from submitterPodTemplate."
+                hint = f"Remove {settings.release.link[0]} from submitterPodTemplate."
                 yield Finding(item, path, message, name, hint=hint)
 
 

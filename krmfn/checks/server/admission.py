@@ -55,36 +55,38 @@ _TEXTS = {
 def resolve_priority(
     gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
 ) -> Cause | None:
-    """Priority: the class becomes a number. `argument`: {gate, noun, policy}, `policy` being the gate of its
-    preemption."""
+    """Priority: the class becomes a number. `argument`: {gate, noun, policy, names}, `policy` being the gate of its
+    preemption, `names` the fields that have other names than in 1.37."""
     if argument.get("gate") and not gates.get(argument["gate"], False):
         return None
     noun: str = argument["noun"]
     spec = new.setdefault("spec", {})
-    name = spec.get("priorityClassName", "")
+    names = argument.get("names", {})
+    field, number = (names.get(word, word) for word in ("priorityClassName", "priority"))
+    name = spec.get(field, "")
     found = _resolve(name, facts)
     if found is None:
         if facts.priority_classes is None:
             return None
-        return deny("priority-class", f"no PriorityClass with name {name} was found", ("spec", "priorityClassName"))
+        return deny("priority-class", f"no PriorityClass with name {name} was found", ("spec", field))
     class_name, value, policy = found
-    given = spec.get("priority")
+    given = spec.get(number)
     if given is not None and given != value:
         if facts.priority_classes is None:
             return None
         text = _TEXTS["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
-        return deny("priority-class", text % (given, value), ("spec", "priority"))
-    spec["priority"] = value
+        return deny("priority-class", text % (given, value), ("spec", number))
+    spec[number] = value
     if class_name:
-        spec["priorityClassName"] = class_name
+        spec[field] = class_name
     gate = argument.get("policy")
     if gate is not None and (gate == "" or gates.get(gate, False)):
-        return _compare_policy(spec, policy, noun, facts)
+        return _compare_policy(spec, names.get("preemptionPolicy", "preemptionPolicy"), policy, noun, facts)
     return None
 
 
-def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
-    given = spec.get("preemptionPolicy")
+def _compare_policy(spec: dict[str, Any], field: str, policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
+    given = spec.get(field)
     if given is not None and given != policy:
         if facts.priority_classes is None:
             return None
@@ -92,8 +94,8 @@ def _compare_policy(spec: dict[str, Any], policy: str, noun: str, facts: Admissi
             f"the string value of PreemptionPolicy ({given}) must not be provided in {noun} spec; priority admission"
             f" controller computed {policy} from the given PriorityClass name"
         )
-        return deny("preemption-policy-of-class", detail, ("spec", "preemptionPolicy"))
-    spec["preemptionPolicy"] = policy
+        return deny("preemption-policy-of-class", detail, ("spec", field))
+    spec[field] = policy
     return None
 
 

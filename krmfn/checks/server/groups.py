@@ -33,6 +33,7 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
+from krmfn.releases.spelling import find_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ _LEAVES = "podGroupTemplates"
 def check_unique_names(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     spec = new.get("spec", {})
-    composites = spec.get(_COMPOSITES)
+    field, composites = _find(spec, _COMPOSITES)
     if composites:
-        seen = {leaf.get("name", "") for leaf in spec.get(_LEAVES, ())}
-        yield from _names_below(composites, ("spec", _COMPOSITES), seen)
+        seen = {leaf.get("name", "") for leaf in _find(spec, _LEAVES)[1]}
+        yield from _names_below(composites, ("spec", field), seen)
 
 
 def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[Cause]:
@@ -57,80 +58,88 @@ def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[
             yield duplicate((*path, index, "name"), "unique-template-names", quote(composite.get("name", "")))
     seen.update(composite.get("name", "") for composite in composites)
     for index, composite in enumerate(composites):
-        leaves = composite.get(_LEAVES, ())
+        field, leaves = _find(composite, _LEAVES)
         for place, leaf in enumerate(leaves):
             if leaf.get("name", "") in seen:
-                where = (*path, index, _LEAVES, place, "name")
+                where = (*path, index, field, place, "name")
                 yield duplicate(where, "unique-template-names", quote(leaf.get("name", "")))
         seen.update(leaf.get("name", "") for leaf in leaves)
-        yield from _names_below(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES), seen)
+        field, below = _find(composite, _COMPOSITES)
+        yield from _names_below(below, (*path, index, field), seen)
 
 
 def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C21: at most `argument` levels, a flat list being one."""
-    for index, composite in enumerate(new.get("spec", {}).get(_COMPOSITES, ())):
+    field, composites = _find(new.get("spec", {}), _COMPOSITES)
+    for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
-            of = kind.root.fields["spec"].type.fields[_COMPOSITES].type
-            written = dig(getattr(new, "written", None), ("spec", _COMPOSITES, index, _COMPOSITES))
-            text = write_json(to_internal(of, composite.get(_COMPOSITES, []), written))
+            of = kind.root.fields["spec"].type.fields[field].type
+            written = dig(getattr(new, "written", None), ("spec", field, index, field))
+            text = write_json(to_internal(of, composite.get(field, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
-            yield invalid_text(("spec", _COMPOSITES, index), "max-tree-depth", text, detail)
+            yield invalid_text(("spec", field, index), "max-tree-depth", text, detail)
 
 
 def _is_deeper(composite: Object, levels: int) -> bool:
-    return levels == 0 or any(_is_deeper(child, levels - 1) for child in composite.get(_COMPOSITES, ()))
+    return levels == 0 or any(_is_deeper(child, levels - 1) for child in _find(composite, _COMPOSITES)[1])
 
 
 def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C22: all templates have the same class and the same priority; an absent one differs from 0."""
     spec = new.get("spec", {})
-    leaves = spec.get(_LEAVES, ())
-    flat = {_priority(leaf) for leaf in leaves}
+    flat = {_priority(leaf) for leaf in _find(spec, _LEAVES)[1]}
     if len(flat) > 1:
         yield invalid(("spec",), "single-priority", None, "detected multiple priority configurations")
         return
-    composites = spec.get(_COMPOSITES)
+    _, composites = _find(spec, _COMPOSITES)
     if composites and len(flat.union(*map(_priorities, composites))) > 1:
         detail = "all priority and priorityClassName values must be identical, detected multiple values"
         yield invalid(("spec",), "single-priority", None, detail)
 
 
+def _find(fields: Object, name: str) -> tuple[str, Any]:
+    """A field by its word in the release, and its value: a list, unless `name` is that of a plain field."""
+    word = find_word(fields, name)
+    return word, fields.get(word, () if name.endswith("s") else None)
+
+
 def _priority(template: Object) -> tuple[str, int | None]:
-    return template.get("priorityClassName", ""), template.get("priority")
+    return _find(template, "priorityClassName")[1] or "", _find(template, "priority")[1]
 
 
 def _priorities(composite: Object) -> set[tuple[str, int | None]]:
     found = {_priority(composite)}
-    found.update(_priority(leaf) for leaf in composite.get(_LEAVES, ()))
-    return found.union(*map(_priorities, composite.get(_COMPOSITES, ())))
+    found.update(_priority(leaf) for leaf in _find(composite, _LEAVES)[1])
+    return found.union(*map(_priorities, _find(composite, _COMPOSITES)[1]))
 
 
 def check_children(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C12: a composite has a child in one of its lists."""
-    composites = new.get("spec", {}).get(_COMPOSITES)
-    if composites:
-        yield from _childless(composites, ("spec", _COMPOSITES))
+    field, composites = _find(new.get("spec", {}), _COMPOSITES)
+    yield from _childless(composites, ("spec", field))
 
 
 def _childless(composites: list[Any], path: Path) -> Iterator[Cause]:
     detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
     for index, composite in enumerate(composites):
-        if not composite.get(_LEAVES) and not composite.get(_COMPOSITES):
+        field, below = _find(composite, _COMPOSITES)
+        if not below and not _find(composite, _LEAVES)[1]:
             yield invalid((*path, index), "composite-has-children", composite.get("name", ""), detail)
-        yield from _childless(composite.get(_COMPOSITES, ()), (*path, index, _COMPOSITES))
+        yield from _childless(below, (*path, index, field))
 
 
 def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """C17: a group below a composite one names its Workload."""
     spec = new.get("spec", {})
-    if "parentCompositePodGroupName" in spec and "workloadRef" not in spec:
-        detail = "must be set when parentCompositePodGroupName is set"
+    field = find_word(spec, "parentCompositePodGroupName")
+    if field in spec and "workloadRef" not in spec:
+        detail = f"must be set when {field} is set"
         yield required(("spec", "workloadRef"), "parent-needs-workload-ref", detail)
 
 
 def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """B40: a claim's status belongs to a claim of the spec."""
-    claims = {claim.get("name", "") for claim in new.get("spec", {}).get("resourceClaims", ())}
+    claims = {claim.get("name", "") for claim in _find(new.get("spec", {}), "resourceClaims")[1]}
     for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
         if status.get("name", "") not in claims:
             path = ("status", "resourceClaimStatuses", index, "name")

@@ -21,7 +21,7 @@ from krmfn.model.identity import identify
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
-from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS
+from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.releases.stored import find_writer
 
 TYPE_CHECKING = False
@@ -224,13 +224,13 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say once that the class could not be looked up."""
-        name = dig(item.value, ("spec", "priorityClassName"))
+        path = ("spec", find_word(dig(item.value, ("spec",)) or (), "priorityClassName"))
+        name = dig(item.value, path)
         if not name or name.startswith("system-") or self._asked_for_class or self.facts.priority_classes is not None:
             return
         if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
             return
         self._asked_for_class = True
-        path = ("spec", "priorityClassName")
         message = f"not checked: whether the PriorityClass {name} exists (no data about priority classes)"
         hint = "Add the output of `kubectl get priorityclasses -o yaml` with --cluster."
         yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")
@@ -284,9 +284,9 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
         if item.ref.group != GROUP:
             continue
         place = (item.space, item.name)
-        spec = item.value.get("spec")
-        if not isinstance(spec, dict):
+        if not isinstance(item.value.get("spec"), dict):
             continue
+        spec = read_fields(item.value["spec"])
         if item.kind == "Workload" and isinstance(spec.get("podGroupTemplates"), list):
             templates = [entry for entry in spec["podGroupTemplates"] if isinstance(entry, dict)]
             workloads[place] = frozenset(str(entry.get("name", "")) for entry in templates)

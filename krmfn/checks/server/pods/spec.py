@@ -41,7 +41,7 @@ from krmfn.checks.server.verdict import (
     required,
     too_long,
 )
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import GROUP_LINKS
@@ -315,19 +315,19 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
 def _check_group(spec: Object, path: Path, pod: Setting) -> None:
     """P1-P5: the link to a group, and that eviction responders exclude it."""
     out = pod.out
-    for field, key in GROUP_LINKS:
-        group = spec.get(field)
-        if group is None:
+    for link in GROUP_LINKS:
+        if spec.get(link[0]) is None:
             continue
-        where = (*path, field)
-        name = group.get(key)
+        where = (*path, *link)
+        name = dig(spec, link)
         if name is None:
-            out.append(invalid((*where, key), "scheduling-group", None, f"must specify one of: `{key}`"))
+            out.append(invalid(where, "scheduling-group", None, f"must specify one of: `{link[-1]}`"))
         else:
             for message in check_long_name(name, "characters"):
-                out.append(invalid((*where, key), "scheduling-group", name, message))
+                out.append(invalid(where, "scheduling-group", name, message))
         if spec.get("evictionResponders"):
-            out.append(forbidden(where, "scheduling-group", "may not be set when evictionResponders is set"))
+            detail = "may not be set when evictionResponders is set"
+            out.append(forbidden((*path, link[0]), "scheduling-group", detail))
     reference = spec.get("workloadRef")
     if reference is None:
         return
