@@ -71,9 +71,7 @@ class Disk(Tree):
             named = os.path.normpath(os.path.join(self.here, path))
             if is_below(named, self.boundary):
                 raise LeftOut(path, f"is a link that leaves {self.boundary}")
-            # Without a repository there is no more to keep to than that no link leads away.
-            if self.repository or real != named:
-                raise LeftOut(path, f"is outside of {self.boundary}")
+            raise LeftOut(path, f"is outside of {self.boundary}")
         if not os.path.lexists(real):
             raise FileNotFoundError(path)
         return real

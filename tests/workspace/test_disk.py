@@ -12,6 +12,7 @@ import pytest
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, LeftOut
+from tests.front_door import call
 from tests.workspace.repositories import JOB
 
 
@@ -43,6 +44,20 @@ def test_a_folder_that_was_named_may_be_anywhere(folder: Path) -> None:
     assert [file.path for file in read_paths(["../outside"]).files] == ["../outside/secret.yaml"]
     (folder.parent / "outside/link.yaml").symlink_to("../here/job.yaml")
     assert [left.path for left in read_paths(["../outside"]).left_out] == ["../outside/link.yaml"]
+
+
+def test_without_a_repository_files_name_nothing_outside(folder: Path) -> None:
+    (folder / "krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: gangs}\n"
+        "spec: {cluster: {from: [../outside/secret.yaml]}}\n"
+    )
+    done = call(b"", ["validate", "."], folder)
+    assert (done.code, b"secret.yaml is outside of" in done.err) == (2, True), done
+    (folder / "krmfn.yaml").unlink()
+    (folder / "kustomization.yaml").write_text("resources: [job.yaml, ../outside]\n")
+    (folder.parent / "outside/kustomization.yaml").write_text("resources: [secret.yaml]\n")
+    done = call(b"", ["validate", "--require-render", "."], folder)
+    assert (done.code, b"is outside of" in done.out + done.err) == (2, True), done
 
 
 def test_in_a_repository_its_top_is_the_boundary(folder: Path) -> None:
