@@ -129,22 +129,28 @@ class Build:
         plain: bool = False,
         free: bool = False,
         partly: bool = False,
+        depth: int = 0,
+        known: dict[str, Rendered | NotRendered] | None = None,
     ) -> None:
-        """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from. Raises
-        NotRendered."""
+        """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from; `known`
+        are those made for the same outer one, each of which is used `depth` levels below it. Raises NotRendered."""
         self._place = place = tempfile.mkdtemp(dir=root)
         self._root = root
         self._signals = signals
         self._copied: set[str] = set()
         self._running: Background | None = None
 
-        def render_plainly(path: str) -> bytes:
-            inner = Build(tree, path, command, {}, root, signals, plain=True, free=free)
-            try:
-                inner.start()
-                done = inner.end()
-            finally:
-                inner.kill()
+        known = {} if known is None else known
+
+        def render_plainly(path: str, depth: int) -> bytes:
+            if path not in known:  # 20 folders, each using the next one twice, are a million uses
+                inner = Build(tree, path, command, {}, root, signals, True, free, False, depth, known)
+                try:
+                    inner.start()
+                    known[path] = inner.end()
+                finally:
+                    inner.kill()
+            done = known[path]
             if isinstance(done, NotRendered):
                 raise done
             self._copied.update(done.copied)
@@ -153,7 +159,7 @@ class Build:
         runs = {} if plain else programs
         self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free, partly)
         try:
-            self._built = built = stage.add(folder, top=not plain)
+            self._built = built = stage.add(folder, top=not plain, depth=depth)
             stage.finish()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None

@@ -59,16 +59,16 @@ class Stage:
         root: str,
         ours: str,
         allowed: Mapping[str, str],
-        render: Callable[[str], bytes],
+        render: Callable[[str, int], bytes],
         free: bool = False,
         partly: bool = False,
     ) -> None:
         """`ours` is the program that stands for krmfn. `allowed` maps the real paths of programs that may be run to
-        themselves. `render` renders a folder of the tree without anything being run, for lists of functions that are
-        kustomizations themselves. `free`: a kustomization may use files that are not below its folder, as with
-        `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read the whole disk, so such a file is
-        copied to where it may be: `brought` has its own path, by that of the copy. `partly`: what cannot be had and
-        only adds objects is left out, and `left_out` says why."""
+        themselves. `render` renders a folder of the tree, used on a level, without anything being run, for lists of
+        functions that are kustomizations themselves. `free`: a kustomization may use files that are not below its
+        folder, as with `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read the whole disk, so
+        such a file is copied to where it may be: `brought` has its own path, by that of the copy. `partly`: what cannot
+        be had and only adds objects is left out, and `left_out` says why."""
         self.left_out: list[NotRendered] = []
         self.emptied: list[str] = []  # files of the copy whose text is not known
         self._partly = partly
@@ -265,7 +265,7 @@ class Stage:
         if kind == "folder":
             if depth > DEEPEST:
                 raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
-            yield from read_objects(self._render(path), path)
+            yield from read_objects(self._render(path, depth + 1), path)
         elif kind == "file":
             self._note(path)
             yield from read_objects(self._read(path), path)

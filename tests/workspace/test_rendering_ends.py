@@ -111,6 +111,41 @@ def test_kustomize_may_not_take_all_memory(folder: Path, monkeypatch: pytest.Mon
         build()
 
 
+TRANSFORMER = """\
+apiVersion: builtin
+kind: LabelTransformer
+metadata: {name: %s}
+labels: {a: b}
+fieldSpecs: [{path: metadata/labels, create: true}]
+"""
+
+
+@pytest.mark.parametrize(("names", "deep", "started"), [("ab", 4, 9), ("a", 70, 0)], ids=["doubled", "a chain"])
+def test_lists_of_functions_in_each_other(
+    names: str, deep: int, started: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is built once, however many others use it, and a chain of them has an end."""
+    program = folder.parent / "bin/kustomize"
+    program.parent.mkdir()
+    log = folder.parent / "log"
+    log.touch()
+    program.write_text(f'#!/bin/sh\necho >> {log}\nexec {KUSTOMIZE} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{PATH}")
+    uses = [f"transformers: {[f'../{name}{level}' for name in names]}\n" for level in range(deep)]
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + uses[0].replace("../", "")})
+    for level, use in enumerate([*uses[1:], ""]):
+        for name in names:
+            write(folder, {f"{name}{level}/kustomization.yaml": "resources: [t.yaml]\n" + use})
+            write(folder, {f"{name}{level}/t.yaml": TRANSFORMER % f"{name}{level}"})
+    if started:
+        assert b"a: b" in build().data
+    else:
+        with pytest.raises(NotRendered, match="more than 64 levels"):
+            build()
+    assert len(log.read_text()) == started
+
+
 def test_as_many_are_built_at_a_time_as_there_are_processors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = folder.parent / "bin/kustomize"
     program.parent.mkdir()
