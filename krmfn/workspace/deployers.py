@@ -29,8 +29,12 @@ _VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
 
 #: Of one object, and of all; more than any cluster has of one kind. A list in a list is millions in a few lines.
 MOST_DEPLOYMENTS = 10_000
-#: Of folders or files, in one object: each is compared with every folder or file of the repository.
-_MOST_PATTERNS = 1_000
+#: Of all objects together, about ten seconds: each pattern is compared with every folder or file of the repository.
+_MOST_STEPS = 30_000_000
+#: What it takes to fill in a template, in such steps.
+_STEPS_OF_ELEMENT = 500
+#: Folders around a file in which a path of Flux is looked for.
+_MOST_ABOVE = 16
 #: The fields of a source that is no folder of manifests.
 _RENDERERS = ("chart", "helm", "plugin")
 _READ = ("path", "directory", "chart")
@@ -66,11 +70,48 @@ class Deployment(NamedTuple):
         return taken and not (self.excluded and _is_either(path, self.excluded))
 
 
+class _Repository:
+    """A tree as generators of ApplicationSets see it: what several of them look up is read once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._left = _MOST_STEPS
+        self._paths: list[tuple[str, str]] | None = None
+        self._values: dict[str, Mapping[str, str] | None] = {}
+
+    def spend(self, steps: int) -> None:
+        """Raises NotRendered where all together take too long."""
+        self._left -= steps
+        if self._left < 0:
+            raise NotRendered("compares, with all other ApplicationSets, too many patterns with too many paths")
+
+    @property
+    def paths(self) -> list[tuple[str, str]]:
+        """The files, as the tree spells them and from the top."""
+        if self._paths is None:
+            top = _locate(self.tree, ".")
+            self._paths = [(path, posixpath.relpath(path, top)) for path in self.tree.walk(top)]
+        return self._paths
+
+    def read(self, path: str) -> Mapping[str, str] | None:
+        """The values in a file, None where it cannot be read."""
+        if path not in self._values:
+            try:
+                values = dict(_flatten(Item.parse(self.tree.find(path) or b"", path).value))
+                self._values[path] = values | _name_folder(
+                    posixpath.relpath(posixpath.dirname(path) or ".", _locate(self.tree, "."))
+                )
+            except Unreadable:
+                self._values[path] = None
+        return self._values[path]
+
+
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
     """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
     too many, of which none are given, and why."""
     found: dict[tuple[str, str], Deployment] = {}
     foreign = _list_foreign(items)
+    repository = _Repository(tree)
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
@@ -78,7 +119,7 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
             reason = f"has generators that depend on more than the repository ({', '.join(unknown)})"
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
         try:
-            listed = list(islice(_list_deployments(tree, item, items), MOST_DEPLOYMENTS + 1))
+            listed = list(islice(_list_deployments(repository, item, items), MOST_DEPLOYMENTS + 1))
         except NotRendered as reason:
             tell(item.file.path, reason)
             continue
@@ -114,8 +155,8 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
     return _VARIABLE.sub(fill, data)
 
 
-def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
-    group = item.ref.group
+def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
+    tree, group = repository.tree, item.ref.group
     if group == _FLUX and item.kind == "Kustomization":
         spec = _mapping(item.value.get("spec"))
         if not _text(spec.get("path")) and not _name_source(item)[1]:  # a patch completes it
@@ -129,7 +170,8 @@ def _list_deployments(tree: Tree, item: Item, items: Sequence[Item]) -> Iterator
     elif group == _ARGO and item.kind == "ApplicationSet":
         spec = _mapping(item.value.get("spec"))
         template = _prune(_mapping(_mapping(spec.get("template")).get("spec")))
-        for parameters in _list_parameters(tree, item, spec):
+        for parameters in _list_parameters(repository, spec):
+            repository.spend(_STEPS_OF_ELEMENT)
             yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
 
 
@@ -138,7 +180,9 @@ def _find_folder(tree: Tree, path: str, named_in: str) -> str:
     are seen from a folder around the file that names them."""
     folder = _locate(tree, path or ".")
     above = posixpath.dirname(named_in)
-    while path and above and tree.kind(folder) != "folder":
+    for _ in range(_MOST_ABOVE):
+        if not (path and above) or tree.kind(folder) == "folder":
+            break
         folder = posixpath.normpath(posixpath.join(above, path.lstrip("/")))
         above = posixpath.dirname(above)
     return folder
@@ -215,7 +259,7 @@ def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"destination": {"namespace": _mapping(spec.get("destination")).get("namespace")}, "sources": folders}
 
 
-def _list_parameters(tree: Tree, item: Item, spec: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _list_parameters(repository: _Repository, spec: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
     """The parameters of list and git generators of an ApplicationSet."""
     generators = spec.get("generators")
     for generator in generators if isinstance(generators, list) else ():
@@ -223,16 +267,8 @@ def _list_parameters(tree: Tree, item: Item, spec: Mapping[str, Any]) -> Iterato
         for element in listed if isinstance(listed, list) else ():
             yield dict(_flatten(element))
         git = _mapping(_mapping(generator).get("git"))
-        for patterns in (git.get("directories"), git.get("files")):
-            if isinstance(patterns, list) and len(patterns) > _MOST_PATTERNS:
-                raise NotRendered(f"names more than {_MOST_PATTERNS:,} patterns in {item.ref}")
-        yield from (_name_folder(path) for path in _list_folders(tree, git.get("directories")))
-        for path in _list_files(tree, git.get("files")):
-            try:
-                values = dict(_flatten(Item.parse(tree.find(path) or b"", path).value))
-            except Unreadable:
-                continue
-            yield values | _name_folder(posixpath.relpath(posixpath.dirname(path) or ".", _locate(tree, ".")))
+        yield from map(_name_folder, _list_folders(repository, git.get("directories")))
+        yield from filter(None, map(repository.read, _list_files(repository, git.get("files"))))
 
 
 def _name_unknown(item: Item) -> list[str]:
@@ -242,7 +278,7 @@ def _name_unknown(item: Item) -> list[str]:
     return sorted(names - {"list", "git", "selector"})
 
 
-def _list_folders(tree: Tree, patterns: object) -> list[str]:
+def _list_folders(repository: _Repository, patterns: object) -> list[str]:
     """The folders, from the top of the repository, that a git generator's patterns name; `exclude` wins."""
     given = [_mapping(each) for each in patterns] if isinstance(patterns, list) else []
     wanted = [_text(each.get("path")) for each in given if each.get("exclude") is not True]
@@ -251,44 +287,49 @@ def _list_folders(tree: Tree, patterns: object) -> list[str]:
     for pattern in filter(None, wanted):
         level = [""]
         for part in posixpath.normpath(pattern).split("/"):
-            level = [posixpath.join(above, name) for above in level for name in _match(tree, above, part)]
+            level = [posixpath.join(above, name) for above in level for name in _match(repository, above, part)]
         found |= set(level)
+    repository.spend(sum(map(len, found)) * len(unwanted))
     return sorted(path for path in found if not any(fnmatchcase(path, pattern) for pattern in unwanted))
 
 
-def _match(tree: Tree, above: str, part: str) -> Iterator[str]:
+def _match(repository: _Repository, above: str, part: str) -> Iterator[str]:
+    tree = repository.tree
     for name, kind in sorted(tree.entries(_locate(tree, above or "."))):
+        repository.spend(len(name))
         if kind == "folder" and not name.startswith(".") and fnmatchcase(name, part):
             yield name
 
 
-def _list_files(tree: Tree, patterns: object) -> Iterator[str]:
+def _list_files(repository: _Repository, patterns: object) -> Iterator[str]:
     """The files that a git generator's patterns name: `*` within a folder, `**` over several."""
     given = [_text(_mapping(each).get("path")) for each in patterns] if isinstance(patterns, list) else []
-    if not any(given):
-        return
-    top = _locate(tree, ".")
-    paths = [(path, posixpath.relpath(path, top)) for path in tree.walk(top)]
     for pattern in filter(None, given):
         words = re.findall(r"\*\*/|\*\*|\*|[^*]+", posixpath.normpath(pattern))
-        yield from (path for path, named in paths if _is_named(named, words))
+        yield from (path for path, named in repository.paths if _is_named(named, words, repository.spend))
 
 
-def _is_named(path: str, words: Sequence[str]) -> bool:
+def _is_named(path: str, words: Sequence[str], spend: Callable[[int], None]) -> bool:
     """Whether a path is made of words: texts, `*`, `**`, and `**/` for any folders or none.
 
     Keeps all places that the words so far can end at. A regular expression would try their combinations instead.
     """
     places = {0}
     for word in words:
+        spend(len(places))
         if word == "**":
             places = set(range(min(places), len(path) + 1))
         elif word == "**/":
             first = min(places)
             places |= {place + 1 for place in range(first, len(path)) if path[place] == "/"}
         elif word == "*":
-            ends = ((path.find("/", place) + 1 or len(path) + 1, place) for place in places)
-            places = {each for end, place in ends for each in range(place, end)}
+            reached: set[int] = set()
+            end = -1
+            for place in sorted(places):
+                if place > end:  # the first one in its folder reaches what the others do
+                    end = (path.find("/", place) + 1 or len(path) + 1) - 1
+                    reached.update(range(place, end + 1))
+            places = reached
         else:
             places = {place + len(word) for place in places if path.startswith(word, place)}
         if not places:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
-from krmfn.workspace.deployers import _list_files
+from krmfn.workspace.deployers import _list_files, _Repository
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
@@ -292,11 +292,13 @@ def test_deployments_of_a_folder_have_a_limit(folder: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("field", ["directories", "files"])
-def test_patterns_of_a_set_have_a_limit(folder: Path, field: str) -> None:
-    for count in (1_000, 1_001):
+def test_patterns_of_all_sets_have_a_limit(field: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krmfn.workspace.deployers._MOST_STEPS", 5_000)
+    for count in (10, 1_000):
         generator = {"git": {field: [{"path": f"x{number}/*"} for number in range(count)]}}
-        write(folder, {"s.json": make_set(generator, "apps"), "apps/job.yaml": JOB})
-        assert ("names more than 1,000 patterns in ApplicationSet s" in say_problems()) == (count > 1_000)
+        sets = {f"s{number}.json": make_set(generator, "apps") for number in range(3)}
+        write(folder, {**sets, **{f"app{number}/job.json": "{}" for number in range(8)}})
+        assert ("too many patterns with too many paths" in say_problems()) == (count > 10)
 
 
 def test_folders_in_folders_have_a_limit(folder: Path) -> None:
@@ -381,12 +383,13 @@ commonAnnotations: {see: ../../base/a.txt}
         ("apps/c.jso", []),
         ("**/" * 30 + "y", []),
         ("**c" * 30, []),
+        ("**" + "c*" * 50 + "y", []),
     ],
 )
 def test_patterns_of_files(pattern: str, names: list[str], folder: Path) -> None:
     files = ("apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json", "apps/cc.json", "c" * 200 + ".json")
     write(folder, {**dict.fromkeys(files, "{}"), "/".join("a" * 60) + "/x.json": "{}"})
-    assert list(_list_files(Disk(str(folder)), [{"path": pattern}])) == names
+    assert list(_list_files(_Repository(Disk(str(folder))), [{"path": pattern}])) == names
 
 
 def test_a_path_in_another_repository_of_flux_means_nothing_here(folder: Path) -> None:
