@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.results import ABSENT, ResourceRef, Result
@@ -20,6 +20,9 @@ from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
 
 _ORIGIN = "config.kubernetes.io/origin"
+#: No name is longer.
+_LONGEST = 253
+_Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
 
 
 class Sources:
@@ -29,18 +32,22 @@ class Sources:
         """Nothing is read yet."""
         self._tree = tree
         self._files: dict[str, LoadedFile] = {}
+        self._names: dict[str, dict[tuple[str, str], _Names]] = {}
         self._taken: set[str] = set()
 
     def find(self, path: str, item: Item) -> Item | None:
         """The object in a file that `item` was rendered from, None when that is not clear."""
-        try:
-            file = self.read(path)
-        except NotRendered:
-            return None
-        alike = [each for each in file.stream.items if each.kind == item.kind and each.ref.group == item.ref.group]
-        same = [each for each in alike if each.name == item.name and each.namespace in ("", item.namespace)]
+        if path not in self._names:
+            try:
+                self._names[path] = _sort(self.read(path).stream.items)
+            except NotRendered:
+                self._names[path] = {}
+        names, lengths = self._names[path].get((item.ref.group, item.kind), ({}, set()))
+        same = [each for each in names.get(item.name, ()) if each.namespace in ("", item.namespace)]
         if len(same) != 1:
-            same = [each for each in alike if each.name and each.name in item.name]
+            name = item.name[:_LONGEST]
+            parts = {name[at : at + size] for size in lengths for at in range(len(name) - size + 1)}
+            same = [each for part in parts for each in names.get(part, ())]
         return same[0] if len(same) == 1 else None
 
     def take(self, path: str) -> bool:
@@ -67,6 +74,17 @@ class Sources:
                 raise NotRendered(f"uses {path}, which is a template")
             self._files[path] = file
         return self._files[path]
+
+
+def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
+    """Items by group and kind, then by name, with the lengths of the names; those without a name are left out."""
+    found: dict[tuple[str, str], _Names] = {}
+    for item in items:
+        if item.name:
+            names, lengths = found.setdefault((item.ref.group, item.kind), ({}, set()))
+            names.setdefault(item.name, []).append(item)
+            lengths.add(len(item.name))
+    return found
 
 
 class Origins(NamedTuple):
