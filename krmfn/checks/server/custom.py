@@ -18,7 +18,7 @@ from krmfn.checks.server.strategy import (
     generate_name,
     wipe_system_fields,
 )
-from krmfn.checks.server.structure import Structure
+from krmfn.checks.server.structure import Endless, Structure
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
@@ -29,7 +29,8 @@ _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
 
 class Judgement(NamedTuple):
-    """What the server refuses, and the CEL rules that were not evaluated: where they stand, and what they say."""
+    """What the server refuses, and the CEL rules that were not evaluated: where they stand, and what they say. An empty
+    one: nothing of the schema was."""
 
     causes: tuple[Cause, ...]
     unchecked: tuple[tuple[Path, str], ...] = ()
@@ -105,6 +106,21 @@ def judge(
     """
     integers = schemas.gates.get("integer-formats", False)
     structure = Structure(structure.root, structure.shared, integers, structure.trusted, structure.separate)
+    try:
+        return _judge(structure, schemas, value, old, duplicates, passed, applied)
+    except Endless:
+        return Judgement((), (((), ""),))
+
+
+def _judge(
+    structure: Structure,
+    schemas: Schemas,
+    value: Mapping[str, Any],
+    old: Any,
+    duplicates: Iterable[Path],
+    passed: Collection[Path],
+    applied: bool,
+) -> Judgement:
     meta = schemas.definition("meta.json", "ObjectMeta")
     unknown: list[Path] = []
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None

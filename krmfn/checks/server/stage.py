@@ -210,6 +210,8 @@ class Judge:
                 yield found.on(item)
         for path, rule in answer.unchecked:
             message = f"not checked: the rule `{rule}` of the CustomResourceDefinition"
+            if not rule:
+                message = "not checked: the schema of the CustomResourceDefinition takes too long"
             yield Finding(item, path, message, dig(item.value, path, ABSENT), rule="custom-rule")
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:

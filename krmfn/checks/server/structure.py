@@ -7,6 +7,7 @@ k8s.io/kube-openapi/pkg/validation/validate, whose words these are.
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -19,12 +20,18 @@ from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
+#: Steps for an object, and for each value in it: many times what any schema takes that somebody wrote in good faith.
+_STEPS, _STEPS_OF_VALUE = 5_000, 500
+
+
+class Endless(Exception):
+    """A schema takes too long: a few lines of it can take as long as a book."""
 
 
 class Structure:
     """A schema with the parts that it shares. Does not change it."""
 
-    __slots__ = ("entries", "integers", "nulls", "root", "separate", "shared", "trusted")
+    __slots__ = ("entries", "integers", "left", "nulls", "root", "separate", "shared", "trusted")
 
     def __init__(
         self,
@@ -38,6 +45,7 @@ class Structure:
         patterns that could are not evaluated. `separate`: the status is written on its own, and passed over here."""
         self.nulls = False
         self.trusted = trusted
+        self.left = 0
         self.separate = separate
         self.root = root
         self.shared = shared
@@ -65,8 +73,10 @@ class Structure:
 
     def complete(self, value: dict[str, Any], unknown: list[Path], nulls: bool = False) -> dict[str, Any]:
         """The object with its defaults, without a status of its own and nulls that stand for nothing, unless these
-        `nulls` stay; `unknown` gets the fields that the definition does not have."""
+        `nulls` stay; `unknown` gets the fields that the definition does not have. Raises Endless."""
         self.nulls = nulls
+        if not self.trusted:
+            self.left += _STEPS + _STEPS_OF_VALUE * _count(value)
         found = self._resource(self.resolve(self.root), value, (), unknown)
         if self.separate:
             found.pop("status", None)
@@ -90,6 +100,7 @@ class Structure:
 
     def _object(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
         fields = schema.get("properties", {})
+        self._spend(1 + len(fields))
         others = schema.get("additionalProperties")
         keeps = schema.get("x-kubernetes-preserve-unknown-fields") or others is True
         out = {}
@@ -111,11 +122,12 @@ class Structure:
         for name, referring in fields.items():
             field = self.resolve(referring)
             if "default" in field and name not in out:
+                self._spend(0 if self.trusted else _count(field["default"]))
                 out[name] = self._complete(field, copy.deepcopy(field["default"]), (*path, name), unknown)
         return out
 
     def check(self, value: Mapping[str, Any]) -> list[Cause]:
-        """What the schema says against a completed object."""
+        """What the schema says against a completed object. Raises Endless."""
         out: list[Cause] = []
         # A schema can need metadata, and limit its name; what else is in it is judged for itself.
         head = value.get("metadata")
@@ -123,8 +135,15 @@ class Structure:
         self._check(self.root, {**value, "metadata": name}, (), out)
         return out
 
+    def _spend(self, steps: int) -> None:
+        if not self.trusted:
+            self.left -= steps
+            if self.left < 0:
+                raise Endless
+
     def _check(self, schema: Schema, value: Any, path: Path, out: list[Cause]) -> None:
         schema = self.resolve(schema)
+        self._spend(1 + len(schema.get("enum", ())) + len(schema.get("required", ())))
         if not self.integers and schema.get("format") in _LIMITS:
             schema = _without(schema, "format")
         kind = _kind_of(value)
@@ -206,6 +225,13 @@ class Structure:
         if least is not None and len(value) < least:
             text = f"{_spell(path)} in body should have at least {least} properties"
             out.append(invalid(path, "custom-schema", len(value), text))
+
+
+def _count(value: Any) -> int:
+    """The values in a value, itself and the names of its fields included."""
+    if isinstance(value, dict):
+        return 1 + len(value) + sum(map(_count, value.values()))
+    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
 
 
 def _spell(path: Path) -> str:
@@ -292,7 +318,7 @@ def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
 def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
     """Lists that are sets or maps have no item twice."""
     kind = schema.get("x-kubernetes-list-type")
-    seen: list[Any] = []
+    seen: set[str] = set()
     if kind not in ("set", "map"):
         return
     for index, item in enumerate(value):
@@ -301,9 +327,10 @@ def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
             if not isinstance(item, dict):
                 continue
             shown = {name: item[name] for name in schema.get("x-kubernetes-list-map-keys", ()) if name in item}
-        if shown in seen:
+        text = json.dumps(shown, sort_keys=True)
+        if text in seen:
             yield duplicate((*path, index), "unique-key", write_json(shown))
-        seen.append(shown)
+        seen.add(text)
 
 
 _CHECKS: Mapping[str, Callable[[Schema, Any, Path], Iterator[Cause]]] = {

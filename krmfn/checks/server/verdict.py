@@ -5,7 +5,7 @@ Knows no rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
@@ -59,6 +59,16 @@ def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> 
     return Cause(
         "NotSupported", path, _limit(f"Unsupported value: {text}: supported values: {', '.join(listed)}"), rule
     )
+
+
+def find_repeated(values: Iterable[Any]) -> set[int]:
+    """The places of values that a list has before.
+
+    >>> find_repeated(["a", "b", "a", "a"])
+    {2, 3}
+    """
+    seen: dict[Any, int] = {}
+    return {index for index, value in enumerate(values) if seen.setdefault(value, index) != index}
 
 
 def duplicate(path: Path, rule: str, text: str) -> Cause:

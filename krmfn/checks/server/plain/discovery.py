@@ -20,7 +20,7 @@ from krmfn.checks.server.plain.values import (
 )
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.verdict import Cause, duplicate, invalid, required, too_many
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, invalid, required, too_many
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -58,12 +58,12 @@ def check_slice(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
 
 
 def _check_ports(ports: list[Any]) -> Iterator[Cause]:
-    names = [port["name"] for port in ports]
+    again = find_repeated(port["name"] for port in ports)
     for index, port in enumerate(ports):
         at, name = ("ports", index), port["name"]
         if name:
             yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
-        if name in names[:index]:
+        if index in again:
             yield duplicate((*at, "name"), "unique-key", quote(name))
         yield from check_choice(port["protocol"], (*at, "protocol"), ("SCTP", "TCP", "UDP"))
         if "appProtocol" in port:

@@ -5,6 +5,7 @@ Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePersistentVolume*) a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from posixpath import normpath
 
@@ -20,6 +21,7 @@ from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
+    find_repeated,
     forbidden,
     invalid,
     invalid_text,
@@ -31,6 +33,8 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
 _SPEC: Path = ("spec",)
+#: The server says of a term how often it was there before; of many alike that would be millions of findings.
+_MOST_ALIKE = 10
 _BETA = "volume.beta.kubernetes.io/storage-class"
 _OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 _FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -216,24 +220,26 @@ def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     if new["reclaimPolicy"]:
         yield from check_choice(new["reclaimPolicy"], ("reclaimPolicy",), ("Delete", "Retain"))
     yield from check_choice(new["volumeBindingMode"], ("volumeBindingMode",), ("Immediate", "WaitForFirstConsumer"))
-    seen: list[Any] = [{}] * len(new.get("allowedTopologies", ()))
+    alike: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter(
+        {frozenset(): len(new.get("allowedTopologies", ()))}
+    )
     for index, term in enumerate(new.get("allowedTopologies", ())):
         at = ("allowedTopologies", index, "matchLabelExpressions")
-        found: dict[str, set[str]] = {}
+        found: dict[str, frozenset[str]] = {}
         for place, need in enumerate(term.get("matchLabelExpressions", ())):
             key, values = need.get("key", ""), need.get("values", [])
             if not values:
                 yield required((*at, place, "values"), "required")
-            for number, value in enumerate(values):
-                if value in values[:number]:
-                    yield duplicate((*at, place, "values", number), "unique-key", write_json(value))
+            for number in sorted(find_repeated(values)):
+                yield duplicate((*at, place, "values", number), "unique-key", write_json(values[number]))
             yield from refuse((*at, place, "key"), key, check_label_key(key))
             if key in found:
                 yield duplicate((*at, place, "key"), "unique-key", write_json(key))
-            found[key] = set(values)
-        for _ in range(sum(found == other for other in seen)):
+            found[key] = frozenset(values)
+        whole = frozenset(found.items())
+        for _ in range(min(alike[whole], _MOST_ALIKE)):
             yield duplicate(at, "unique-key", '""')
-        seen.append(found)
+        alike[whole] += 1
 
 
 def _check_provisioner(new: Object, name: str) -> Iterator[Cause]:

@@ -12,7 +12,7 @@ from krmfn.checks.server.plain.values import RULE, check_choice, check_label_sel
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_many
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required, too_many
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -41,6 +41,7 @@ def fill_webhooks(kind: Kind, new: dict[str, Any]) -> None:
 def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
     names = [hook.get("name", "") for hook in hooks]
+    again = find_repeated(names)
     were = [hook.get("name", "") for hook in before]
     unique = len(set(were)) == len(were)
     strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
@@ -50,7 +51,7 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
         yield from _check_name(names[index], (*at, "name"))
-        if unique and names[index] and names[index] in names[:index]:
+        if unique and names[index] and index in again:
             yield duplicate((*at, "name"), "unique-key", quote(names[index]))
         for place, rule in enumerate(hook.get("rules", ())):
             yield from _check_rule(rule, (*at, "rules", place))
@@ -137,8 +138,9 @@ def _check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator
     if not versions:
         yield required(path, "required", "must specify one of v1, v1beta1")
         return
+    again = find_repeated(versions)
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if index in again:
             yield invalid((*path, index), RULE, version, "duplicate version")
         else:
             yield from refuse((*path, index), version, check_dns_1035(version))
@@ -206,6 +208,7 @@ def _check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
     if len(conditions) > 64:
         yield too_many(path, "max-items", len(conditions), 64)
     names = [condition.get("name", "") for condition in conditions]
+    again = find_repeated(names)
     for index, condition in enumerate(conditions):
         at = (*path, index)
         if not condition.get("expression", "").strip():
@@ -214,5 +217,5 @@ def _check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
             yield required((*at, "name"), "required")
             continue
         yield from refuse((*at, "name"), names[index], check_label_key(names[index]))
-        if names[index] in names[:index]:
+        if index in again:
             yield duplicate((*at, "name"), "unique-key", quote(names[index]))
