@@ -118,7 +118,7 @@ def describe(api_version: str, kind: str, name: str, source: Item, spec: Mapping
 def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Mapping[str, Any], bool]]:
     """Every template of a Workload with its path, and whether it is a composite; parents first."""
     for name in ("podGroupTemplates", "compositePodGroupTemplates"):
-        key = find_word(value, name) if isinstance(value, Mapping) else name
+        key = find_word(value, name)
         entries = value.get(key) if isinstance(value, Mapping) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, Mapping):

@@ -45,7 +45,7 @@ def _respell(item: Item, goal: Release) -> None:
     places: list[tuple[Path, bool]] = [root, *((place, above) for place, _, above in walk_templates(spec))]
     for place, is_composite in reversed(places):  # a list is renamed after what is in it
         fields = item.get(place, None)
-        policy, field = (find_word(fields or (), name) for name in ("schedulingPolicy", "disruptionMode"))
+        policy, field = (find_word(fields, name) for name in ("schedulingPolicy", "disruptionMode"))
         mode = item.get((*place, field), None)
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:

@@ -5,7 +5,7 @@ A manifest may be of any release, so its reader knows all spellings. A release w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.krm.types import Any, Final
 from krmfn.releases.release import QUORUMS, Release, find_release, list_releases
@@ -56,9 +56,10 @@ def list_words(names: Iterable[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in NAMES.get(name, (name,)))
 
 
-def find_word(fields: Collection[str], name: str) -> str:
+def find_word(fields: Any, name: str) -> str:
     """The word for `name` among the fields of a group or a template; `name` itself where it is absent."""
-    return next((word for word in NAMES.get(name, ()) if word in fields), name)
+    words = NAMES.get(name, ()) if isinstance(fields, Mapping) else ()
+    return next((word for word in words if word in fields), name)
 
 
 def read_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -87,7 +87,7 @@ def read_groups(item: Item) -> Iterator[Group]:
     elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
         for name, (path, spec) in _templates(item.value):
             policy, quorum, field = read_policy(spec.get(_POLICY), "PodGroup")
-            quorum_path = (*path, find_word(as_mapping(dig(item.value, *path)), _POLICY), "gang", field)
+            quorum_path = (*path, find_word(dig(item.value, *path), _POLICY), "gang", field)
             full = f"{item.name}/{name}"
             yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
 
@@ -134,7 +134,7 @@ def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, M
     while open_lists:
         base, node = open_lists.pop(0)
         for name in ("podGroupTemplates", "compositePodGroupTemplates"):
-            field = find_word(as_mapping(node), name)
+            field = find_word(node, name)
             for index, entry in enumerate(as_list(dig(node, field))):
                 path = (*base, field, index)
                 yield as_text(dig(entry, "name")), (path, read_fields(as_mapping(entry)))

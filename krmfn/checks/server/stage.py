@@ -226,7 +226,7 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say once that the class could not be looked up."""
-        path = ("spec", find_word(dig(item.value, ("spec",)) or (), "priorityClassName"))
+        path = ("spec", find_word(dig(item.value, ("spec",)), "priorityClassName"))
         name = dig(item.value, path)
         if not name or name.startswith("system-") or self._asked_for_class or self.facts.priority_classes is not None:
             return
