@@ -11,8 +11,10 @@ from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
+from krmfn.model.tree import Path
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_mapping
+from krmfn.survey.jobs import find_jobs, is_suspended
+from krmfn.survey.values import as_mapping, dig
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
 _PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}
@@ -68,3 +70,35 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
                     hint = "Use one label key in both places, or only one of them."
                     path = (*template.path, "metadata", "annotations", name)
                     yield Finding(template.item, path, message, other, hint=hint)
+
+
+@rule("kueue-queue-unread", "warning", "The name of a Kueue queue stands where Kueue does not read it.")
+def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
+    for item in census.objects if census.has_text(KUEUE_QUEUE) else ():
+        templates = census.templates_of(item)
+        if KUEUE_QUEUE in item.labels or not templates:
+            continue
+        path: Path = (*templates[0].path, "metadata", "labels", KUEUE_QUEUE)
+        said = "of a Job from its own label, not from that of its pods"
+        if KUEUE_QUEUE in item.annotations:
+            path, said = ("metadata", "annotations", KUEUE_QUEUE), "from a label, since v0.15 not from this annotation"
+        elif (item.ref.group, item.kind) != ("batch", "Job") or not is_suspended(item) or not dig(item.value, *path):
+            continue
+        end = "nobody resumes it" if is_suspended(item) else "its pods start without a queue"
+        hint = f"Move {KUEUE_QUEUE} to metadata.labels of the {item.kind}."
+        yield Finding(item, path, f"Kueue reads the queue {said}: {end}", dig(item.value, *path), hint=hint)
+
+
+@rule("kueue-minimum-refused", "error", "Kueue refuses a Job, because of the minimum for partial admission.")
+def find_minimum_refused(census: Census, _: Settings) -> Iterator[Finding]:
+    for job in census.kind("batch", "Job") if census.has_text(KUEUE_MINIMUM) else ():
+        templates, least = census.templates_of(job), job.annotations.get(KUEUE_MINIMUM)
+        jobs = find_jobs(templates[0]) if templates else None
+        if least is None or jobs is None or 0 < (parse_int(least) or 0) < jobs.parallel:
+            continue
+        most = jobs.parallel - 1
+        message = f"the minimum {least} is not below the number of pods, {jobs.parallel}: Kueue refuses the Job"
+        if (parse_int(least) or 0) < 1:
+            message = f"the minimum {least} is not a positive number: Kueue refuses the Job"
+        hint = f"Write a number from 1 to {most}, or remove the annotation." if most else "Remove the annotation."
+        yield Finding(job, ("metadata", "annotations", KUEUE_MINIMUM), message, least, hint=hint)

@@ -15,6 +15,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.jobs import SUSPENDED, is_suspended
+from krmfn.survey.own_gangs import list_own_gangs
 from krmfn.survey.values import as_int, as_text, dig
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
@@ -25,8 +26,9 @@ MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
     "error",
     "minCount is greater than the number of pods that can exist, so no pod of the group is ever scheduled.",
 )
-def find_min_count_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    for gang in census.gangs:
+def find_min_count_above_pods(census: Census, settings: Settings) -> Iterator[Finding]:
+    """minCount is greater than the sum of all linked templates' pods; of a Job that makes its group, than its own."""
+    for gang in (*census.gangs, *list_own_gangs(census, settings)):
         group, pods = gang.group, gang.pods
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             message = (

@@ -13,12 +13,13 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import Jobs, find_jobs
+from krmfn.survey.own_gangs import list_own_gangs
 from krmfn.survey.values import as_int, as_mapping, dig
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
-def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
-    for gang, template, jobs in _complete_jobs(census):
+def find_retry_starves(census: Census, settings: Settings) -> Iterator[Finding]:
+    for gang, template, jobs in _complete_jobs(census, settings):
         if template.spec.get("restartPolicy") != "Never" or dig(template.item.value, *jobs.path, "backoffLimit") == 0:
             continue
         message = (
@@ -34,9 +35,9 @@ def find_retry_starves(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("resume-starves", "warning", "A Job that is suspended and resumed may come back with fewer pods than minCount.")
-def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
+def find_resume_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job that a queue suspends and resumes: what has succeeded is missing after it."""
-    for gang, template, jobs in _complete_jobs(census) if census.has_text(KUEUE_QUEUE) else ():
+    for gang, template, jobs in _complete_jobs(census, settings) if census.has_text(KUEUE_QUEUE) else ():
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
             continue
         if as_mapping(dig(template.item.value, *jobs.labels)).get(KUEUE_QUEUE):
@@ -49,9 +50,9 @@ def find_resume_starves(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")
-def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
+def find_failed_index_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """backoffLimitPerIndex: an index that failed for good is never made again."""
-    for gang, template, jobs in _complete_jobs(census) if census.has_text("backoffLimitPerIndex") else ():
+    for gang, template, jobs in _complete_jobs(census, settings) if census.has_text("backoffLimitPerIndex") else ():
         path = (*jobs.path, "backoffLimitPerIndex")
         limit = as_int(dig(template.item.value, *path))
         if limit is not None:
@@ -64,9 +65,9 @@ def find_failed_index_starves(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("tail-starves", "warning", "The last pods of a Job are fewer than the minCount of their group.")
-def find_tail_starves(census: Census, _: Settings) -> Iterator[Finding]:
+def find_tail_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     """A Job that runs its completions in waves, the last of which is smaller than the others."""
-    for gang, template, jobs in _list_jobs(census):
+    for gang, template, jobs in _list_jobs(census, settings):
         tail = jobs.completions % jobs.parallel
         quorum, pods = gang.group.quorum, gang.pods
         if quorum is None or pods is None or not jobs.number or not tail:
@@ -155,20 +156,20 @@ def find_surge_without_group(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
 
 
-def _complete_jobs(census: Census) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
+def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
     """The Jobs in gangs that need all of their pods, more than one."""
-    for gang, template, jobs in _list_jobs(census):
+    for gang, template, jobs in _list_jobs(census, settings):
         quorum, pods = gang.group.quorum, gang.pods
         if quorum is not None and pods is not None and quorum >= pods > 1:
             yield gang, template, jobs
 
 
-def _list_jobs(census: Census) -> list[tuple[LinkedGang, Template, Jobs]]:
+def _list_jobs(census: Census, settings: Settings) -> list[tuple[LinkedGang, Template, Jobs]]:
     found: list[tuple[LinkedGang, Template, Jobs]] | None = census.shared.get("jobs")
     if found is None:
         found = census.shared["jobs"] = [
             (gang, template, jobs)
-            for gang in census.gangs
+            for gang in (*census.gangs, *list_own_gangs(census, settings))
             for template in gang.templates
             if (jobs := find_jobs(template))
         ]
