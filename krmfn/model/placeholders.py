@@ -14,7 +14,7 @@ _MARK: Final = (
     r"|\$\([A-Za-z_][^()\n]*\)"  # make, Kubernetes itself, a shell
     r"|\$[A-Za-z_]\w*"  # envsubst
     r"|%\{[^{}\n]*\}"  # Terraform
-    r"|<[A-Za-z][^<>\n]{0,80}>"  # for people
+    r"|< ?[A-Za-z*][^<>\n]{0,80}>"  # for people
     r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
     r"|__[A-Za-z][A-Za-z0-9_]*__"
     r"|ENC\[[A-Z0-9_]+,[^][]*\]"  # SOPS
@@ -22,10 +22,11 @@ _MARK: Final = (
 )
 #: Of Helm, Jinja, Argo.
 _PAIRS: Final = (("{{", "}}"), ("[[", "]]"))
+_NAMED: Final = r"[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
 #: Words such as YOUR_NAMESPACE, NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object is called so.
-_WORD: Final = (
-    r"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
-)
+_WORD: Final = rf"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|{_NAMED}"
+#: The same as a part of a name: `cache-V_ZONE-ro`, `shell-HOSTNAME`.
+_PART: Final = rf"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|{_NAMED})(?![A-Za-z0-9_])"
 #: Mappings of labels are small; what is larger is not one value.
 _MOST: Final = 100
 
@@ -49,12 +50,21 @@ def is_placeholder(value: object) -> bool:
 def is_name_placeholder(value: object) -> bool:
     """As is_placeholder, and words in capitals, where a name is meant.
 
-    >>> is_name_placeholder("YOUR_NAMESPACE"), is_name_placeholder("NAMESPACE"), is_name_placeholder("TCP")
-    (True, True, False)
+    >>> [is_name_placeholder(text) for text in ("YOUR_NAMESPACE", "NAMESPACE", "a-V_ZONE", "TCP", "a_JOB")]
+    [True, True, True, False, False]
     """
     if not isinstance(value, str) or _is_simple(value):
         return False
-    return is_placeholder(value) or re.fullmatch(_WORD, value) is not None
+    return is_placeholder(value) or re.fullmatch(_WORD, value) is not None or re.search(_PART, value) is not None
+
+
+def is_number_placeholder(value: object) -> bool:
+    """As is_name_placeholder, and any word in capitals, where no text is meant.
+
+    >>> is_number_placeholder("PORT"), is_number_placeholder("eighty"), is_number_placeholder("80")
+    (True, False, False)
+    """
+    return is_name_placeholder(value) or (isinstance(value, str) and value.isupper() and value.isidentifier())
 
 
 def _is_simple(text: str) -> bool:

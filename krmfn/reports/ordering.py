@@ -11,6 +11,7 @@ from krmfn.model.gotext import parse_int
 #: So many notes of one rule are shown one by one.
 _NOTES = 3
 _UNRENDERED = "not-rendered"
+_NOT_SERVED = "version-not-served"
 _NOWHERE = FileRef("")
 _NOBODY = ResourceRef("", "", "")
 
@@ -60,7 +61,9 @@ def summarize_skipped(results: Iterable[Result]) -> str:
 
 def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
     """Results for people, each with how many more like it are left out: what was not read is only counted, and of many
-    notes of one rule, or warnings with one text, the first is shown. Errors are all shown."""
+    notes of one rule, warnings with one text, objects of one old API version, or errors with one text about a field of
+    one file, the first is shown.
+    """
     results = [result for result in results if "sort" not in result.tags]
     numbers: dict[tuple[str, str], int] = {}
     for result in results:
@@ -70,7 +73,7 @@ def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
     told: set[tuple[str, str]] = set()
     for result in results:
         alike = _spell_alike(result)
-        if result.severity == "error" or numbers[alike] <= _NOTES:
+        if numbers[alike] <= _NOTES:
             shown.append((result, 0))
         elif alike not in told:
             told.add(alike)
@@ -82,6 +85,9 @@ def _spell_alike(result: Result) -> tuple[str, str]:
     rule = result.tags.get("rule", "")
     if result.severity == "info":
         return rule, ""
+    if result.severity == "error":  # somebody has to open each file, unless a command converts them all
+        place = result.file.path if result.file and rule != _NOT_SERVED else ""
+        return rule, f"{place} {result.path} {result.message}"
     # What a kustomization lacks has another name in each of them, and the reason comes last.
     reason = result.message
     if rule == _UNRENDERED:

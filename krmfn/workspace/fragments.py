@@ -1,5 +1,5 @@
-"""Files that look like manifests and are not applied as they are: patches that no kustomization lists any more, and pod
-templates for other programs. The API server would refuse each, and nobody sends it.
+"""Files that look like manifests and are not applied as they are: patches that no kustomization lists any more, pod
+templates for other programs, and templates without marks. The API server would refuse each, and nobody sends it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
+_PATCH: Final = {"patch", "patches"}
+#: In such a file `sed` replaces `service_name`, which is the name of no object.
+_TEMPLATE: Final = {"template", "templates", "tmpl", "tpl"}
+_NO_NAME: Final = r"[_A-Z]"
 
 
 def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -> tuple[list[LoadedFile], list[Result]]:
@@ -25,12 +29,15 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
     kept, told = [], []
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
-        beside, called = _is_below(file.path, folders), _is_called_patch(file.path)
+        beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
+        if _is_called(file.path, _TEMPLATE) and any(map(_is_nameless, file.stream.items)):
+            told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
+            continue
         others = {item.ref.group for item in file.stream.items if find_kind(item.ref.group, item.kind) is None}
         # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
         is_alone = not others or (beside and not others & _GROUPS)
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
-        if file.stream.items and (is_part or (beside and called)):
+        if file.stream.items and (is_part or (beside and called) or re.search(rb"(?m)^\$patch:", file.data)):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
@@ -38,11 +45,16 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
     return kept, told
 
 
-def _is_called_patch(path: str) -> bool:
-    """Whether a file, or the folder that it is in, has the name of a patch: `manager_auth_proxy_patch.yaml`,
+def _is_called(path: str, names: set[str]) -> bool:
+    """Whether a file, or the folder that it is in, has one of these in its name: `manager_auth_proxy_patch.yaml`,
     `patches/webhook_in_jobs.yaml`."""
     words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
-    return not {"patch", "patches"}.isdisjoint(re.split(r"[^a-z]+", words))
+    return not names.isdisjoint(re.split(r"[^a-z]+", words))
+
+
+def _is_nameless(item: Item) -> bool:
+    """Whether the name of an object is a word that names cannot be; those of roles can."""
+    return re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
 
 
 def _is_below(path: str, folders: Collection[str]) -> bool:

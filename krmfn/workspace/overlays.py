@@ -111,6 +111,8 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         value = item.value
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
+        if b"{{" in tree.read(path):
+            raise NotRendered("is a template", place=FileRef(path)) from None
         raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None

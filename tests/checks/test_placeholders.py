@@ -121,3 +121,46 @@ spec:
 """
     (found,) = validate(text.encode(), stages=["server"])
     assert found.path == "spec.containers[0].securityContext"
+
+
+def test_a_word_in_capitals_is_a_placeholder_where_no_text_is_meant() -> None:
+    """`sed s/PORT/8080/`: nobody has a port that is called so. In an argument it is a text as any other."""
+    text = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web-V_ZONE-ro, namespace: ml}
+spec: {ports: [{port: PORT, protocol: SCTP, targetPort: PORT}], sessionAffinity: NEVER}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: web, namespace: ml}
+spec: {accessModes: ["${MODES:-ReadWriteOnce}"], resources: {requests: {storage: SIZE}}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: web}
+webhooks:
+- name: a.example.com
+  clientConfig: {url: "https://a.example.com", caBundle: CRT}
+  admissionReviewVersions: [v1]
+  sideEffects: None
+"""
+    found = validate(text.encode())
+    assert {result.path for result in found.errors} == {"spec.sessionAffinity"}
+    assert len(found.of("value-unknown")) == 3
+    assert len(validate(text.replace("PORT", "port").replace("SIZE", "size").encode()).errors) == 2
+
+
+@pytest.mark.parametrize("place", ["nfs: {server: a, path: < your directory >}", "fc: {targetWWNs: [a], lun: <LUN>}"])
+def test_a_volume_with_a_placeholder_can_be_mounted(place: str) -> None:
+    text = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: wipe-HOSTNAME, namespace: ml}}
+spec:
+  containers: [{{name: a, image: a, volumeMounts: [{{name: data, mountPath: /data}}]}}]
+  volumes: [{{name: data, {place}}}]
+"""
+    assert not validate(text.encode()).errors
+    wrong = validate(text.replace("[{name: data, mount", "[{name: date, mount").encode())
+    assert [result.tags["rule"] for result in wrong.errors] == ["pod-mounts"]

@@ -85,12 +85,19 @@ def test_text_imports_no_other_format() -> None:
 
 
 def test_many_notes_and_equal_warnings_are_folded() -> None:
-    """Of errors every one is shown, and with one text another place is another warning only when there are few."""
+    """With one text another place is another warning only when there are few; an error is in each file, and in one file
+    of old objects it is one."""
     notes = [Result(f"note {number}", "info", tags={"rule": "a"}) for number in range(5)]
     equal = [Result("not run", "warning", file=FileRef(f"{number}.yaml"), tags={"rule": "b"}) for number in range(4)]
     apart = [Result(f"warning {number}", "warning", tags={"rule": "b"}) for number in range(4)]
     errors = [Result("refused", file=FileRef(f"{number}.yaml"), tags={"rule": "c"}) for number in range(4)]
     skipped = [Result("a chart", "info", tags={"rule": "skipped", "sort": "Helm charts"})]
+    old = [Result("not served", path="kind", file=FileRef("old.yaml", line), tags={"rule": "d"}) for line in range(4)]
+    fields = [Result("required", path=path, file=FileRef("old.yaml"), tags={"rule": "d"}) for path in "abcd"]
+    gone = [Result("not served", file=FileRef(f"{a}.yaml"), tags={"rule": "version-not-served"}) for a in range(5)]
+    assert render(gone, "text", folded=True).endswith("[version-not-served] and 4 more like it (-v shows them)\n")
+    told = render([*old, *fields], "text", folded=True)
+    assert [told.count(word) for word in ("not served [d] and 3 more like it", "error", "required")] == [1, 5, 4]
     text = render([*notes, *equal, *apart, *errors, *skipped], "text", folded=True)
     assert "info: note 0 [a] and 4 more like it (-v shows them)\n" in text
     assert "0.yaml: warning: not run [b] and 3 more like it (-v shows them)\n" in text

@@ -62,3 +62,27 @@ def test_a_patch_of_a_kustomization_that_is_elsewhere_is_one(folder: Path, capsy
     assert run(capsys, "validate", ".")[0] == 0
     write(folder, {"nodes.yaml": patch})
     assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_a_template_without_marks_is_one_by_its_own_name_and_the_names_in_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sed s/service_name/web/ template.yaml`. The same name in another file is a mistake."""
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: service_name}\nspec: {ports: [{port: 80}]}\n"
+    write(folder, {"external/template.yaml": service})
+    assert "not checked: templates (1)" in run(capsys, "validate", ".")[2]
+    assert run(capsys, "validate", "external/template.yaml")[0] == 1
+    write(folder, {"external/service.yaml": service})
+    assert run(capsys, "validate", ".")[0] == 1
+    (folder / "external/service.yaml").unlink()
+    write(folder, {"external/template.yaml": service.replace("service_name", "web")})
+    assert "templates" not in run(capsys, "validate", ".")[2]
+
+
+def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The kustomization that lists it may be a template, or come from another repository."""
+    write(folder, {"removals/all.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n$patch: delete\n"})
+    write(folder, {"kustomization.yaml": "resources:\n{{ if .All }}\n- a.yaml\n{{ end }}\n"})
+    code, out, told = run(capsys, "validate", ".")
+    assert (code, out) == (0, "kustomization.yaml: warning: not checked: it is a template [not-rendered]\n")
+    assert "patches and parts of manifests (1)" in told

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Final
-from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_placeholder
+from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_number_placeholder, is_placeholder
 
 #: Answers about what is there at all, whatever its value is.
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")
+#: Answers about texts where a number, a quantity or encoded data is expected.
+_NO_TEXT: Final = ("wrong-type", "bad-value")
 _MOST: Final = 50
 
 
@@ -19,15 +21,16 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
 
     A placeholder where a number is expected hides the rest of the object: it is left out, and the rest is judged.
     """
+    whole = value
     gone: set[Path] = set()
     while len(gone) < _MOST:
-        found = [cause.path for cause in verdict.causes if cause.path and is_name_placeholder(dig(value, cause.path))]
+        found = [cause.path for cause in verdict.causes if cause.path and _is_placeholder(cause, value)]
         hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, path[:-1]), dict)]
         if not hiding:
             break
         (*parent, _) = hiding[0]
         for key, each in dig(value, tuple(parent)).items():  # a Secret may consist of them
-            if is_name_placeholder(each):
+            if is_name_placeholder(each) or (*parent, key) in hiding:
                 gone.add((*parent, key))
                 value = _drop(value, (*parent, key))
         verdict = judge(value)
@@ -40,6 +43,7 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
         and not _is_left_out(cause, gone)
         and not _is_derived(cause, value, beside)
         and not _is_unknown(cause, value)
+        and not _is_mounted(cause, whole)
     )
     left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
@@ -58,6 +62,16 @@ def _is_derived(cause: Cause, value: Any, beside: set[Path]) -> bool:
     return cause.type != "Required" and cause.path[:-1] in beside and dig(value, cause.path) is None
 
 
+def _is_mounted(cause: Cause, value: Any) -> bool:
+    """Whether a cause misses a volume that is there: the server does not count one that it refuses."""
+    if cause.type != "NotFound" or cause.path[-1:] != ("name",):
+        return False
+    volumes, name = dig(value, (*cause.path[:-5], "volumes")), dig(value, cause.path)
+    return isinstance(volumes, list) and any(
+        isinstance(volume, dict) and volume.get("name") == name and has_placeholder(volume) for volume in volumes
+    )
+
+
 def _is_unknown(cause: Cause, value: Any) -> bool:
     if cause.path == ("sops",) and isinstance(dig(value, ("sops", "mac")), str):  # gone when the object is decrypted
         return True
@@ -67,9 +81,20 @@ def _is_unknown(cause: Cause, value: Any) -> bool:
         return True
     found = dig(value, cause.path)
     # What the server itself derives, as labels of pods from a name, or the label of a namespace.
-    if cause.type == "Invalid" and is_placeholder(cause.message.partition(": ")[2].partition(": ")[0]):
+    # Of a list the server names the element that it does not know.
+    named = cause.message.partition(": ")[2].partition(": ")[0]
+    if cause.type in ("Invalid", "NotSupported") and is_placeholder(named):
         return True
-    return is_placeholder(found) if cause.type == "NotSupported" else has_placeholder(found)
+    if cause.type == "NotSupported":
+        return is_placeholder(found)
+    return has_placeholder(found) or _is_placeholder(cause, value)
+
+
+def _is_placeholder(cause: Cause, value: Any) -> bool:
+    """Whether what is at the place of a cause is a placeholder."""
+    found = dig(value, cause.path)
+    no_text = cause.rule in _NO_TEXT or "(a-z" in cause.message  # the name of a port, where its number may be
+    return is_number_placeholder(found) if no_text else is_name_placeholder(found)
 
 
 def _drop(value: Any, path: Sequence[str | int]) -> Any:
