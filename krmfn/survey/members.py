@@ -41,6 +41,8 @@ def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Membe
 def from_item(item: Item) -> tuple[Member, ...]:
     """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link."""
     kind = find_kind(item.ref.group, item.kind)
+    if item.kind == "CustomResourceDefinition":  # large, and it only says which fields there may be
+        return ()
     if kind is None:
         is_likely = any(item.may_hold(word) for word in _WORDS)
         return tuple(Member(item, path, None, path) for path in _find_linked(item.value, ())) if is_likely else ()

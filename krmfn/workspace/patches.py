@@ -14,36 +14,36 @@ from krmfn.workspace.trees import KUSTOMIZATIONS
 
 #: kustomize 5.8, api/resmap/reswrangler.go.
 _WITHOUT_TARGET = re.compile(r"failed to find unique target for patch (\S+)$")
-_WITHOUT_VALUE = re.compile(r"fieldPath `data\.[\w.-]+` is missing for replacement source ConfigMap\.")
 _VALUE = re.compile(rb"""fieldPath["']?:\s*["']?data\.([\w.-]+)""")
 _FOLDER = re.compile(r"recursed accumulation of path '([^']+)'")
 
 
-def supply_values(said: Sequence[str], places: Sequence[str], files: Iterable[str]) -> bool:
-    """Writes placeholders for the value that kustomize misses, and for all others that `files` read from ConfigMaps,
-    into the files at `places`, which it makes ConfigMaps of; False where it misses none, or has them."""
-    if not places or not any(map(_WITHOUT_VALUE.search, said)):
-        return False
+def supply_values(places: Sequence[str], files: Iterable[str]) -> bool:
+    """Writes placeholders for all values that `files` read from ConfigMaps into the files at `places`, which kustomize
+    makes ConfigMaps of: without them it would build nothing. False where no value is read."""
     names: set[bytes] = set()
-    for path in files:
+    for path in files if places else ():
         with open(path, "rb") as stream:
             names.update(_VALUE.findall(stream.read()))
     text = b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names))
-    supplied = False
     for place in places:
-        supplied |= os.path.getsize(place) == 0
         with open(place, "wb") as stream:
             stream.write(text)
-    return supplied and bool(text)
+    return bool(text)
 
 
-def drop_patch(said: Sequence[str], folder: str) -> bool:
-    """Takes the patch out of which kustomize says that it has no target, in the copy in `folder` or one that it builds
-    on; False where that is not what it says, or no patch is it."""
+def find_patch(said: Sequence[str], folder: str) -> tuple[str, str] | None:
+    """The patch of which kustomize says that it has no target: the folder that lists it, which is the copy in `folder`
+    or one that it builds on, and the object that it is for. None where that is not what kustomize says."""
     line = next((line for line in said if line.startswith("Error:")), "")
     found = _WITHOUT_TARGET.search(line)
-    path = os.path.join([folder, *_FOLDER.findall(line)][-1], KUSTOMIZATIONS[0])
-    if not found or not os.path.exists(path):
+    return ([folder, *_FOLDER.findall(line)][-1], found[1]) if found else None
+
+
+def drop_patch(folder: str, target: str) -> bool:
+    """Takes the patch for an object out of the copy of a kustomization; False where there is none."""
+    path = os.path.join(folder, KUSTOMIZATIONS[0])
+    if not os.path.exists(path):
         return False
     with open(path, "rb") as stream:
         value = json.load(stream)
@@ -52,7 +52,7 @@ def drop_patch(said: Sequence[str], folder: str) -> bool:
         kept: list[Any] = []
         for patch in value.get(field) or ():
             texts = None if isinstance(patch, dict) and patch.get("target") else _read(patch, os.path.dirname(path))
-            rest = [text for text in texts or () if _spell_id(text) != found[1]]
+            rest = [text for text in texts or () if _spell_id(text) != target]
             if texts is None or len(rest) == len(texts):
                 kept.append(patch)
                 continue

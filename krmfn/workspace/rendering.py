@@ -24,7 +24,7 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.patches import drop_patch, supply_values
+from krmfn.workspace.patches import drop_patch, find_patch, supply_values
 from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
@@ -89,6 +89,7 @@ def render_all(
     with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
+        lost: set[tuple[str, str]] = set()
         rest = iter(folders)
         try:
             while True:
@@ -96,7 +97,8 @@ def render_all(
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
                         command = [kustomize, "build"]
-                        build = Build(tree, folder, command, programs, root, signals, False, folder in free, partly)
+                        how = {"free": folder in free, "partly": partly}
+                        build = Build(tree, folder, command, programs, root, signals, lost=lost, **how)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
@@ -131,14 +133,17 @@ class Build:
         partly: bool = False,
         depth: int = 0,
         known: dict[str, Rendered | NotRendered] | None = None,
+        lost: set[tuple[str, str]] | None = None,
     ) -> None:
         """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from; `known`
-        are those made for the same outer one, each of which is used `depth` levels below it. Raises NotRendered."""
+        are those made for the same outer one, each of which is used `depth` levels below it. `lost` are the patches
+        that builds before did without, by folder and target. Raises NotRendered."""
         self._place = place = tempfile.mkdtemp(dir=root)
         self._root = root
         self._signals = signals
         self._copied: set[str] = set()
         self._running: Background | None = None
+        self._lost = set() if lost is None else lost
 
         known = {} if known is None else known
 
@@ -161,6 +166,8 @@ class Build:
         try:
             self._built = built = stage.add(folder, top=not plain, depth=depth)
             stage.finish()
+            self._supplied = supply_values(stage.emptied, stage.files)
+            self._drop_lost()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         if plain and stage.runs:
@@ -203,18 +210,25 @@ class Build:
 
     def _end(self) -> bytes:
         """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by
-        one as kustomize complains of them; so are values supplied. Raises Failed and NotRendered."""
+        one as kustomize complains of them. Raises Failed and NotRendered."""
         while True:
             assert self._running is not None
             try:
                 return self._running.end(_MOST_SECONDS)
             except Failed as failure:
-                stage, said = self._stage, failure.lines
-                if not stage.left_out:
-                    raise
-                if not drop_patch(said, self._built) and not supply_values(said, stage.emptied, stage.files):
+                found = find_patch(failure.lines, self._built) if self._stage.left_out else None
+                if found and drop_patch(*found):
+                    self._lost.add((found[0].removeprefix(self._place), found[1]))
+                    self._drop_lost()
+                elif self._supplied:  # perhaps a literal has that name
+                    self._supplied = supply_values(self._stage.emptied, ())
+                else:
                     raise
             self.start()
+
+    def _drop_lost(self) -> None:
+        for folder, target in sorted(self._lost) if self._stage.left_out else ():
+            drop_patch(self._place + folder, target)
 
     def kill(self) -> None:
         """Ends kustomize, whatever it is at."""
