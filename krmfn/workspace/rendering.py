@@ -97,8 +97,8 @@ def render_all(
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
                         command = [kustomize, "build"]
-                        how = {"free": folder in free, "partly": partly}
-                        build = Build(tree, folder, command, programs, root, signals, lost=lost, **how)
+                        how = (tree, folder, command, programs, root, signals)
+                        build = Build(*how, free=folder in free, partly=partly, lost=lost)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
