@@ -12,6 +12,7 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.paths import dig
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
+from krmfn.model.placeholders import is_name_placeholder
 from krmfn.workspace.manifests import LoadedFile, tell
 
 SORT: Final = "patches and parts of manifests"
@@ -53,8 +54,10 @@ def _is_called(path: str, names: set[str]) -> bool:
 
 
 def _is_nameless(item: Item) -> bool:
-    """Whether the name of an object is a word that names cannot be; those of roles can."""
-    return re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
+    """Whether the name of an object is a word that names cannot be; those of roles can. What has placeholders is
+    checked without them."""
+    is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
+    return is_odd and not is_name_placeholder(item.name)
 
 
 def _is_below(path: str, folders: Collection[str]) -> bool:

@@ -75,8 +75,9 @@ def test_a_template_without_marks_is_one_by_its_own_name_and_the_names_in_it(
     write(folder, {"external/service.yaml": service})
     assert run(capsys, "validate", ".")[0] == 1
     (folder / "external/service.yaml").unlink()
-    write(folder, {"external/template.yaml": service.replace("service_name", "web")})
-    assert "templates" not in run(capsys, "validate", ".")[2]
+    for name in ("web", "SERVICE_NAME"):
+        write(folder, {"external/template.yaml": service.replace("service_name", name)})
+        assert "templates" not in run(capsys, "validate", ".")[2]
 
 
 def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
