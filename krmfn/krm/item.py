@@ -82,7 +82,7 @@ class Item:
             fresh = heads is not None and self._reading is None
             head = heads.read(self.start, self.end) if heads and fresh else None
             self._ref = ResourceRef(*(head or self._identify()))
-            if fresh:
+            if fresh and head is None:
                 self.release()  # of a long list, which is often asked for no more than this
         return self._ref
 

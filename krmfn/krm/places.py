@@ -130,6 +130,8 @@ def lines_end(text: str, node: Node) -> int:
 
     Empty lines behind a block scalar that mean nothing to it are not among its lines.
     """
+    if node.end > node.start and not text[node.end - 1].isspace():
+        return next_line(text, node.end)  # neither a block scalar ends it, nor an empty value that begins further on
     leaf = last_leaf(node)
     if not is_block_scalar(leaf):
         return next_line(text, _end_of(text, node, leaf))

@@ -1,7 +1,8 @@
 """The text of one item while it is read and edited: tree, value and pending splices, kept in step.
 
 Edits are collected as splices of the text that was parsed; the text is spliced and parsed again only when an edit
-depends on an earlier one. The value follows by the same edit in plain data. An edit is made as a whole or not at all.
+depends on an earlier one. The value follows by the same edits in plain data, when it is asked for. An edit is made as a
+whole or not at all.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
         def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]: ...
 
     #: Everything that an edit changes.
-    State = tuple[str, Any, Any, list[tuple[int, int, str]], bool]
+    State = tuple[str, Any, Any, list["Repeat"], list[tuple[int, int, str]], bool]
+    #: Makes an edit in a plain value; raises EditRefused where it cannot.
+    Repeat = Callable[[Any], Any]
 
 _NOTHING: Any = object()
 
@@ -37,6 +40,7 @@ class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
     __slots__ = (
+        "_behind",
         "_edits",
         "_owner",
         "_parsed",
@@ -56,6 +60,8 @@ class Reading:
         self._parsed = text
         self._root: Any = _NOTHING
         self._value: Any = value
+        #: The edits that the value lags behind.
+        self._behind: list[Repeat] = []
         self._edits: list[tuple[int, int, str]] = []
         self._positions: Positions | None = None
         self._shares: bool | None = None
@@ -88,7 +94,7 @@ class Reading:
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
         self._replace(text)
-        self._value = _NOTHING
+        self._forget_value()
         self.touched = True
 
     def root(self) -> Node | None:
@@ -106,6 +112,8 @@ class Reading:
 
     def value(self) -> Any:
         """The plain value of the text with all edits."""
+        if self._behind:
+            self._catch_up()
         if self._value is _NOTHING:
             root = self.root()
             if self._value is _NOTHING:
@@ -116,6 +124,19 @@ class Reading:
                 except Unreadable as error:
                     self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
+
+    def _catch_up(self) -> None:
+        """Make the edits in the value that were made in the text; where that cannot be done it is read again."""
+        try:
+            for repeat in self._behind:
+                self._value = repeat(self._value)
+            self._behind = []
+        except EditRefused:
+            self._forget_value()
+
+    def _forget_value(self) -> None:
+        self._value = _NOTHING
+        self._behind = []
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character of the text, both from 1."""
@@ -134,7 +155,7 @@ class Reading:
     def forget(self) -> None:
         """Drop what can be read again."""
         self._replace(self.text)
-        self._value = _NOTHING
+        self._forget_value()
 
     def may_share(self) -> bool:
         """Whether a part of the object may stand in several places: there may be aliases. Edits add none."""
@@ -144,14 +165,14 @@ class Reading:
 
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
-        return self._parsed, self._root, self._value, self._edits[:], self.touched
+        return self._parsed, self._root, self._value, self._behind[:], self._edits[:], self.touched
 
     def restore(self, state: State) -> None:
         """Be as at `save`."""
-        self._parsed, self._root, self._value, self._edits, self.touched = state
+        self._parsed, self._root, self._value, self._behind, self._edits, self.touched = state
         self._positions = self._shares = self._style = None
 
-    def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
+    def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:
         """Make an edit at or below `path`. `repeat` makes the same edit in a plain value, None where the value has to
         be read again. Raises EditRefused and Unreadable; nothing is changed then."""
         state = self.save()
@@ -161,7 +182,7 @@ class Reading:
             self.restore(state)
             raise
 
-    def _edit(self, plan: Callable[[Editor], bool], repeat: Callable[[Any], Any] | None) -> None:
+    def _edit(self, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:
         simple = True
         while True:
             editor, done = self._plan(plan)
@@ -175,8 +196,10 @@ class Reading:
             if done:
                 break
             simple = False
-        if self._value is not _NOTHING:
-            self._value = repeat(self._value) if repeat is not None and simple else _NOTHING
+        if repeat is None or not simple:
+            self._forget_value()
+        elif self._value is not _NOTHING:
+            self._behind.append(repeat)
 
     def _plan(self, plan: Callable[[Editor], bool]) -> tuple[Editor, bool]:
         while True:

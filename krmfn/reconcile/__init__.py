@@ -232,9 +232,8 @@ class _Run:
 def _link(item: Item, links: Sequence[Link], ours: set[str]) -> None:
     """Set the links, and take out every other one to something of ours."""
     linked = may_be_linked(item)
-    for link in links:
-        if item.get(link.path) != link.value:
-            item.set(link.path, link.value)
+    for link in [link for link in links if item.get(link.path) != link.value]:
+        item.set(link.path, link.value)
     if linked:
         unlink(item, ours, {link.path for link in links})
 

@@ -56,7 +56,7 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
         if field is None:
             _note_unknown(manifest, str(key), fields, path)
         elif version in field.get("x-krmfn-versions", (version,)):
-            kept[key] = _prune(manifest, child, field, (*path, key))
+            kept[key] = _prune(manifest, child, field, (*path, key)) if isinstance(child, dict | list) else child
         elif child is not None and _is_read(field):
             message = f"the API server drops {key}: {manifest.ref.api_version} does not have this field"
             manifest.note("field-pruned", (*path, key), message, "Use apiVersion: ray.io/v1.")

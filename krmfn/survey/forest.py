@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from krmfn.krm.paths import format_path
 from krmfn.krm.types import NamedTuple
 from krmfn.model import wording
+from krmfn.releases.release import GROUP
 
 if TYPE_CHECKING:
     from krmfn.config import Settings
@@ -77,7 +78,8 @@ def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
     from krmfn.survey.members import from_item
 
     linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
-    return [str(item.ref) for item in items if str(item.ref) not in linked and from_item(item)]
+    others = [item for item in items if item.ref.group != GROUP and str(item.ref) not in linked]
+    return [str(item.ref) for item in others if from_item(item)]
 
 
 def walk(branch: Branch) -> Iterator[Branch]:

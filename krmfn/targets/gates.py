@@ -19,9 +19,11 @@ _WAYS_OUT: Final[Mapping[str, str]] = {
 }
 
 
-def check_gates(needed: Iterable[str], given: Mapping[str, bool]) -> Iterator[Note]:
-    """An error for every needed gate that is `given` as off."""
-    for gate in needed:
+def check_gates(release: Release, objects: Iterable[Mapping[str, Any]], given: Mapping[str, bool]) -> Iterator[Note]:
+    """An error for every gate that the objects need and that is `given` as off."""
+    if False not in given.values():
+        return
+    for gate in list_needed(release, objects):
         if given.get(gate) is False:
             message = (
                 f"the gang needs the feature gate {gate}, which kubernetes.featureGates or --feature-gates leaves off"

@@ -14,7 +14,7 @@ from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
-from krmfn.releases.gates import list_fields, list_needed
+from krmfn.releases.gates import list_fields
 from krmfn.releases.limits import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
@@ -65,7 +65,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         *agreed.notes,
         *_note_lost(layouts, release),
         *check_quorums(gang, *layouts),
-        *check_gates(list_needed(release, objects), settings.feature_gates),
+        *check_gates(release, objects, settings.feature_gates),
         *note_layout(*layouts),
         *_note_bridge(links),
         *(note for layout in layouts if layout.children for note in _note_order(layout, gang)),
