@@ -142,6 +142,12 @@ def kustomizations(n: int, use: Callable[[int], str]) -> dict[str, str]:
     return {**files, **last}
 
 
+def resources(n: int) -> dict[str, str]:
+    """A kustomization with `n` Jobs, each in a file of its own."""
+    files = {f"{k}.yaml": JOB_DOCUMENT.format(n=k, more="") for k in range(n)}
+    return {**files, "kustomization.yaml": "kind: Kustomization\nresources:\n" + "".join(f"- {k}\n" for k in files)}
+
+
 JOBSET = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  replicatedJobs:\n"
 JOBSET_JOB = """  - name: j{n}
     replicas: {replicas}
@@ -237,6 +243,8 @@ SHAPES: Mapping[str, Shape] = {
     "tree of Workloads and groups": Shape(("tree", "FILE"), documents(WORKLOAD), 300),
     "tree of a chain of composites": Shape(("tree", "FILE"), chain, 80),
     "generate over files": Shape(("generate", "FILE"), documents(JOB_DOCUMENT), 300),
+    "what generate changes in a file": Shape(("generate", "--check", "FILE"), documents(JOB_DOCUMENT), 300),
+    "what generate changes in a kustomization": Shape(("generate", "--check", "FOLDER"), resources, 100),
     "convert of groups": Shape(("convert", "--to", "1.36", "FILE"), documents(WORKLOAD), 300),
     "a chain of kustomizations": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{k + 1}"), 1_500),
     "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),

@@ -13,7 +13,7 @@ from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column
-from krmfn.krm.splices import end_line, insert_element, insert_entry, remove_child, replace_child
+from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.types import Any
 from krmfn.krm.writing import is_collection, write_block, write_scalar
@@ -116,13 +116,14 @@ class Editor:
         if isinstance(node, Mapping) and isinstance(value, dict) and value and node.pairs:
             return self._assign_map(way, node, path, value)
         if isinstance(node, Sequence) and isinstance(value, list) and 0 < len(node.items) <= len(value):
-            for index, child in enumerate(value):
-                if index == len(node.items):
-                    self._insert(way, node, (*path, index), len(path), child)
+            for index, child in enumerate(node.items):
+                if not same(self._read(child), value[index]):
+                    self._change(way, node, (*path, index), len(path), value[index])
                     return False
-                if not same(self._read(node.items[index]), child):
-                    self._change(way, node, (*path, index), len(path), child)
-                    return False
+            if not self._free(way, node, None):
+                return False
+            self.edits = insert_elements(self.text, node, value[len(node.items) :], self.style)
+            return True
         return self._replace(way, path, value)
 
     def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: dict[str, Any]) -> bool:
@@ -154,7 +155,7 @@ class Editor:
         elif isinstance(node, Mapping):
             self.edits = insert_entry(self.text, node, str(part), value, self.style)
         else:
-            self.edits = insert_element(self.text, node, value, self.style)
+            self.edits = insert_elements(self.text, node, [value], self.style)
         return True
 
     def _replace(self, way: list[Step], path: Path, value: Any) -> bool:

@@ -108,7 +108,7 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
 def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style) -> Edits:
     """Put a new key behind the last one."""
     if holder.flow:
-        return _insert_in_flow(text, holder, key, value, style)
+        return _insert_in_flow(text, holder, [(key, value)], style)
     last_key, last = holder.pairs[-1]
     start = entry_start(text, last_key)
     indent = column(text, start)
@@ -119,12 +119,12 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     return insert_lines(text, holder, end, " " * indent + entry, style.newline)
 
 
-def insert_element(text: str, holder: Sequence, value: Any, style: Style) -> Edits:
-    """Put a new element behind the last one."""
+def insert_elements(text: str, holder: Sequence, values: Children[Any], style: Style) -> Edits:
+    """Put new elements behind the last one."""
     if holder.flow:
-        return _insert_in_flow(text, holder, None, value, style)
+        return _insert_in_flow(text, holder, [(None, value) for value in values], style)
     indent = column(text, first_dash(text, holder))
-    lines = " " * indent + "- " + write_block(value, style, indent + 2)
+    lines = style.newline.join(" " * indent + "- " + write_block(value, style, indent + 2) for value in values)
     last = holder.items[-1]
     return insert_lines(text, last, lines_end(text, last), lines, style.newline)
 
@@ -153,25 +153,30 @@ def end_line(text: str, node: Node, newline: str) -> Edits:
     return [(content_start(text, leaf), len(header), header.replace("+", "") + "-"), (offset, 0, newline)]
 
 
-def _insert_in_flow(text: str, holder: Mapping | Sequence, key: str | None, value: Any, style: Style) -> Edits:
+def _insert_in_flow(
+    text: str, holder: Mapping | Sequence, new: Children[tuple[str | None, Any]], style: Style
+) -> Edits:
+    """Put pairs into a mapping, or elements (with the key None) into a sequence, behind the last one."""
     flow = flow_style(text, holder, style)
     children = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
     opening = content_start(text, holder)
     if not children:
-        whole: Any = [value] if key is None else {key: value}
+        whole: Any = dict(new) if isinstance(holder, Mapping) else [value for _, value in new]
         indent = column(text, opening) - len(text[line_start(text, opening) : opening].lstrip())
-        new = write_indented(whole, flow, indent) if style.indented else write_flow(whole, flow)
-        return [(opening, holder.end - opening, new)]
+        written = write_indented(whole, flow, indent) if style.indented else write_flow(whole, flow)
+        return [(opening, holder.end - opening, written)]
     last = children[-1]
     offset = max(last.end, holder.pairs[-1][0].end) if isinstance(holder, Mapping) else last.end
-    name = "" if key is None else write_scalar(key, flow.json) + flow.colon
+    named = [("" if key is None else write_scalar(key, flow.json) + flow.colon, value) for key, value in new]
+    pairs = "".join(flow.comma + name + write_flow(value, flow) for name, value in named)
     if text[opening] not in "{[":  # `[a: b]`: a pair without braces
-        return [(opening, 0, "{"), (offset, 0, flow.comma + name + write_flow(value, flow) + "}")]
+        return [(opening, 0, "{"), (offset, 0, pairs + "}")]
     if not is_multiline(text, holder):
-        return [(offset, 0, flow.comma + name + write_flow(value, flow))]
+        return [(offset, 0, pairs)]
     first = holder.pairs[-1][0] if isinstance(holder, Mapping) else last
     indent = column(text, first.start)
-    return [(offset, 0, "," + style.newline + " " * indent + name + write_indented(value, flow, indent))]
+    comma = "," + style.newline + " " * indent
+    return [(offset, 0, "".join(comma + name + write_indented(value, flow, indent) for name, value in named))]
 
 
 # --- take out --------------------------------------------------------------------------------------------------------

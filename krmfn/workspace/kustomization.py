@@ -68,20 +68,21 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
     text = data or _NEW_KUSTOMIZATION.encode()
     kustomization = Item.parse(text, path)
     for field, wanted in entries.items():
+        listed = kustomization.get((field,))
+        if listed is not None and not isinstance(listed, list):
+            line = kustomization.locate((field,)).line
+            raise NotPossible(f"{os.path.normpath(path)}:{line}: {field} is not a list")
+        known = {_normalize(each) for each in listed or ()}
+        added = []
         for entry in wanted:
-            listed = kustomization.get((field,))
-            if listed is not None and not isinstance(listed, list):
-                line = kustomization.locate((field,)).line
-                raise NotPossible(f"{os.path.normpath(path)}:{line}: {field} is not a list")
-            if posixpath.normpath(entry) in {_normalize(each) for each in listed or ()}:
-                continue
-            try:
-                if listed:
-                    kustomization.set((field, len(listed)), entry)
-                else:
-                    kustomization.set((field,), [entry])
-            except EditRefused as refusal:
-                raise NotPossible(f"{path}: {field}: {entry} cannot be added: {refusal}") from None
+            if posixpath.normpath(entry) not in known:
+                known.add(posixpath.normpath(entry))
+                added.append(entry)
+        try:
+            if added:
+                kustomization.set((field,), [*(listed or ()), *added])
+        except EditRefused as refusal:
+            raise NotPossible(f"{path}: {field}: {', '.join(added)} cannot be added: {refusal}") from None
     return kustomization.text.encode() if kustomization.changed else text
 
 

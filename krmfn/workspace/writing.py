@@ -63,7 +63,7 @@ def beside_somebody(path: str) -> bool:
 
 def spell_diff(changes: Iterable[FileChange]) -> str:
     """The plan as a unified diff, as git would show it, with the values of Secrets and environments hidden."""
-    from difflib import SequenceMatcher
+    from krmfn.workspace.matching import Matcher
 
     parts = []
     for path, old, new in changes:
@@ -71,7 +71,7 @@ def spell_diff(changes: Iterable[FileChange]) -> str:
         shown_before, shown_after = _hide(before, old, path), _hide(after, new, path)
         parts.append(f"--- {'/dev/null' if old is None else f'a/{path}'}\n")
         parts.append(f"+++ {'/dev/null' if new is None else f'b/{path}'}\n")
-        for group in SequenceMatcher(None, before, after).get_grouped_opcodes():
+        for group in Matcher(before, after).get_grouped_opcodes():
             first, last = group[0], group[-1]
             parts.append(f"@@ -{_spell_range(first[1], last[2])} +{_spell_range(first[3], last[4])} @@\n")
             for kind, i1, i2, j1, j2 in group:
@@ -144,13 +144,16 @@ def _edit_kustomizations(
 
     edited: dict[str, bytes | None] = {}
     for edit, paths in ((add_entries, listed), (remove_entries, dropped)):
+        names: dict[str, list[str]] = {}
         for path in paths:
             folder, name = posixpath.split(path)
+            names.setdefault(folder, []).append(name)
+        for folder, entries in names.items():
             place = find_kustomization(folder or ".")
             if place is not None:
                 place = place.removeprefix("./")
                 data = edited.get(place) or old.get(place) or _read(place) or b""
-                edited[place] = edit(data, place, {"resources": [name]})
+                edited[place] = edit(data, place, {"resources": entries})
     return edited
 
 
