@@ -257,6 +257,17 @@ def test_a_start_with_nothing_to_do_loads_nothing_heavy(text: str) -> None:
     assert sorted(HEAVY.intersection(list_loaded([], text))) == []
 
 
+#: What every build pays for: of `krm` nothing but reading, and the names of annotations.
+START = """__main__ function krm krm.dialect krm.errors krm.fast_reading krm.frames krm.item krm.listing krm.lookup
+krm.nodes krm.paths krm.places krm.reading krm.records krm.resource_list krm.results krm.running krm.source
+krm.splitting krm.style model model.marks"""
+
+
+def test_a_start_with_nothing_to_do_loads_what_it_always_did() -> None:
+    ours = [name.removeprefix("krmfn.") for name in list_loaded([], EMPTY) if name.startswith("krmfn.")]
+    assert ours == START.split()
+
+
 @pytest.mark.parametrize("words", [[], ["validate", "-"]], ids=["function", "validate"])
 @pytest.mark.parametrize("kind", ONE)
 def test_a_run_over_one_object_loads_nothing_heavy(words: list[str], kind: str) -> None:
