@@ -40,9 +40,12 @@ BUILT_IN = {
 }
 
 # The kinds that make no pods, by name.
-PLAIN = {name.rpartition("/")[2]: row for name, row in schemastore.load("kubernetes/plain.json").items()}
+PLAIN = {}
 for _name, _row in schemastore.load("kubernetes/plain.json").items():
-    _group, _, _kind = _name.rpartition("/")
+    _group, _kind, *_older = _name.split("/")
+    if _older:
+        continue
+    PLAIN[_kind] = _row
     BUILT_IN[_kind] = "/".join(part for part in (_group, *_row["versions"]) if part)
     PLURALS[_kind] = _row["resource"]
 

@@ -20,12 +20,13 @@ from conformance.generate.tables import put
 from conformance.server import serve
 from conformance.storage import Record
 from conformance.versions import HERE, Profile, Release
+from krmfn.checks.server import Mode
 from krmfn.checks.server.schema import compile_schemas
 from krmfn.checks.server.shipped import judge_all
 
 RECORDED = HERE / "data" / "customchanges.jsonl.xz"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-WAYS = ("replace", "apply", "server-side-apply")
+WAYS: tuple[Mode, ...] = ("replace", "apply", "server-side-apply")
 #: What definitions say before they are strict.
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
@@ -75,10 +76,10 @@ def make_changes(
         new["metadata"]["labels"] = {"a": str(number)}
         for _ in range(rng.choice((0, 1, 1, 2))):
             put(new, *make_edit(structure, rng))
-        yield _write_whole(old), _write_whole(new | head)
+        yield write_whole(old), write_whole(new | head)
 
 
-def _write_whole(value: Any) -> Any:
+def write_whole(value: Any) -> Any:
     """The value with whole numbers as kubectl sends them: 3 for 3.0."""
     return json.loads(
         json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
@@ -162,7 +163,7 @@ def differ(record: Record) -> str:
         if way == "apply" and ": null" in json.dumps(new):
             continue  # a merge patch drops nulls
         schemas = compile_schemas(record["release"], {})
-        said, _ = judge_all(known, schemas, new, record["old"], applied=applied)
+        said, _ = judge_all(known, schemas, new, record["old"], update=way)
         texts = sorted({cause.message for cause in said.causes})
         if answer["code"] >= 400 and not texts and not said.unchecked:
             return f"{way}: said nothing"

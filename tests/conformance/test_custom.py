@@ -287,8 +287,8 @@ def test_an_apply_by_the_server_needs_types_and_leaves_nulls() -> None:
     (structure,) = read_definition(definition(schema)).values()
     head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
 
-    def told(new: Any, old: Any, applied: bool) -> list[str]:
-        answered = judge(structure, SCHEMAS, {**head, "spec": new}, {**head, "spec": old}, applied=applied)
+    def told(new: Any, old: Any, way: Any) -> list[str]:
+        answered = judge(structure, SCHEMAS, {**head, "spec": new}, {**head, "spec": old}, update=way)
         return [".".join(map(str, cause.path)) for cause in answered.causes]
 
     for new, old, wrong in (
@@ -296,5 +296,5 @@ def test_an_apply_by_the_server_needs_types_and_leaves_nulls() -> None:
         ({"n": "x", "m": {"a": "b"}}, {"n": "x"}, "spec.n"),
         ({"m": {"a": "b"}}, {"n": "x"}, "spec.n"),
     ):
-        assert (told(new, old, False), told(new, old, True)) == ([], [wrong])
-    assert told({"m": {}}, {"m": {}}, True) == []
+        assert (told(new, old, "replace"), told(new, old, "server-side-apply")) == ([], [wrong])
+    assert told({"m": {}}, {"m": {}}, "server-side-apply") == []

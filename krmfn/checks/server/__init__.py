@@ -15,6 +15,7 @@ the modules here know keywords:
 | `others` | other built-in kinds by their shapes |
 | `shipped`, `custom`, `structure`, `patterns` | custom resources by their definitions; those that come with krmfn |
 | `customrules`, `cel`, `correlation` | the CEL rules of definitions; what stays as it was in an update |
+| `typed` | what a change of a live custom resource leads to |
 | `spell`, `formats`, `verdict` | texts and answers |
 | `stage`, `scope`, `hints`, `rules` | items to findings; what was judged; what to do; the rows of the catalogue |
 

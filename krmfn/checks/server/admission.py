@@ -72,8 +72,8 @@ def resolve_priority(
     class_name, value, policy = found
     given = spec.get(number)
     if given is not None and given != value:
-        if facts.priority_classes is None:
-            return None
+        if facts.priority_classes is None and not name:
+            return None  # there may be a class for all that name none
         text = _TEXTS["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
         return deny("priority-class", text % (given, value), ("spec", number))
     spec[number] = value
@@ -88,7 +88,7 @@ def resolve_priority(
 def _compare_policy(spec: dict[str, Any], field: str, policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
     given = spec.get(field)
     if given is not None and given != policy:
-        if facts.priority_classes is None:
+        if facts.priority_classes is None and not spec.get("priorityClassName"):
             return None
         detail = (
             f"the string value of PreemptionPolicy ({given}) must not be provided in {noun} spec; priority admission"

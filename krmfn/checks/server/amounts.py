@@ -42,6 +42,15 @@ def round_up(amount: Amount) -> Amount:
     return as_amount(Quantity(-(-amount // _MILLION), -3, amount.written.form))
 
 
+def is_integer(amount: Amount) -> bool:
+    """Whether the server takes it for a whole number. Of one that does not fit into 64 bits it looks at the last bits
+    of the thousandths."""
+    if abs(amount) < 2**63 * BILLION:
+        return amount % BILLION == 0
+    thousandths = (amount // _MILLION + 2**63) % 2**64 - 2**63
+    return thousandths % 1000 == 0
+
+
 def add(one: Amount, other: Amount) -> Amount:
     """The sum, written as the first is."""
     return as_amount(Quantity(int(one) + int(other), -9, (one or other).written.form))

@@ -22,7 +22,8 @@ def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    return find_kind(api_version.rpartition("/")[0], kind, release, gates)
+    group, _, version = api_version.rpartition("/")
+    return find_kind(group, kind, release, gates, version)
 
 
 def validate_create(

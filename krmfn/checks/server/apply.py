@@ -28,7 +28,7 @@ _NO_FACTS = AdmissionFacts()
 
 def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
-    body = keep_filled(kind.root, new, _applied(old), to_api(kind.root, stored))
+    body = keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
@@ -53,7 +53,7 @@ def apply_server_side(
     return verdict
 
 
-def _applied(old: Any) -> Any:
+def find_applied(old: Any) -> Any:
     """The manifest that kubectl applied before: of an object from a server, the one that is noted on it, if any."""
     if not is_live(old):
         return old
@@ -310,8 +310,11 @@ def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) ->
             return
         if of.kind == "struct" and not of.fields:
             return  # a type without fields is taken for one that may hold anything
+        is_open = of.keywords.get("x-kubernetes-preserve-unknown-fields")
         for key, item in value.items():
             inner, inner_field = field_of(of, key)
+            if inner is None and is_open:
+                continue
             if inner is None:
                 yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
             else:

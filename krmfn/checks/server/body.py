@@ -117,7 +117,7 @@ def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdic
 
 def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict | None:
     path: Path = ("kind",) if name != kind.name else ("apiVersion",)
-    other = find_kind(group, name, kind.release, kind.gates)
+    other = find_kind(group, name, kind.release, kind.gates, version)
     if other is None or version not in other.versions:
         qualified = f"{group}/{version}" if group else version
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:111"'

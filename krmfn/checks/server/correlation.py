@@ -94,23 +94,3 @@ def is_same(structure: Structure, schema: Schema, new: Any, old: Any) -> bool:
         if before is ABSENT or not is_same(structure, entries, item, before):
             return False
     return True
-
-
-def empty(structure: Structure, schema: Schema, new: Any, old: Any) -> Any:
-    """What a server-side apply by the owner of all makes of `new`: a mapping, or a list with keys, out of which all is
-    taken is null."""
-    schema = structure.resolve(schema)
-    if type(new) is not type(old) or not isinstance(new, dict | list):
-        return new
-    if isinstance(new, list) and schema.get("x-kubernetes-list-type") not in ("map", "set"):
-        return new
-    if schema.get("x-kubernetes-map-type") == "atomic" or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return new
-    if old and not new:
-        return None
-    parts: Mapping[Any, Any] = dict(enumerate(new)) if isinstance(new, list) else new
-    made = {
-        part: empty(structure, find_schema(structure, schema, part), item, find_old(structure, schema, new, old, part))
-        for part, item in parts.items()
-    }
-    return list(made.values()) if isinstance(new, list) else made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from krmfn.checks.server.correlation import empty, stays
+from krmfn.checks.server.correlation import stays
 from krmfn.checks.server.definition import is_schema
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
@@ -24,6 +24,10 @@ from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.checks.server.answers import Mode
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
@@ -97,17 +101,17 @@ def judge(
     old: Any = None,
     duplicates: Iterable[Path] = (),
     passed: Collection[Path] = (),
-    applied: bool = False,
+    update: Mode = "replace",
 ) -> Judgement:
     """The answer of a server with these schemas to a create, or to a change of the object `old`.
 
-    What is wrong in both and stays as it was is allowed, unless the change is `applied` by the server: it can merge
-    only what has the types of the schema, and keeps nulls. Unknown fields at the places `passed` are left out.
+    What is wrong in both and stays as it was is allowed, unless the server applies the change: it can merge only what
+    has the types of the schema, and keeps nulls. Unknown fields at the places `passed` are left out.
     """
     integers = schemas.gates.get("integer-formats", False)
     structure = Structure(structure.root, structure.shared, integers, structure.trusted, structure.separate)
     try:
-        return _judge(structure, schemas, value, old, duplicates, passed, applied)
+        return _judge(structure, schemas, value, old, duplicates, passed, update)
     except Endless:
         return Judgement((), (((), ""),))
 
@@ -119,30 +123,38 @@ def _judge(
     old: Any,
     duplicates: Iterable[Path],
     passed: Collection[Path],
-    applied: bool,
+    update: Mode,
 ) -> Judgement:
     meta = schemas.definition("meta.json", "ObjectMeta")
     unknown: list[Path] = []
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
-    applied = applied and before is not None
-    written = value
-    if applied and not dig(old, ("metadata", "managedFields")):
-        written = empty(structure, structure.root, {**value, "metadata": {}}, old)
-    completed = structure.complete({**written, "metadata": value.get("metadata")}, unknown, applied)
+    applied = update == "server-side-apply" and before is not None
+    completed = structure.complete(dict(value), unknown, applied)
     given, problems = _read_metadata(meta, value)
     if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
         return Judgement(problems)
+    if before is not None and update == "apply":
+        unknown = [path for path in unknown if dig(value, path) is not None]  # a merge patch has no nulls
     strict = [_tell_strict(path, "duplicate-field", "duplicate field") for path in duplicates]
     strict += [tell_unknown(path) for path in unknown if path not in passed]
     if strict or problems:
         return Judgement((*problems, *strict))
+    if before is not None and update != "replace":
+        from krmfn.checks.server.typed import merge
+
+        completed = structure.complete(dict(merge(structure, value, old, update)), [], applied)
     causes: list[Cause] = []
     check_new_metadata(meta, given, causes, any_finalizer=True)
     found = structure.check(completed)
     were = [] if before is None else structure.check(before)
-    let = [] if before is None else [cause for cause in found if stays(structure, completed, before, cause.path)]
+    repeated = [cause for cause in found if cause.rule == "unique-key"]
+    let = (
+        []
+        if before is None
+        else [cause for cause in found if cause not in repeated and stays(structure, completed, before, cause.path)]
+    )
     if any(cause.rule == "unique-key" for cause in were):  # then lists are not looked at
-        let += (cause for cause in found if cause.rule == "unique-key")
+        let += repeated
     if applied:
         let = [cause for cause in let if not _is_unmergeable(cause)]
         causes += (cause for cause in were if _is_unmergeable(cause) and cause not in found)

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from krmfn.checks.server.decode import Unclean, decode
+from krmfn.checks.server.formats import check_long_name
 from krmfn.checks.server.metadata import check_shared_metadata
 from krmfn.checks.server.schema import Schemas, Type, compile_schemas
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
-from krmfn.checks.server.verdict import Cause, required
+from krmfn.checks.server.verdict import Cause, invalid, required
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Literal, NamedTuple
 from krmfn.releases import schemastore
@@ -25,6 +26,8 @@ Standing = Literal["served", "off", "missing", "foreign"]
 
 #: Groups that Kubernetes itself had once.
 _GONE = frozenset({"extensions", "settings.k8s.io", "auditregistration.k8s.io"})
+#: What kinds require; below `metadata.name` are those whose names are DNS subdomains.
+_REQUIRED = "kubernetes/required.json"
 
 
 @cache
@@ -122,6 +125,9 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     drop_repeated_owners(given)
     given.pop("generation", None)  # most kinds count by themselves
     check_shared_metadata(root.fields["metadata"].type, given, causes)
+    if given.get("name") and value["kind"] in schemastore.load(_REQUIRED)["metadata.name"]:
+        wrong = check_long_name(given["name"])
+        causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
     causes += (
         required(path, "required", row.detail)
         for row in _read_required().get(f"{api_version} {value['kind']}", ())
@@ -141,8 +147,8 @@ class _Required(NamedTuple):
 
 @cache
 def _read_required() -> Mapping[str, list[_Required]]:
-    table: Mapping[str, list[str]] = schemastore.load("kubernetes/required.json")
-    return {kind: list(map(_read_row, rows)) for kind, rows in table.items()}
+    table: Mapping[str, list[str]] = schemastore.load(_REQUIRED)
+    return {kind: list(map(_read_row, rows)) for kind, rows in table.items() if " " in kind}
 
 
 def _read_row(row: str) -> _Required:

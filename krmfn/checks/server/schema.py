@@ -318,22 +318,23 @@ class Kind:
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
-_FOUND: dict[tuple[str, str, str, frozenset[tuple[str, bool]]], Kind | None] = {}
+_FOUND: dict[tuple[str, str, str, str, frozenset[tuple[str, bool]]], Kind | None] = {}
 
 
 #: A kind is a DNS label in CamelCase; a longer one may be no name of a file.
 _LONGEST = 63
 
 
-def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
-    """The kind, or None when there is no schema for it in that release. Gates that are not given have their default."""
-    key = (group, kind, release, frozenset(gates.items()))
+def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str = "") -> Kind | None:
+    """The kind, or None when there is no schema for it in that release. Gates that are not given have their default.
+    A few kinds have other fields in an older `version` of their group."""
+    key = (group, kind, version, release, frozenset(gates.items()))
     if key not in _FOUND:
-        _FOUND[key] = _load(group, kind, release, gates)
+        _FOUND[key] = _load(group, kind, release, gates, version)
     return _FOUND[key]
 
 
-def _load(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kind | None:
+def _load(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str) -> Kind | None:
     if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
         return None
     schemas = compile_schemas(release, gates)
@@ -342,12 +343,13 @@ def _load(group: str, kind: str, release: str, gates: Mapping[str, bool]) -> Kin
         found = Kind(root, root.keywords, schemas)
     except (schemastore.SchemaMissing, KeyError):
         found = None
-    return found if found and (found.group, found.name) == (group, kind) else _load_plain(group, kind, schemas)
+    return found if found and (found.group, found.name) == (group, kind) else _load_plain(group, kind, schemas, version)
 
 
-def _load_plain(group: str, kind: str, schemas: Schemas) -> Kind | None:
+def _load_plain(group: str, kind: str, schemas: Schemas, version: str) -> Kind | None:
     """A kind that has nothing to do with pods: its type is among the shapes, what is checked is a row of a table."""
-    row = schemastore.load("kubernetes/plain.json").get(f"{group}/{kind}")
+    rows = schemastore.load("kubernetes/plain.json")
+    row = rows.get(f"{group}/{kind}/{version}") or rows.get(f"{group}/{kind}")
     if row is None:
         return None
     (version,) = row["versions"]

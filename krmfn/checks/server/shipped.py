@@ -18,6 +18,10 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.releases import schemastore
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.checks.server.answers import Mode
+
 _PROJECTS = "crds/projects.json"
 
 
@@ -35,11 +39,13 @@ class Shipped(NamedTuple):
 
 
 class Unserved(NamedTuple):
-    """The version of a project that is installed does not have a kind in this version of its group, but in others."""
+    """The version of a project that is installed does not have a kind in this version of its group, but in others. Or
+    no version has it: `meant` is spelled otherwise."""
 
     name: str
     installed: str
     versions: tuple[str, ...]
+    meant: str = ""
 
 
 def find_shipped(
@@ -50,9 +56,10 @@ def find_shipped(
     unserved = None
     for project, row in _read_projects().get(group, ()):
         table = schemastore.load(f"crds/{project}.json")
-        if table["kinds"].get(kind, ("",))[0] != group:
-            continue
         releases = table["releases"]
+        if table["kinds"].get(kind, ("",))[0] != group:
+            unserved = unserved or _find_meant(row["name"], table, group, kind)
+            continue
         said = project in installed
         if said:
             fitting = [version for version in releases if _number(version) <= installed[project]]
@@ -68,6 +75,20 @@ def find_shipped(
             ((version, versions),) = having.items()
             unserved = Unserved(row["name"], version, tuple(versions))
     return unserved
+
+
+def _find_meant(project: str, table: Mapping[str, Any], group: str, kind: str) -> Unserved | None:
+    """A kind that is written in other letters, or as the name of its resource."""
+    for meant, (its, plural, _) in table["kinds"].items():
+        if its == group and kind.lower() in (meant.lower(), plural):
+            newest = list(table["releases"])[-1]
+            return Unserved(project, newest, tuple(table["releases"][newest].get(meant, ())), meant)
+    return None
+
+
+def is_group(name: str) -> bool:
+    """Whether a project that is known here has a group of this name."""
+    return name in _read_projects()
 
 
 @cache
@@ -91,21 +112,21 @@ def judge_all(
     value: Mapping[str, Any],
     old: Any = None,
     duplicates: Iterable[Path] = (),
-    applied: bool = False,
+    update: Mode = "replace",
 ) -> tuple[Judgement, tuple[Cause, ...]]:
     """What every version of the definition refuses, in the words of the newest; and the fields that none has, where a
     version that is not known here may have them."""
     *older, newest = shipped.structures.values()
     if shipped.said and not older:
-        return _forgive(shipped, judge(newest, schemas, value, old, duplicates, (), applied)), ()
+        return _forgive(shipped, judge(newest, schemas, value, old, duplicates, (), update)), ()
     unknown = find_unknown(newest, value)
-    answer = judge(newest, schemas, value, old, duplicates, unknown, applied)
+    answer = judge(newest, schemas, value, old, duplicates, unknown, update)
     for structure in older:
         if not unknown and not answer.causes:
             break  # most objects: what the newest takes is not refused
         missing = find_unknown(structure, value)
         unknown = [path for path in unknown if path in missing]
-        others = judge(structure, schemas, value, old, duplicates, missing, applied).causes
+        others = judge(structure, schemas, value, old, duplicates, missing, update).causes
         said = {(cause.rule, cause.path) for cause in others}
         answer = answer._replace(causes=tuple(each for each in answer.causes if (each.rule, each.path) in said))
     told = tuple(map(tell_unknown, unknown))

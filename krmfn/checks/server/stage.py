@@ -73,13 +73,13 @@ class Judge:
         self._definitions: Given | None = None
 
     def kind(self, item: Item) -> Kind | None:
-        group, _, _ = item.api_version.rpartition("/")
+        group, _, version = item.api_version.rpartition("/")
         text = item.text if group == GROUP else ""
         spoken = tuple(field for field in self._fills if field in text)
-        key = (group, item.kind, spoken)
+        key = (item.api_version, item.kind, spoken)
         if key not in self._kinds:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
-            self._kinds[key] = find_kind(group, item.kind, self.release, gates)
+            self._kinds[key] = find_kind(group, item.kind, self.release, gates, version)
         return self._kinds[key]
 
     @property
@@ -100,7 +100,7 @@ class Judge:
         def judge(known: Any) -> Verdict:
             return guard(self._answer, kind, as_sent(known), item, before)
 
-        verdict, unknown = _leave_out(item, verdict, judge)
+        verdict, unknown = _leave_out(item, verdict, judge, before)
         yield from unknown
         for cause in verdict.causes:
             yield _note(kind.root, value, cause).on(item)
@@ -181,21 +181,20 @@ class Judge:
 
         if isinstance(known, Unserved):
             message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
-            hint = f"{known.name} {known.installed} serves this kind as {' or '.join(known.versions)}."
-            yield Finding(
-                item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
-            )
+            kind = known.meant or "this kind"
+            hint = f"{known.name} {known.installed} serves {kind} as {' or '.join(known.versions)}."
+            field, value = ("kind", item.kind) if known.meant else ("apiVersion", item.api_version)
+            yield Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
             return
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
         repeated = _find_repeated(item)
-        applied = self.update == "server-side-apply"
 
         def judge(value: Any) -> Verdict:
-            return refused_by(judge_all(known, schemas, value, old, repeated, applied)[0].causes)
+            return refused_by(judge_all(known, schemas, value, old, repeated, self.update)[0].causes)
 
-        answer, doubted = judge_all(known, schemas, item.value, old, repeated, applied)
-        verdict, unknown = _leave_out(item, refused_by(answer.causes), judge)
+        answer, doubted = judge_all(known, schemas, item.value, old, repeated, self.update)
+        verdict, unknown = _leave_out(item, refused_by(answer.causes), judge, before)
         yield from unknown
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):
             if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
@@ -306,13 +305,15 @@ def _weigh(finding: Finding, settings: Settings) -> Finding:
     return finding._replace(severity="warning", hint=hint)
 
 
-def _leave_out(item: Item, verdict: Verdict, judge: Callable[[Any], Verdict]) -> tuple[Verdict, tuple[Finding, ...]]:
+def _leave_out(
+    item: Item, verdict: Verdict, judge: Callable[[Any], Verdict], before: Item | None = None
+) -> tuple[Verdict, tuple[Finding, ...]]:
     """The verdict without what it says about placeholders, and the finding that tells of them."""
     if not verdict.causes or not re.search(_MAYBE_UNKNOWN, item.text):
         return verdict, ()
     from krmfn.checks.server.unknown import judge_known
 
-    verdict, unknown = judge_known(judge, item.value, verdict)
+    verdict, unknown = judge_known(judge, item.value, verdict, before.value if before else None)
     return verdict, () if unknown is None else (_tell_unknown(item, item.value, unknown),)
 
 
@@ -379,12 +380,14 @@ def _miss(item: Item, release: str) -> Iterator[Finding]:
     """A kind of Kubernetes' own that the release does not have. Files of programs have no name (a kubeconfig), or a
     group and a kind that Kubernetes never had (`skaffold/v4beta12` Config)."""
     from krmfn.checks.server.others import find_similar, is_of_kubernetes
+    from krmfn.checks.server.shipped import is_group
 
     if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
         return
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     similar, versions = find_similar(item.kind, release)
-    if similar.lower() != item.kind.lower() and not is_of_kubernetes(item.api_version, release):
+    known = is_of_kubernetes(item.api_version, release) or is_group(item.api_version)
+    if similar.lower() != item.kind.lower() and not known:
         return
     hint = f"Kubernetes {release} has no such kind."
     if similar:

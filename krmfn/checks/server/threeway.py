@@ -63,6 +63,13 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
     def identify(one: Any) -> Any:
         return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
 
+    repeated = {key for items in (new, stored) for key, count in Counter(map(identify, items)).items() if count > 1}
+    if repeated:
+        # Items that are named alike are taken for one another: they are left as the server has them.
+        single = [[one for one in items if identify(one) not in repeated] for items in (new, old, stored)]
+        merged = _keep_items(of, field, *single)
+        alike = [one for one in stored if identify(one) in repeated]
+        return stored if merged == single[2] else [*alike, *merged]
     was, held = {identify(one): one for one in old}, {identify(one): one for one in stored}
     wanted = {identify(one): one for one in new}
     out = dict(held)

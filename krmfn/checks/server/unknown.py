@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
@@ -13,11 +13,16 @@ from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_nu
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")
 #: Answers about texts where a number, a quantity or encoded data is expected.
 _NO_TEXT: Final = ("wrong-type", "bad-value")
+#: What answers say that compare an object with the one that is stored.
+_CHANGES: Final = ("immutable", "may not change", "updates to ")
 _MOST: Final = 50
 
 
-def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -> tuple[Verdict, Path | None]:
-    """`verdict`, which `judge` gave about `value`, without what it says about placeholders, and where the first is.
+def judge_known(
+    judge: Callable[[Any], Verdict], value: Any, verdict: Verdict, old: Any = None
+) -> tuple[Verdict, Path | None]:
+    """`verdict`, which `judge` gave about `value` (a change of `old`), without what it says about placeholders, and
+    where the first is.
 
     A placeholder where a number is expected hides the rest of the object: it is left out, and the rest is judged.
     """
@@ -42,7 +47,7 @@ def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict) -
         if cause.path not in emptied
         and not _is_left_out(cause, gone)
         and not _is_derived(cause, value, beside)
-        and not _is_unknown(cause, value)
+        and not _is_unknown(cause, value, old)
         and not _is_mounted(cause, whole)
     )
     left_out = [*gone, *(cause.path for cause in verdict.causes if cause not in known)]
@@ -72,17 +77,20 @@ def _is_mounted(cause: Cause, value: Any) -> bool:
     )
 
 
-def _is_unknown(cause: Cause, value: Any) -> bool:
+def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
     if cause.path == ("sops",) and isinstance(dig(value, ("sops", "mac")), str):  # gone when the object is decrypted
         return True
-    if cause.type == "Required" or cause.rule in _STRUCTURE:
+    if cause.type in ("Required", "Duplicate") or cause.rule in _STRUCTURE:  # two that are written alike are alike
         return False
     if cause.path and is_name_placeholder(cause.path[-1]):  # the key of a mapping
         return True
     found = dig(value, cause.path)
+    if old is not None and any(words in cause.message for words in _CHANGES):
+        changed = list(_list_changes(found, dig(old, cause.path)))
+        return bool(changed) and all(map(has_placeholder, changed))
     # What the server itself derives, as labels of pods from a name, or the label of a namespace.
-    # Of a list the server names the element that it does not know.
-    named = cause.message.partition(": ")[2].partition(": ")[0]
+    # Of a list the server names the element that it does not know. The uid that it will give is no placeholder.
+    named = cause.message.replace("<uid>", "").partition(": ")[2].partition(": ")[0]
     if cause.type in ("Invalid", "NotSupported") and is_placeholder(named):
         return True
     if cause.type == "NotSupported":
@@ -95,6 +103,18 @@ def _is_placeholder(cause: Cause, value: Any) -> bool:
     found = dig(value, cause.path)
     no_text = cause.rule in _NO_TEXT or "(a-z" in cause.message  # the name of a port, where its number may be
     return is_number_placeholder(found) if no_text else is_name_placeholder(found)
+
+
+def _list_changes(new: Any, old: Any) -> Iterator[Any]:
+    """The values that are other than before. What is missing may have been filled in."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        for name, item in new.items():
+            yield from _list_changes(item, old.get(name))
+    elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
+        for one, other in zip(new, old, strict=True):
+            yield from _list_changes(one, other)
+    elif new is not None and str(new) != str(old):
+        yield new
 
 
 def _drop(value: Any, path: Sequence[str | int]) -> Any:

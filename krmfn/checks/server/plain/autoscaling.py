@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscaler of autoscaling/v2.
+"""HorizontalPodAutoscaler of autoscaling/v2, and of autoscaling/v1 as the server reads it into the same type.
 
 Source: k8s.io/kubernetes/pkg/apis/autoscaling/validation and pkg/apis/autoscaling/v2/defaults.go.
 """
@@ -58,6 +58,26 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
     if not kind.gates.get("older-texts", False):
         first_generation(kind, new)
+
+
+def fill_older_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
+    new.setdefault("spec", {}).setdefault("minReplicas", 1)
+
+
+def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    yield from check_autoscaler(kind, _read_older(new), old and _read_older(old), argument)
+
+
+def _read_older(value: Object) -> Object:
+    """An object of autoscaling/v1 as one of v2. The metrics and rules that its annotations hold are not read."""
+    spec = {**value["spec"], "metrics": []}
+    share = spec.get("targetCPUUtilizationPercentage")
+    if share is not None:
+        target = {"type": "Utilization", "averageUtilization": share}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if any(name.startswith("autoscaling.alpha.kubernetes.io/") for name in value["metadata"].get("annotations", ())):
+        spec["minReplicas"] = spec["minReplicas"] or 1  # one of those metrics may be about another object
+    return {**value, "spec": spec}
 
 
 def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

@@ -236,7 +236,10 @@ def _check_selectors(selectors: list[Any], path: Path) -> Iterator[Cause]:
         at = (*path, index, "cel")
         if "cel" not in selector:
             yield required(at, "required")
-        elif len(selector["cel"].get("expression", "").encode()) > _LONGEST:
+        elif not selector["cel"].get("expression", "").strip():
+            text = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
+            yield invalid((*at, "expression"), RULE, selector["cel"].get("expression", ""), text)
+        elif len(selector["cel"]["expression"].encode()) > _LONGEST:
             yield too_long((*at, "expression"), RULE, _LONGEST)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.amounts import BILLION, write_amount
+from krmfn.checks.server.amounts import BILLION, is_integer, write_amount
 from krmfn.checks.server.formats import check_label_key
 from krmfn.checks.server.plain.values import RULE, refuse
 from krmfn.checks.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
@@ -131,7 +131,7 @@ def check_quota(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
             yield invalid(at, RULE, name, "must be a standard resource for quota")
         if amount < 0:
             yield invalid(at, RULE, write_amount(amount), "must be greater than or equal to 0")
-        if is_whole(name) and amount % BILLION:
+        if is_whole(name) and not is_integer(amount):
             yield invalid_text(at, RULE, quote(write_amount(amount)), "must be an integer")
     path: Path = (*_SPEC, "scopes")
     for scope in scopes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from krmfn.checks.server.amounts import BILLION, Amount, add, write_amount
+from krmfn.checks.server.amounts import BILLION, Amount, add, is_integer, write_amount
 from krmfn.checks.server.formats import check_label_key, check_short_name
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
@@ -76,7 +76,7 @@ def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: b
         out.append(not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory")))
     if amount < 0:
         out.append(invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0"))
-    if amount % BILLION and is_whole(name):
+    if is_whole(name) and not is_integer(amount):
         out.append(invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer"))
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
         detail = f"{write_amount(amount)} is not positive integer multiple of {name}"

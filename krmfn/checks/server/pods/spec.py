@@ -126,7 +126,8 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     check_host_processes(spec, path, pod)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
-        out.append(invalid((*path, "shareProcessNamespace"), "pod-security", True, detail))
+        place = (*path, "securityContext") if pod.gates.get("older-texts", False) else path
+        out.append(invalid((*place, "shareProcessNamespace"), "pod-security", True, detail))
     if "affinity" in spec:
         check_affinity(spec["affinity"], (*path, "affinity"), pod)
     if "tolerations" in spec:
