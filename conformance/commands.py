@@ -95,6 +95,9 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     custom.add_argument("--seed", type=int, default=1)
     custom.add_argument("--count", type=int, default=60, help="objects per kind and API version")
     custom.add_argument("--record", action="store_true", help="keep the answers for the tests")
+    byhand = command("byhand", compare_byhand, "ask real servers what people thought of, compare")
+    byhand.add_argument("releases", nargs="*", choices=[*releases, []], metavar="RELEASE")
+    byhand.add_argument("--record", action="store_true", help="keep the answers for the tests")
     definitions = command("definitions", pack, "pack the CustomResourceDefinitions of other projects")
     definitions.add_argument(
         "projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)"
@@ -276,6 +279,15 @@ def compare_custom(arguments: argparse.Namespace) -> int:
     keep = arguments.record
     wrong = _judge(creates, custom.differ, custom.RECORDED if keep else None)
     return wrong | _judge(changes, customchanges.differ, customchanges.RECORDED if keep else None)
+
+
+def compare_byhand(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when something is judged otherwise."""
+    from conformance import byhand
+
+    names = arguments.releases or list(read_releases())
+    records = [record for name in names for record in byhand.record_release(read_releases()[name])]
+    return _judge(records, byhand.differ, byhand.RECORDED if arguments.record else None)
 
 
 def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | None) -> int:
