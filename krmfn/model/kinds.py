@@ -275,7 +275,8 @@ _KINDS: Final = (
         "PodCliqueSet",
         (),
         keeper="",
-        reason="its CRD drops the link from pod templates; Grove creates its own gangs",
+        reason="Grove delays scaled replicas until the first ones are scheduled, and its CRD drops the link; "
+        "it makes gangs for KAI and Volcano, none for kube-scheduler",
     ),
 )
 
