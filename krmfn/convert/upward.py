@@ -14,6 +14,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.names import name_group, shorten, slug
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import first_release
+from krmfn.releases.spelling import GROUP_LINKS
 
 _MODES: Final[Mapping[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
 
@@ -101,6 +102,7 @@ def _rename_templates(workload: Item) -> None:
 
 def to_1_37(board: Board) -> None:
     """Workload and PodGroup to v1beta1: references and disruption modes are spelled anew."""
+    _take_priorities(board)
     for item in board.of(NATIVE, "Workload"):
         if item.api_version == f"{NATIVE}/v1alpha2":
             board.edit(item, _raise_workload, board)
@@ -120,6 +122,28 @@ def to_1_37(board: Board) -> None:
                 ("spec",),
                 ('Add the annotation krmfn.dev/gang: "true", or set spec.scheduling.'),
             )
+
+
+def _take_priorities(board: Board) -> None:
+    """1.37 never schedules pods of another priority class than their group: one that names none gets theirs."""
+    classes: dict[tuple[str, str], set[str]] = {}
+    for item, site in board.sites():
+        if site.field in GROUP_LINKS:
+            spec = item.get(site.whole[0][:-1])
+            classes.setdefault((item.space, site.value), set()).add(str(spec.get("priorityClassName") or ""))
+    for group in board.of(NATIVE, "PodGroup"):
+        found = classes.get((group.space, group.name), {""})
+        if group.api_version != f"{NATIVE}/v1alpha2" or len(found) > 1 or found == {""}:
+            continue
+        reference = read_mapping(group, ("spec", "podGroupTemplateRef", "workload"))
+        workload = board.find(NATIVE, "Workload", group.space, str(reference.get("workloadName")))
+        places: list[tuple[Item, Path]] = [(group, ("spec",))]
+        for index, entry in enumerate(read_entries(workload, ("spec", "podGroupTemplates")) if workload else ()):
+            if workload and entry.get("name") == reference.get("podGroupTemplateName"):
+                places.append((workload, ("spec", "podGroupTemplates", index)))
+        for item, path in places:
+            if item.get((*path, "priorityClassName"), None) is None:
+                board.edit(item, Item.set, (*path, "priorityClassName"), max(found))
 
 
 def _had_a_gang_by_itself(job: Item) -> bool:

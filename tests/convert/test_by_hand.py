@@ -212,3 +212,35 @@ spec:
         "spec": {"containers": [{"name": "c"}], "schedulingGroup": {"podGroupName": "g"}}
     }
     assert [finding.path for finding in done.findings][:2] == [("spec", "queue"), ("spec", "subGroups")]
+
+
+@pytest.mark.parametrize(
+    ("group", "link"),
+    [
+        (
+            "{apiVersion: scheduling.k8s.io/v1alpha1, kind: Workload, metadata: {name: w, namespace: ml},"
+            " spec: {podGroups: [{name: a, policy: {gang: {minCount: 2}}}]}}",
+            "workloadRef: {name: w, podGroup: a}",
+        ),
+        (
+            "{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: w, namespace: ml},"
+            " spec: {schedulingPolicy: {gang: {minCount: 2}}}}",
+            "schedulingGroup: {podGroupName: w}",
+        ),
+    ],
+    ids=["1.35", "1.36"],
+)
+@pytest.mark.parametrize("classes", [("high", "high"), ("high", "low"), ("high", "")])
+def test_groups_get_the_class_of_their_pods(group: str, link: str, classes: tuple[str, str]) -> None:
+    """From 1.37 on pods of another class than their group are never scheduled."""
+    jobs = [
+        pods(f"job-{number}", f"priorityClassName: {name}, {link}" if name else link)
+        for number, name in enumerate(classes)
+    ]
+    items, _ = run(read("\n---\n".join([group, *jobs])), "1.37")
+    wanted = "high" if classes == ("high", "high") else None
+    places = {"PodGroup": ("spec",), "Workload": ("spec", "podGroupTemplates", 0)}
+    found = {
+        item.kind: item.get((*places[item.kind], "priorityClassName"), None) for item in items if item.kind in places
+    }
+    assert set(found.values()) == {wanted}, found
