@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.checks.server.spell import Key
-from krmfn.checks.server.verdict import Cause, forbidden, invalid
+from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 
@@ -23,16 +23,14 @@ _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
 def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Setting) -> None:
     """What annotations say that are fields by now, and how dear the pod is to its controller."""
-    out = pod.out
     for key, value in annotations.items():
         if "kubernetes.io/" not in key:
             continue
         if key == MIRROR and not spec.get("nodeName"):
-            detail = "must set spec.nodeName if mirror pod annotation is set"
-            out.append(invalid((*path, Key(key)), _RULE, value, detail))
+            pod.invalid((*path, Key(key)), _RULE, value, "must set spec.nodeName if mirror pod annotation is set")
         elif key == _COST:
             if "deletion-cost" not in pod.allowed and pod.gates.get("PodDeletionCost", False) and not is_cost(value):
-                out.append(invalid((*path, Key(key)), _RULE, value, "must be a 32bit integer"))
+                pod.invalid((*path, Key(key)), _RULE, value, "must be a 32bit integer")
         elif key == _TOLERATIONS and value:
             _check_tolerations(value, path, pod)
         elif key == _SECCOMP_POD or key.startswith(_SECCOMP):
@@ -40,10 +38,9 @@ def check_pod_annotations(annotations: Object, spec: Object, path: Path, pod: Se
         elif key.startswith(ARMOR):
             name = key.removeprefix(ARMOR)
             if not any(container.get("name", "") == name for container, _ in visit_containers(spec, ())):
-                out.append(invalid((*path, Key(key)), _RULE, name, "container not found"))
+                pod.invalid((*path, Key(key)), _RULE, name, "container not found")
             if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
-                detail = f"invalid AppArmor profile name: {quote(value)}"
-                out.append(invalid((*path, Key(key)), _RULE, value, detail))
+                pod.invalid((*path, Key(key)), _RULE, value, f"invalid AppArmor profile name: {quote(value)}")
 
 
 def is_cost(value: str) -> bool:
@@ -75,7 +72,7 @@ def _check_seccomp(value: str, path: Path, pod: Setting) -> None:
     if value.startswith("localhost/"):
         check_relative(value.removeprefix("localhost/"), path, _RULE, pod)
     else:
-        pod.out.append(invalid(path, _RULE, value, "must be a valid seccomp profile"))
+        pod.invalid(path, _RULE, value, "must be a valid seccomp profile")
 
 
 def check_profiles(annotations: Object, spec: Object, path: Path, pod: Setting) -> None:
@@ -105,8 +102,6 @@ def _compare(annotation: str, profile: Object, at: Path, word: str, pod: Setting
         "Localhost": annotation.startswith("localhost/"),
     }.get(kind, True)
     if not same:
-        detail = f"{word} type in annotation and field must match"
-        pod.out.append(forbidden((*at, field, "type"), _RULE, detail))
+        pod.forbidden((*at, field, "type"), _RULE, f"{word} type in annotation and field must match")
     elif kind == "Localhost" and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
-        detail = f"{word} profile in annotation and field must match"
-        pod.out.append(forbidden((*at, field, "localhostProfile"), _RULE, detail))
+        pod.forbidden((*at, field, "localhostProfile"), _RULE, f"{word} profile in annotation and field must match")

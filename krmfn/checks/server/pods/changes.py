@@ -15,7 +15,7 @@ from krmfn.checks.server.pods.setting import ARMOR, Object, Setting, visit_conta
 from krmfn.checks.server.pods.spec import check_new_pod, check_pod, check_template
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
@@ -104,11 +104,11 @@ def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
     for name in ("containers", "initContainers"):
         mine, theirs = spec.get(name, ()), before.get(name, ())
         if len(mine) != len(theirs):
-            out.append(forbidden(("spec", name), _RULE, "pod updates may not add or remove containers"))
+            pod.forbidden(("spec", name), _RULE, "pod updates may not add or remove containers")
             return
         for index, container in enumerate(mine):
             if not container.get("image"):
-                out.append(required(("spec", name, index, "image"), "pod-containers"))
+                pod.required(("spec", name, index, "image"), "pod-containers")
             check_image_of_pod(container, ("spec", name, index), pod)
     if not _check_deadline(spec, before, out):
         return
@@ -128,7 +128,7 @@ def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
     if before.get("schedulingGates"):
         _check_gated_placement(rest, before, out)
     if rest != before:
-        out.append(forbidden(("spec",), _RULE, _UPDATABLE))
+        pod.forbidden(("spec",), _RULE, _UPDATABLE)
 
 
 def _with_image(container: Object, image: str | None) -> Object:
@@ -164,8 +164,7 @@ def _check_added_tolerations(new: Any, old: Any, pod: Setting) -> None:
     path = ("spec", "tolerations")
     for one in old:
         if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
-            detail = "existing toleration can not be modified except its tolerationSeconds"
-            pod.out.append(forbidden(path, _RULE, detail))
+            pod.forbidden(path, _RULE, "existing toleration can not be modified except its tolerationSeconds")
             return
     check_tolerations(new, path, pod)
 

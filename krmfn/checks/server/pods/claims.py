@@ -12,7 +12,7 @@ from krmfn.checks.server.metadata import check_template_metadata
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.verdict import Cause, forbidden
 from krmfn.krm.paths import Path
 
 _RULE = "volume-claims"
@@ -41,39 +41,34 @@ def _go_field(field: str) -> str:
 
 def check_claim_spec(spec: Object, path: Path, pod: Setting) -> None:
     """The spec of a claim that is made."""
-    out = pod.out
     modes = spec.get("accessModes", ())
     if not modes:
-        out.append(required((*path, "accessModes"), _RULE, "at least 1 access mode is required"))
+        pod.required((*path, "accessModes"), _RULE, "at least 1 access mode is required")
     check_selector(spec.get("selector"), (*path, "selector"), _RULE, pod)
     for mode in modes:
-        if mode not in MODES:
-            out.append(not_supported((*path, "accessModes"), _RULE, write_json(mode), MODES))
+        pod.check_choice((*path, "accessModes"), _RULE, mode, MODES)
     if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
-        detail = "may not use ReadWriteOncePod with other access modes"
-        out.append(forbidden((*path, "accessModes"), _RULE, detail))
+        pod.forbidden((*path, "accessModes"), _RULE, "may not use ReadWriteOncePod with other access modes")
     _check_storage(spec, (*path, "resources", Key("storage")), pod)
     for field in ("storageClassName", "volumeAttributesClassName"):
         name = spec.get(field)
         if name and (field == "storageClassName" or pod.is_on("VolumeAttributesClass")):
-            for message in check_long_name(name, "characters"):
-                out.append(invalid((*path, field), _RULE, name, message))
+            pod.refuse((*path, field), _RULE, name, check_long_name(name, "characters"))
     mode = spec.get("volumeMode")
     if mode is not None and mode not in ("Block", "Filesystem"):
-        out.append(not_supported((*path, "volumeMode"), _RULE, write_json(mode), ("Block", "Filesystem")))
+        pod.not_supported((*path, "volumeMode"), _RULE, write_json(mode), ("Block", "Filesystem"))
     _check_sources(spec, path, pod)
 
 
 def _check_storage(spec: Object, path: Path, pod: Setting) -> None:
     amount = spec.get("resources", {}).get("requests", {}).get("storage")
     if amount is None:
-        pod.out.append(required(path, _RULE))
+        pod.required(path, _RULE)
     elif amount <= 0:
-        pod.out.append(invalid(path, _RULE, write_amount(amount), "must be greater than zero"))
+        pod.invalid(path, _RULE, write_amount(amount), "must be greater than zero")
 
 
 def _check_sources(spec: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, value in (("dataSource", source), ("dataSourceRef", reference)):
         if value is None:
@@ -81,20 +76,19 @@ def _check_sources(spec: Object, path: Path, pod: Setting) -> None:
         at = (*path, field)
         for name in ("name", "kind"):
             if not value.get(name):
-                out.append(required((*at, name), _RULE))
+                pod.required((*at, name), _RULE)
         group = value.get("apiGroup") or ""
         if not group and value.get("kind") != "PersistentVolumeClaim":
             detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-            out.append(invalid(at, _RULE, value.get("kind", ""), detail))
-        for message in check_long_name(group, "characters") if group else ():
-            out.append(invalid((*at, "apiGroup"), _RULE, group, message))
+            pod.invalid(at, _RULE, value.get("kind", ""), detail)
+        if group:
+            pod.refuse((*at, "apiGroup"), _RULE, group, check_long_name(group, "characters"))
     namespace = (reference or {}).get("namespace") or ""
-    for message in check_short_name(namespace, "characters") if namespace else ():
-        out.append(invalid((*path, "dataSourceRef", "namespace"), _RULE, namespace, message))
+    if namespace:
+        pod.refuse((*path, "dataSourceRef", "namespace"), _RULE, namespace, check_short_name(namespace, "characters"))
     if source is None or reference is None:
         return
     if namespace:
-        detail = "may not be specified when dataSourceRef.namespace is specified"
-        out.append(invalid_text(path, _RULE, "{…}", detail))
+        pod.invalid_text(path, _RULE, "{…}", "may not be specified when dataSourceRef.namespace is specified")
     elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
-        out.append(invalid_text(path, _RULE, "{…}", "must match dataSourceRef"))
+        pod.invalid_text(path, _RULE, "{…}", "must match dataSourceRef")

@@ -15,16 +15,6 @@ from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.security import check_container_security
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import (
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    not_found,
-    not_supported,
-    required,
-    too_many,
-)
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -49,7 +39,7 @@ def check_containers(spec: Object, path: Path, pod: Setting) -> None:
     where: Path = (*path, "containers")
     containers = spec.get("containers")
     if not containers:
-        pod.out.append(required(where, "pod-containers"))
+        pod.required(where, "pod-containers")
         return
     names = set()
     for index, container in enumerate(containers):
@@ -57,14 +47,13 @@ def check_containers(spec: Object, path: Path, pod: Setting) -> None:
         _check_common(container, at, pod)
         name = container.get("name", "")
         if name in names:
-            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+            pod.duplicate((*at, "name"), "pod-containers", quote(name))
         names.add(name)
         check_running(container, at, pod)
         if pod.is_on("ContainerRestartRules"):
             _check_restart_rules(container, at, pod)
         elif "restartPolicy" in container:
-            detail = "may not be set for non-init containers"
-            pod.out.append(forbidden((*at, "restartPolicy"), "pod-restart", detail))
+            pod.forbidden((*at, "restartPolicy"), "pod-restart", "may not be set for non-init containers")
     check_host_ports(containers, where, pod)
 
 
@@ -78,7 +67,7 @@ def check_init_containers(spec: Object, path: Path, pod: Setting) -> None:
         _check_init_restart(container, at, pod)
         name = container.get("name", "")
         if name in names:
-            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+            pod.duplicate((*at, "name"), "pod-containers", quote(name))
         elif name:
             names.add(name)
         check_host_ports([container], where, pod)
@@ -88,7 +77,7 @@ def check_init_containers(spec: Object, path: Path, pod: Setting) -> None:
         else:
             for field in ("lifecycle", *PROBES):
                 if field in container:
-                    pod.out.append(forbidden((*at, field), "pod-probes", _NOT_SIDECAR))
+                    pod.forbidden((*at, field), "pod-probes", _NOT_SIDECAR)
             _check_init_resize(container, at, pod)
 
 
@@ -100,7 +89,7 @@ def _check_init_resize(container: Object, at: Path, pod: Setting) -> None:
             detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
             # The server's path has the container's index twice, as it has here.
             where = (*at[:-1], at[-1], "resizePolicy", index, "restartPolicy")
-            pod.out.append(invalid_text(where, "pod-restart", '"RestartContainer"', detail))
+            pod.invalid_text(where, "pod-restart", '"RestartContainer"', detail)
 
 
 def check_ephemeral_containers(spec: Object, path: Path, pod: Setting) -> None:
@@ -115,42 +104,39 @@ def check_ephemeral_containers(spec: Object, path: Path, pod: Setting) -> None:
         check_image_of_pod(container, at, pod)
         name = container.get("name", "")
         if name in names:
-            pod.out.append(duplicate((*at, "name"), "pod-containers", quote(name)))
+            pod.duplicate((*at, "name"), "pod-containers", quote(name))
         names.add(name)
         target = container.get("targetContainerName", "")
         if target and target not in others:
-            pod.out.append(not_found((*at, "targetContainerName"), "pod-containers", quote(target)))
+            pod.not_found((*at, "targetContainerName"), "pod-containers", quote(target))
         for field, value in container.items():
             if field not in _EPHEMERAL and (value or field != "resources"):
-                pod.out.append(forbidden((*at, field), "pod-containers", _NO_EPHEMERAL))
+                pod.forbidden((*at, field), "pod-containers", _NO_EPHEMERAL)
         for place, mount in enumerate(container.get("volumeMounts", ())):
             for field in ("subPath", "subPathExpr"):
                 if field in mount:
-                    pod.out.append(forbidden((*at, "volumeMounts", place, field), "pod-mounts", _NO_EPHEMERAL))
+                    pod.forbidden((*at, "volumeMounts", place, field), "pod-mounts", _NO_EPHEMERAL)
 
 
 def check_image_of_pod(container: Object, at: Path, pod: Setting) -> None:
     """Blanks around an image, which only pods may not have."""
     image = container.get("image", "")
     if image != image.strip():
-        detail = "must not have leading or trailing whitespace"
-        pod.out.append(invalid((*at, "image"), "pod-containers", image, detail))
+        pod.invalid((*at, "image"), "pod-containers", image, "must not have leading or trailing whitespace")
 
 
 def _check_common(container: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     name = container.get("name", "")
     if not name:
-        out.append(required((*at, "name"), "pod-containers"))
+        pod.required((*at, "name"), "pod-containers")
     else:
-        for message in check_short_name(name, "characters"):
-            out.append(invalid((*at, "name"), "pod-containers", name, message))
+        pod.refuse((*at, "name"), "pod-containers", name, check_short_name(name, "characters"))
     if not container.get("image"):
-        out.append(required((*at, "image"), "pod-containers"))
+        pod.required((*at, "image"), "pod-containers")
     policy = container.get("terminationMessagePolicy", "")
     if policy not in _MESSAGE_POLICIES:
         where = (*at, "terminationMessagePolicy")
-        out.append(not_supported(where, "pod-containers", write_json(policy), _MESSAGE_POLICIES))
+        pod.not_supported(where, "pod-containers", write_json(policy), _MESSAGE_POLICIES)
     if "ports" in container:
         check_ports(container["ports"], (*at, "ports"), pod)
     if "env" in container or "envFrom" in container:
@@ -170,67 +156,62 @@ def _check_common(container: Object, at: Path, pod: Setting) -> None:
 
 def check_pull_policy(policy: str, path: Path, rule: str, pod: Setting) -> None:
     """Of an image of a container or of a volume."""
-    if policy not in PULL_POLICIES:
-        pod.out.append(not_supported(path, rule, write_json(policy), PULL_POLICIES))
+    pod.check_choice(path, rule, policy, PULL_POLICIES)
 
 
 def _check_mounts(container: Object, where: Path, pod: Setting) -> None:
-    out = pod.out
     points = set()
     devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     for index, mount in enumerate(container["volumeMounts"]):
         at = (*where, index)
         name, point = mount.get("name", ""), mount.get("mountPath", "")
         if not name:
-            out.append(required((*at, "name"), "pod-mounts"))
+            pod.required((*at, "name"), "pod-mounts")
         if name not in pod.volumes:
-            out.append(not_found((*at, "name"), "pod-mounts", quote(name)))
+            pod.not_found((*at, "name"), "pod-mounts", quote(name))
         if not point:
-            out.append(required((*at, "mountPath"), "pod-mounts"))
+            pod.required((*at, "mountPath"), "pod-mounts")
         if point in points:
-            out.append(invalid((*at, "mountPath"), "pod-mounts", point, "must be unique"))
+            pod.invalid((*at, "mountPath"), "pod-mounts", point, "must be unique")
         points.add(point)
         if name in devices:
-            out.append(invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeDevices"))
+            pod.invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeDevices")
         if point in devices.values():
-            detail = "must not already exist as a path in volumeDevices"
-            out.append(invalid((*at, "mountPath"), "pod-mounts", point, detail))
+            pod.invalid((*at, "mountPath"), "pod-mounts", point, "must not already exist as a path in volumeDevices")
         if len(mount) > 2:
             _check_mount_options(mount, container, where, at, pod)
 
 
 def _check_mount_options(mount: Object, container: Object, where: Path, at: Path, pod: Setting) -> None:
     """What few mounts have. Some of the server's paths lack the index."""
-    out = pod.out
     below, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     if below:
         check_relative(below, (*where, "subPath"), "pod-mounts", pod)
     if expression:
         if below:
             detail = "subPathExpr and subPath are mutually exclusive"
-            out.append(invalid((*at, "subPathExpr"), "pod-mounts", expression, detail))
+            pod.invalid((*at, "subPathExpr"), "pod-mounts", expression, detail)
         check_relative(expression, (*where, "subPathExpr"), "pod-mounts", pod)
     spread = mount.get("mountPropagation")
     if spread is not None:
         path = (*where, "mountPropagation")
         values = ("Bidirectional", "HostToContainer", "None")
-        if spread not in values:
-            out.append(not_supported(path, "pod-mounts", write_json(spread), values))
+        pod.check_choice(path, "pod-mounts", spread, values)
         if spread == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
             detail = "Bidirectional mount propagation is available only to privileged containers"
-            out.append(forbidden(path, "pod-mounts", detail))
+            pod.forbidden(path, "pod-mounts", detail)
     recursive = mount.get("recursiveReadOnly")
     if recursive is not None:
         path = (*where, "recursiveReadOnly")
         if recursive in ("Enabled", "IfPossible"):
             if not mount.get("readOnly"):
-                out.append(forbidden(path, "pod-mounts", "may only be specified when readOnly is true"))
+                pod.forbidden(path, "pod-mounts", "may only be specified when readOnly is true")
             if spread not in (None, "None"):
                 detail = "may only be specified when mountPropagation is None or not specified"
-                out.append(forbidden(path, "pod-mounts", detail))
+                pod.forbidden(path, "pod-mounts", detail)
         elif recursive != "Disabled":
             values = ("Disabled", "Enabled", "IfPossible")
-            out.append(not_supported(path, "pod-mounts", write_json(recursive), values))
+            pod.not_supported(path, "pod-mounts", write_json(recursive), values)
     if "bindMountOptions" in mount:
         _check_bind_options(mount, (*at, "bindMountOptions"), pod)
 
@@ -240,17 +221,16 @@ def _check_bind_options(mount: Object, path: Path, pod: Setting) -> None:
     values = ("nodev", "noexec", "nosuid")
     for index, option in enumerate(mount["bindMountOptions"]):
         if option not in values:
-            pod.out.append(not_supported((*path, index), "pod-mounts", quote(option), values))
+            pod.not_supported((*path, index), "pod-mounts", quote(option), values)
         if option in seen:
-            pod.out.append(duplicate((*path, index), "pod-mounts", quote(option)))
+            pod.duplicate((*path, index), "pod-mounts", quote(option))
         seen.add(option)
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
-        pod.out.append(invalid_text(path, "pod-mounts", write_json(mount["bindMountOptions"]), detail))
+        pod.invalid_text(path, "pod-mounts", write_json(mount["bindMountOptions"]), detail)
 
 
 def _check_devices(container: Object, where: Path, pod: Setting) -> None:
-    out = pod.out
     paths, names = set(), set()
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
     for index, device in enumerate(container["volumeDevices"]):
@@ -258,49 +238,47 @@ def _check_devices(container: Object, where: Path, pod: Setting) -> None:
         name, path = device.get("name", ""), device.get("devicePath", "")
         source = pod.volumes.get(name)
         if not name:
-            out.append(required((*at, "name"), "pod-mounts"))
+            pod.required((*at, "name"), "pod-mounts")
         if name in names:
-            out.append(invalid((*at, "name"), "pod-mounts", name, "must be unique"))
+            pod.invalid((*at, "name"), "pod-mounts", name, "must be unique")
         if source is None:
-            out.append(not_found((*at, "name"), "pod-mounts", quote(name)))
+            pod.not_found((*at, "name"), "pod-mounts", quote(name))
         elif "persistentVolumeClaim" not in source and "ephemeral" not in source:
             detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            out.append(invalid((*at, "name"), "pod-mounts", name, detail))
+            pod.invalid((*at, "name"), "pod-mounts", name, detail)
         if not path:
-            out.append(required((*at, "devicePath"), "pod-mounts"))
+            pod.required((*at, "devicePath"), "pod-mounts")
         if path in paths:
-            out.append(invalid((*at, "devicePath"), "pod-mounts", path, "must be unique"))
+            pod.invalid((*at, "devicePath"), "pod-mounts", path, "must be unique")
         if path and ".." in path.split("/"):
-            out.append(invalid((*at, "devicePath"), "pod-mounts", path, "can not contain backsteps ('..')"))
+            pod.invalid((*at, "devicePath"), "pod-mounts", path, "can not contain backsteps ('..')")
         else:
             paths.add(path)
         if name in mounts:
-            out.append(invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeMounts"))
+            pod.invalid((*at, "name"), "pod-mounts", name, "must not already exist in volumeMounts")
         if path in mounts.values():
-            detail = "must not already exist as a path in volumeMounts"
-            out.append(invalid((*at, "devicePath"), "pod-mounts", path, detail))
+            pod.invalid((*at, "devicePath"), "pod-mounts", path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)
 
 
 def _check_resize_policy(policies: list[Any], path: Path, pod: Setting) -> None:
     """How a container takes other resources. The server names the list, not the entry."""
-    out = pod.out
     seen = set()
     for index, policy in enumerate(policies):
         name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
         if name in seen:
-            out.append(duplicate((*path, index), "pod-restart", write_json(name)))
+            pod.duplicate((*path, index), "pod-restart", write_json(name))
         seen.add(name)
         for value, values in ((name, ("cpu", "memory")), (restart, ("NotRequired", "RestartContainer"))):
             if not value:
-                out.append(required(path, "pod-restart"))
+                pod.required(path, "pod-restart")
             elif value not in values:
-                out.append(not_supported(path, "pod-restart", write_json(value), values))
+                pod.not_supported(path, "pod-restart", write_json(value), values)
         if pod.restart == "Never" and restart != "NotRequired":
             word = "" if pod.is_on("plain-restart-text") else "pod "
             detail = f"must be 'NotRequired' when {word}`restartPolicy` is 'Never'"
-            out.append(invalid_text(path, "pod-restart", write_json(restart), detail))
+            pod.invalid_text(path, "pod-restart", write_json(restart), detail)
 
 
 def _check_init_restart(container: Object, at: Path, pod: Setting) -> None:
@@ -308,45 +286,42 @@ def _check_init_restart(container: Object, at: Path, pod: Setting) -> None:
     if policy is None:
         if rules:
             detail = "must specify restartPolicy when restart rules are used"
-            pod.out.append(required((*at, "restartPolicy"), "pod-restart", detail))
+            pod.required((*at, "restartPolicy"), "pod-restart", detail)
     elif not pod.is_on("ContainerRestartRules"):
         if policy != "Always":
-            pod.out.append(not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), ("Always",)))
+            pod.not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), ("Always",))
     elif policy != "Always" or pod.is_on("RestartAllContainersOnContainerExits"):
         _check_restart_rules(container, at, pod)
     elif rules:
         detail = "restartPolicyRules are not allowed for init containers with restart policy Always"
-        pod.out.append(forbidden((*at, "restartPolicyRules"), "pod-restart", detail))
+        pod.forbidden((*at, "restartPolicyRules"), "pod-restart", detail)
 
 
 def _check_restart_rules(container: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None:
         if not rules:
             return
-        detail = "must specify restartPolicy when restart rules are used"
-        out.append(required((*at, "restartPolicy"), "pod-restart", detail))
+        pod.required((*at, "restartPolicy"), "pod-restart", "must specify restartPolicy when restart rules are used")
     elif policy not in _RESTARTS:
-        out.append(not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), _RESTARTS))
+        pod.not_supported((*at, "restartPolicy"), "pod-restart", write_json(policy), _RESTARTS)
     if len(rules) > 20:
-        out.append(too_many((*at, "restartPolicyRules"), "pod-restart", len(rules), 20))
+        pod.too_many((*at, "restartPolicyRules"), "pod-restart", len(rules), 20)
     actions: tuple[str, ...] = ("Restart",)
     if pod.is_on("RestartAllContainersOnContainerExits"):
         actions = ("Restart", "RestartAllContainers")
     for index, rule in enumerate(rules):
         where = (*at, "restartPolicyRules", index)
         action = rule.get("action", "")
-        if action not in actions:
-            out.append(not_supported((*where, "action"), "pod-restart", write_json(action), actions))
+        pod.check_choice((*where, "action"), "pod-restart", action, actions)
         codes = rule.get("exitCodes")
         where = (*where, "exitCodes")
         if codes is None:
-            out.append(required(where, "pod-restart", "must be specified"))
+            pod.required(where, "pod-restart", "must be specified")
             continue
         operator, values = codes.get("operator", ""), codes.get("values", ())
         if operator not in ("In", "NotIn"):
             text = write_json(operator)
-            out.append(not_supported((*where, "operator"), "pod-restart", text, ("In", "NotIn")))
+            pod.not_supported((*where, "operator"), "pod-restart", text, ("In", "NotIn"))
         if len(values) > 255:
-            out.append(too_many((*where, "values"), "pod-restart", len(values), 255))
+            pod.too_many((*where, "values"), "pod-restart", len(values), 255)

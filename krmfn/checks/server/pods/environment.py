@@ -16,7 +16,6 @@ from krmfn.checks.server.formats import (
 )
 from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.verdict import invalid, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
@@ -69,33 +68,30 @@ def check_environment(container: Object, at: Path, pod: Setting) -> None:
         for name in given:
             _check_object_name(source[name].get("name", ""), (*where, index, name, "name"), pod)
         if not given:
-            pod.out.append(invalid(where, _RULE, "", "must specify one of: `configMapRef` or `secretRef`"))
+            pod.invalid(where, _RULE, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(given) > 1:
-            pod.out.append(invalid(where, _RULE, "", "may not have more than one field specified at a time"))
+            pod.invalid(where, _RULE, "", "may not have more than one field specified at a time")
 
 
 def _check_variable_name(name: str, path: Path, pod: Setting, needed: bool = False) -> None:
     if not name:
         if needed:
-            pod.out.append(required(path, _RULE))
+            pod.required(path, _RULE)
     else:
-        for message in check_environment_name(name):
-            pod.out.append(invalid(path, _RULE, name, message))
+        pod.refuse(path, _RULE, name, check_environment_name(name))
 
 
 def _check_object_name(name: str, path: Path, pod: Setting) -> None:
     """The name of a whole ConfigMap or Secret."""
     if not name:
-        pod.out.append(required(path, _RULE))
+        pod.required(path, _RULE)
         return
     # The server takes the name for a prefix here, which can end in a dash.
     whole = name[:-2] + "a" if name.endswith("-") and len(name) > 1 else name
-    for message in check_long_name(whole, "characters"):
-        pod.out.append(invalid(path, _RULE, name, message))
+    pod.refuse(path, _RULE, name, check_long_name(whole, "characters"))
 
 
 def _check_source(variable: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     source = variable["valueFrom"]
     if "fieldRef" in source:
         check_field(source["fieldRef"], _FIELDS, (*path, "fieldRef"), _RULE, pod)
@@ -110,64 +106,58 @@ def _check_source(variable: Object, path: Path, pod: Setting) -> None:
         names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
         if pod.is_on("EnvFiles"):
             names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-        out.append(invalid(path, _RULE, "", f"must specify one of: {names}"))
+        pod.invalid(path, _RULE, "", f"must specify one of: {names}")
     elif variable.get("value"):
-        out.append(invalid(path, _RULE, "", "may not be specified when `value` is not empty"))
+        pod.invalid(path, _RULE, "", "may not be specified when `value` is not empty")
     elif len(source) > 1:
-        out.append(invalid(path, _RULE, "", "may not have more than one field specified at a time"))
+        pod.invalid(path, _RULE, "", "may not have more than one field specified at a time")
 
 
 def _check_key(selector: Object, path: Path, pod: Setting) -> None:
     """A key of a ConfigMap or a Secret."""
     name, key = selector.get("name", ""), selector.get("key", "")
-    for message in check_long_name(name, "characters"):
-        pod.out.append(invalid((*path, "name"), _RULE, name, message))
+    pod.refuse((*path, "name"), _RULE, name, check_long_name(name, "characters"))
     if not key:
-        pod.out.append(required((*path, "key"), _RULE))
-    for message in check_config_key(key) if key else ():
-        pod.out.append(invalid((*path, "key"), _RULE, key, message))
+        pod.required((*path, "key"), _RULE)
+    if key:
+        pod.refuse((*path, "key"), _RULE, key, check_config_key(key))
 
 
 def _check_file_key(selector: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     key, volume, file = selector.get("key", ""), selector.get("volumeName", ""), selector.get("path", "")
     _check_variable_name(key, (*path, "key"), pod, needed=True)
     if not volume:
-        out.append(required((*path, "volumeName"), _RULE))
-    for message in check_short_name(volume, "characters") if volume else ():
-        out.append(invalid((*path, "volumeName"), _RULE, volume, message))
+        pod.required((*path, "volumeName"), _RULE)
+    if volume:
+        pod.refuse((*path, "volumeName"), _RULE, volume, check_short_name(volume, "characters"))
     if not file:
-        out.append(required((*path, "path"), _RULE))
+        pod.required((*path, "path"), _RULE)
     else:
         check_no_backsteps(file, (*path, "path"), _RULE, pod)
 
 
 def check_field(selector: Object, known: tuple[str, ...], path: Path, rule: str, pod: Setting) -> None:
     """A reference to a field of the pod; `known` are those without a subscript."""
-    out = pod.out
     version, text = selector.get("apiVersion", ""), selector.get("fieldPath", "")
     if not text:
-        out.append(required((*path, "fieldPath"), rule))
+        pod.required((*path, "fieldPath"), rule)
         return
     name, subscript = _split(text)
     if version != "v1":
-        detail = f"error converting fieldPath: unsupported pod version: {version}"
-        out.append(invalid((*path, "fieldPath"), rule, text, detail))
+        pod.invalid((*path, "fieldPath"), rule, text, f"error converting fieldPath: unsupported pod version: {version}")
     elif subscript is not None:
         if name not in ("metadata.annotations", "metadata.labels"):
             detail = f"error converting fieldPath: field label does not support subscript: {text}"
-            out.append(invalid((*path, "fieldPath"), rule, text, detail))
+            pod.invalid((*path, "fieldPath"), rule, text, detail)
             return
         key = subscript.lower() if name == "metadata.annotations" else subscript
-        for message in check_label_key(key):
-            out.append(invalid(path, rule, key, message))
+        pod.refuse(path, rule, key, check_label_key(key))
     elif text not in _KNOWN:
-        detail = f"error converting fieldPath: field label not supported: {text}"
-        out.append(invalid((*path, "fieldPath"), rule, text, detail))
+        pod.invalid((*path, "fieldPath"), rule, text, f"error converting fieldPath: field label not supported: {text}")
     else:
         text = "spec.nodeName" if text == "spec.host" else text
         if text not in known:
-            out.append(not_supported((*path, "fieldPath"), rule, quote(text), known))
+            pod.not_supported((*path, "fieldPath"), rule, quote(text), known)
 
 
 def _split(text: str) -> tuple[str, str | None]:
@@ -181,14 +171,13 @@ def _split(text: str) -> tuple[str, str | None]:
 
 def check_resource_field(selector: Object, path: Path, rule: str, pod: Setting, volume: bool = False) -> None:
     """A reference to a request or a limit of a container; from a `volume` the container is named."""
-    out = pod.out
     name = selector.get("resource", "")
     if volume and not selector.get("containerName"):
-        out.append(required((*path, "containerName"), rule))
+        pod.required((*path, "containerName"), rule)
     elif not name:
-        out.append(required((*path, "resource"), rule))
+        pod.required((*path, "resource"), rule)
     elif name not in _RESOURCES and not name.startswith(_HUGE):
-        out.append(not_supported((*path, "resource"), rule, quote(name), _RESOURCES))
+        pod.not_supported((*path, "resource"), rule, quote(name), _RESOURCES)
     divisor = selector.get("divisor")
     if not divisor:
         return
@@ -197,11 +186,11 @@ def check_resource_field(selector: Object, path: Path, rule: str, pod: Setting, 
     if name in ("limits.cpu", "requests.cpu"):
         if text not in ("1m", "1"):
             detail = "only divisor's values 1m and 1 are supported with the cpu resource"
-            out.append(invalid((*path, "divisor"), rule, name, detail))
+            pod.invalid((*path, "divisor"), rule, name, detail)
         return
     word = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(kind)
     if name.startswith(_HUGE):
         word = "hugepages"
     if word and (name in _RESOURCES or word == "hugepages") and text not in _SIZES:
         detail = f"only divisor's values {', '.join(_SIZES)} are supported with the {word} resource"
-        out.append(invalid((*path, "divisor"), rule, name, detail))
+        pod.invalid((*path, "divisor"), rule, name, detail)

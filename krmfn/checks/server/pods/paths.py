@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from krmfn.checks.server.pods.setting import Setting
-from krmfn.checks.server.verdict import invalid
 from krmfn.krm.paths import Path
 
 
 def check_no_backsteps(text: str, path: Path, rule: str, pod: Setting) -> None:
     """No part is `..`."""
     if ".." in text and ".." in text.split("/"):
-        pod.out.append(invalid(path, rule, text, "must not contain '..'"))
+        pod.invalid(path, rule, text, "must not contain '..'")
 
 
 def check_relative(text: str, path: Path, rule: str, pod: Setting) -> None:
     """Downwards from where it is."""
     if text.startswith("/"):
-        pod.out.append(invalid(path, rule, text, "must be a relative path"))
+        pod.invalid(path, rule, text, "must be a relative path")
     check_no_backsteps(text, path, rule, pod)
 
 
@@ -24,4 +23,4 @@ def check_local(text: str, path: Path, rule: str, pod: Setting) -> None:
     """Downwards, and with a name that the kubelet does not keep for itself."""
     check_relative(text, path, rule, pod)
     if text.startswith("..") and not text.startswith("../"):
-        pod.out.append(invalid(path, rule, text, "must not start with '..'"))
+        pod.invalid(path, rule, text, "must not start with '..'")

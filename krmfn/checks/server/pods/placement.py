@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int, quote
@@ -31,21 +30,17 @@ _TWICE = "exists in both matchLabelKeys and labelSelector"
 def check_labels(labels: Mapping[str, str], path: Path, rule: str, pod: Setting) -> None:
     """Labels that are asked for; the server names the map, not the entry."""
     for key, value in labels.items():
-        for message in check_label_key(key):
-            pod.out.append(invalid(path, rule, key, message))
-        for message in check_label_value(value):
-            pod.out.append(invalid(path, rule, value, message))
+        pod.refuse(path, rule, key, check_label_key(key))
+        pod.refuse(path, rule, value, check_label_value(value))
 
 
 def _check_key(key: str, path: Path, rule: str, pod: Setting) -> None:
-    for message in check_label_key(key):
-        pod.out.append(invalid(path, rule, key, message))
+    pod.refuse(path, rule, key, check_label_key(key))
 
 
 def _check_values(values: Iterable[str], path: Path, rule: str, pod: Setting) -> None:
     for index, value in enumerate(values):
-        for message in check_label_value(value):
-            pod.out.append(invalid((*path, index), rule, value, message))
+        pod.refuse((*path, index), rule, value, check_label_value(value))
 
 
 def check_selector(selector: Object | None, path: Path, rule: str, pod: Setting, any_value: bool = False) -> None:
@@ -58,12 +53,12 @@ def check_selector(selector: Object | None, path: Path, rule: str, pod: Setting,
         operator, values = need.get("operator", ""), need.get("values", ())
         if operator in ("In", "NotIn"):
             if not values:
-                pod.out.append(required((*at, "values"), rule, _NO_VALUES))
+                pod.required((*at, "values"), rule, _NO_VALUES)
         elif operator in ("Exists", "DoesNotExist"):
             if values:
-                pod.out.append(forbidden((*at, "values"), rule, _VALUES))
+                pod.forbidden((*at, "values"), rule, _VALUES)
         else:
-            pod.out.append(invalid_text((*at, "operator"), rule, write_json(operator), _NO_OPERATOR))
+            pod.invalid_text((*at, "operator"), rule, write_json(operator), _NO_OPERATOR)
         _check_key(need.get("key", ""), (*at, "key"), rule, pod)
         if not any_value:
             _check_values(values, (*at, "values"), rule, pod)
@@ -89,7 +84,7 @@ def check_affinity(affinity: Object, path: Path, pod: Setting) -> None:
 def _check_weight(weighted: Object, at: Path, pod: Setting) -> None:
     weight = weighted.get("weight", 0)
     if not 1 <= weight <= 100:
-        pod.out.append(invalid((*at, "weight"), _AFFINITY, weight, "must be in the range 1-100"))
+        pod.invalid((*at, "weight"), _AFFINITY, weight, "must be in the range 1-100")
 
 
 def _check_node_affinity(affinity: Object, path: Path, pod: Setting) -> None:
@@ -107,28 +102,27 @@ def check_node_selector(selector: Object, path: Path, any_value: bool, pod: Sett
     where = (*path, "nodeSelectorTerms")
     terms = selector.get("nodeSelectorTerms", ())
     if not terms:
-        pod.out.append(required(where, _AFFINITY, "must have at least one node selector term"))
+        pod.required(where, _AFFINITY, "must have at least one node selector term")
     for index, term in enumerate(terms):
         _check_node_term(term, (*where, index), any_value, pod)
 
 
 def _check_node_term(term: Object, at: Path, any_value: bool, pod: Setting) -> None:
-    out = pod.out
     for index, need in enumerate(term.get("matchExpressions", ())):
         where = (*at, "matchExpressions", index)
         operator, values = need.get("operator", ""), need.get("values", ())
         if operator in ("In", "NotIn"):
             if not values:
-                out.append(required((*where, "values"), _AFFINITY, _NO_VALUES))
+                pod.required((*where, "values"), _AFFINITY, _NO_VALUES)
         elif operator in ("Exists", "DoesNotExist"):
             if values:
-                out.append(forbidden((*where, "values"), _AFFINITY, _VALUES))
+                pod.forbidden((*where, "values"), _AFFINITY, _VALUES)
         elif operator in ("Gt", "Lt"):
             if len(values) != 1:
                 detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-                out.append(required((*where, "values"), _AFFINITY, detail))
+                pod.required((*where, "values"), _AFFINITY, detail)
         else:
-            out.append(invalid_text((*where, "operator"), _AFFINITY, write_json(operator), _NO_OPERATOR))
+            pod.invalid_text((*where, "operator"), _AFFINITY, write_json(operator), _NO_OPERATOR)
         _check_key(need.get("key", ""), (*where, "key"), _AFFINITY, pod)
         if not any_value:
             _check_values(values, (*where, "values"), _AFFINITY, pod)
@@ -136,43 +130,39 @@ def _check_node_term(term: Object, at: Path, any_value: bool, pod: Setting) -> N
         where = (*at, "matchFields", index)
         operator, values = need.get("operator", ""), need.get("values", ())
         if operator not in ("In", "NotIn"):
-            out.append(invalid_text((*where, "operator"), _AFFINITY, write_json(operator), _NO_OPERATOR))
+            pod.invalid_text((*where, "operator"), _AFFINITY, write_json(operator), _NO_OPERATOR)
         elif len(values) != 1:
             detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-            out.append(required((*where, "values"), _AFFINITY, detail))
+            pod.required((*where, "values"), _AFFINITY, detail)
         key = need.get("key", "")
         if key != "metadata.name":
-            out.append(invalid((*where, "key"), _AFFINITY, key, "not a valid field selector key"))
+            pod.invalid((*where, "key"), _AFFINITY, key, "not a valid field selector key")
             continue
         for place, value in enumerate(values):
-            for message in check_long_name(value, "characters"):
-                out.append(invalid((*where, "values", place), _AFFINITY, value, message))
+            pod.refuse((*where, "values", place), _AFFINITY, value, check_long_name(value, "characters"))
 
 
 def _check_pod_term(term: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     selector = term.get("labelSelector")
     any_value = "affinity-values" in pod.allowed
     check_selector(selector, (*at, "labelSelector"), _AFFINITY, pod, any_value)
     check_selector(term.get("namespaceSelector"), (*at, "namespaceSelector"), _AFFINITY, pod, any_value)
     for name in term.get("namespaces", ()):
-        for message in check_short_name(name, "characters"):
-            out.append(invalid((*at, "namespace"), _AFFINITY, name, message))
+        pod.refuse((*at, "namespace"), _AFFINITY, name, check_short_name(name, "characters"))
     if "matchLabelKeys" in term or "mismatchLabelKeys" in term:
         matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
         _check_label_keys(matched, unmatched, selector, at, _AFFINITY, pod)
     key = term.get("topologyKey", "")
     if not key:
-        out.append(required((*at, "topologyKey"), _AFFINITY, "can not be empty"))
+        pod.required((*at, "topologyKey"), _AFFINITY, "can not be empty")
     _check_key(key, (*at, "topologyKey"), _AFFINITY, pod)
 
 
 def _check_label_keys(matched: Any, unmatched: Any, selector: Object | None, at: Path, rule: str, pod: Setting) -> None:
     """Keys whose values come from the pod, and are added to the selector when it is stored."""
-    out = pod.out
     for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", unmatched)):
         if keys and selector is None:
-            out.append(forbidden((*at, name), rule, _NO_SELECTOR))
+            pod.forbidden((*at, name), rule, _NO_SELECTOR)
         else:
             for index, key in enumerate(keys):
                 _check_key(key, (*at, name, index), rule, pod)
@@ -182,17 +172,16 @@ def _check_label_keys(matched: Any, unmatched: Any, selector: Object | None, at:
         for need in selector.get("matchExpressions", ()):
             key = need.get("key", "")
             if key in places and key in seen:
-                out.append(invalid((*at, places[key]), rule, key, _TWICE))
+                pod.invalid((*at, places[key]), rule, key, _TWICE)
             seen.add(key)
     for index, key in enumerate(matched):
         if key in unmatched:
             detail = "exists in both matchLabelKeys and mismatchLabelKeys"
-            out.append(invalid((*at, "matchLabelKeys", index), rule, key, detail))
+            pod.invalid((*at, "matchLabelKeys", index), rule, key, detail)
 
 
 def check_tolerations(tolerations: Iterable[Any], path: Path, pod: Setting) -> None:
     """Which taints the pod bears."""
-    out = pod.out
     for index, one in enumerate(tolerations):
         at = (*path, index)
         key, operator, value = one.get("key", ""), one.get("operator", ""), one.get("value", "")
@@ -201,73 +190,68 @@ def check_tolerations(tolerations: Iterable[Any], path: Path, pod: Setting) -> N
             _check_key(key, (*at, "key"), _TOLERATION, pod)
         elif operator != "Exists":
             detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            out.append(invalid_text((*at, "operator"), _TOLERATION, write_json(operator), detail))
+            pod.invalid_text((*at, "operator"), _TOLERATION, write_json(operator), detail)
         if "tolerationSeconds" in one and effect != "NoExecute":
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            out.append(invalid_text((*at, "effect"), _TOLERATION, write_json(effect), detail))
+            pod.invalid_text((*at, "effect"), _TOLERATION, write_json(effect), detail)
         _check_operator(operator, value, at, pod)
         effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
         if effect and effect not in effects:
-            out.append(not_supported((*at, "effect"), _TOLERATION, write_json(effect), effects))
+            pod.not_supported((*at, "effect"), _TOLERATION, write_json(effect), effects)
 
 
 def _check_operator(operator: str, value: str, at: Path, pod: Setting) -> None:
-    out = pod.out
     where = (*at, "operator")
     if operator in ("", "Equal"):
         wrong = check_label_value(value)
         if wrong:
-            out.append(invalid(where, _TOLERATION, value, ";".join(wrong)))
+            pod.invalid(where, _TOLERATION, value, ";".join(wrong))
     elif operator == "Exists":
         if value:
-            out.append(invalid(where, _TOLERATION, value, "value must be empty when `operator` is 'Exists'"))
+            pod.invalid(where, _TOLERATION, value, "value must be empty when `operator` is 'Exists'")
     elif operator in ("Lt", "Gt"):
         if pod.is_on("TaintTolerationComparisonOperators"):
             _check_number(value, (*at, "value"), pod)
         else:
             values = ("Equal", "Exists", "Lt", "Gt")
-            out.append(not_supported(where, _TOLERATION, write_json(operator), values))
+            pod.not_supported(where, _TOLERATION, write_json(operator), values)
     else:
-        out.append(not_supported(where, _TOLERATION, write_json(operator), ("Equal", "Exists")))
+        pod.not_supported(where, _TOLERATION, write_json(operator), ("Equal", "Exists"))
 
 
 def _check_number(value: str, path: Path, pod: Setting) -> None:
     from krmfn.checks.server.formats import check_decimal
 
-    for message in check_decimal(value):
-        pod.out.append(invalid(path, _TOLERATION, value, message))
+    pod.refuse(path, _TOLERATION, value, check_decimal(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
-        detail = f"strconv.ParseInt: parsing {quote(value)}: invalid syntax"
-        pod.out.append(invalid(path, _TOLERATION, value, detail))
+        pod.invalid(path, _TOLERATION, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")
     elif parse_int(value) is None:
-        detail = f"strconv.ParseInt: parsing {quote(value)}: value out of range"
-        pod.out.append(invalid(path, _TOLERATION, value, detail))
+        pod.invalid(path, _TOLERATION, value, f"strconv.ParseInt: parsing {quote(value)}: value out of range")
 
 
 def check_spread(constraints: list[Any], path: Path, pod: Setting) -> None:
     """How evenly pods are spread over domains."""
-    out = pod.out
     for index, one in enumerate(constraints):
         at = (*path, index)
         skew, key, action = one.get("maxSkew", 0), one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")
         if skew <= 0:
-            out.append(invalid((*at, "maxSkew"), _SPREAD, skew, "must be greater than zero"))
+            pod.invalid((*at, "maxSkew"), _SPREAD, skew, "must be greater than zero")
         if not key:
-            out.append(required((*at, "topologyKey"), _SPREAD, "can not be empty"))
+            pod.required((*at, "topologyKey"), _SPREAD, "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             values = ("DoNotSchedule", "ScheduleAnyway")
-            out.append(not_supported((*at, "whenUnsatisfiable"), _SPREAD, write_json(action), values))
+            pod.not_supported((*at, "whenUnsatisfiable"), _SPREAD, write_json(action), values)
         for other in constraints[index + 1 :]:
             if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (key, action):
                 where = (*at, "{topologyKey, whenUnsatisfiable}")
-                out.append(duplicate(where, _SPREAD, quote(f"{{{key}, {action}}}")))
+                pod.duplicate(where, _SPREAD, quote(f"{{{key}, {action}}}"))
                 break
         _check_min_domains(one, action, (*at, "minDomains"), pod)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = one.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
-                out.append(not_supported((*at, name), _SPREAD, write_json(policy), ("Honor", "Ignore")))
+                pod.not_supported((*at, name), _SPREAD, write_json(policy), ("Honor", "Ignore"))
         selector = one.get("labelSelector")
         if "matchLabelKeys" in one:
             _check_spread_keys(one["matchLabelKeys"], selector, at, pod)
@@ -280,10 +264,9 @@ def _check_min_domains(one: Object, action: str, path: Path, pod: Setting) -> No
     if least is None:
         return
     if least <= 0:
-        pod.out.append(invalid(path, _SPREAD, least, "must be greater than zero"))
+        pod.invalid(path, _SPREAD, least, "must be greater than zero")
     if action != "DoNotSchedule":
-        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        pod.out.append(invalid(path, _SPREAD, least, detail))
+        pod.invalid(path, _SPREAD, least, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}")
 
 
 def _check_spread_keys(keys: list[str], selector: Object | None, at: Path, pod: Setting) -> None:
@@ -295,10 +278,10 @@ def _check_spread_keys(keys: list[str], selector: Object | None, at: Path, pod: 
         return
     path = (*at, "matchLabelKeys")
     if selector is None:
-        pod.out.append(forbidden(path, _SPREAD, _NO_SELECTOR))
+        pod.forbidden(path, _SPREAD, _NO_SELECTOR)
     known = set((selector or {}).get("matchLabels", ()))
     known.update(need.get("key", "") for need in (selector or {}).get("matchExpressions", ()))
     for index, key in enumerate(keys):
         _check_key(key, (*path, index), _SPREAD, pod)
         if key in known:
-            pod.out.append(invalid((*path, index), _SPREAD, key, _TWICE))
+            pod.invalid((*path, index), _SPREAD, key, _TWICE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.checks.server.formats import check_port_name
 from krmfn.checks.server.pods.setting import Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import duplicate, invalid, not_supported, required
+from krmfn.checks.server.verdict import invalid
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -25,27 +25,27 @@ def check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
             if wrong:
                 out.extend(invalid((*at, "name"), "pod-ports", name, message) for message in wrong)
             elif name in names:
-                out.append(duplicate((*at, "name"), "pod-ports", quote(name)))
+                pod.duplicate((*at, "name"), "pod-ports", quote(name))
             else:
                 names.add(name)
         number = port.get("containerPort", 0)
         if number == 0:
-            out.append(required((*at, "containerPort"), "pod-ports"))
+            pod.required((*at, "containerPort"), "pod-ports")
         else:
             check_port_number(number, (*at, "containerPort"), "pod-ports", pod)
         if "hostPort" in port:
             check_port_number(port["hostPort"], (*at, "hostPort"), "pod-ports", pod)
         protocol = port.get("protocol", "")
         if not protocol:
-            out.append(required((*at, "protocol"), "pod-ports"))
+            pod.required((*at, "protocol"), "pod-ports")
         elif protocol not in ("TCP", "UDP", "SCTP"):
             values = ("SCTP", "TCP", "UDP")
-            out.append(not_supported((*at, "protocol"), "pod-ports", write_json(protocol), values))
+            pod.not_supported((*at, "protocol"), "pod-ports", write_json(protocol), values)
 
 
 def check_port_number(number: int, path: Path, rule: str, pod: Setting) -> None:
     if not 1 <= number <= 65535:
-        pod.out.append(invalid(path, rule, number, "must be between 1 and 65535, inclusive"))
+        pod.invalid(path, rule, number, "must be between 1 and 65535, inclusive")
 
 
 def check_host_ports(containers: list[Any], where: Path, pod: Setting) -> None:
@@ -55,5 +55,5 @@ def check_host_ports(containers: list[Any], where: Path, pod: Setting) -> None:
             if "hostPort" in port:
                 key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
                 if key in taken:
-                    pod.out.append(duplicate((*where, index, "ports", place, "hostPort"), "pod-ports", quote(key)))
+                    pod.duplicate((*where, index, "ports", place, "hostPort"), "pod-ports", quote(key))
                 taken.add(key)

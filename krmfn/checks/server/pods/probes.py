@@ -9,7 +9,6 @@ from krmfn.checks.server.formats import check_header_name, check_port_name
 from krmfn.checks.server.pods.ports import check_port_number
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -32,81 +31,74 @@ def check_running(container: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_probe(kind: str, probe: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     _check_handler(probe, at, pod)
     for name in _PROBE_COUNTS:
         if probe.get(name, 0) < 0:
-            out.append(invalid((*at, name), "pod-probes", probe[name], "must be greater than or equal to 0"))
+            pod.invalid((*at, name), "pod-probes", probe[name], "must be greater than or equal to 0")
     grace = probe.get("terminationGracePeriodSeconds")
     if grace is not None and grace <= 0:
-        out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, "must be greater than 0"))
+        pod.invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, "must be greater than 0")
     if kind == "readinessProbe":
         if grace is not None:
             detail = "must not be set for readinessProbes"
-            out.append(invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, detail))
+            pod.invalid((*at, "terminationGracePeriodSeconds"), "pod-probes", grace, detail)
     elif probe.get("successThreshold", 0) != 1:
         count = probe.get("successThreshold", 0)
-        out.append(invalid((*at, "successThreshold"), "pod-probes", count, "must be 1"))
+        pod.invalid((*at, "successThreshold"), "pod-probes", count, "must be 1")
 
 
 def _check_handler(handler: Object, at: Path, pod: Setting) -> None:
     """A probe's or a hook's one way to act."""
-    out = pod.out
     given = [name for name in _HANDLERS if name in handler]
     if not given:
-        out.append(required(at, "pod-probes", "must specify a handler type"))
+        pod.required(at, "pod-probes", "must specify a handler type")
         return
     for name in given[1:]:
-        out.append(forbidden((*at, name), "pod-probes", "may not specify more than 1 handler type"))
+        pod.forbidden((*at, name), "pod-probes", "may not specify more than 1 handler type")
     name = given[0]
     action, at = handler[name], (*at, name)
     if name == "exec":
         if not action.get("command"):
-            out.append(required((*at, "command"), "pod-probes"))
+            pod.required((*at, "command"), "pod-probes")
     elif name == "httpGet":
         _check_http(action, at, pod)
     elif name == "sleep":
         seconds = action.get("seconds", 0)
         if pod.grace is not None and not 0 <= seconds <= pod.grace:
             detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
-            out.append(invalid(at, "pod-probes", seconds, detail))
+            pod.invalid(at, "pod-probes", seconds, detail)
     else:
         _check_port(action.get("port", 0), (*at, "port"), pod)
         mode = action.get("mode")
         if mode is not None and mode not in ("Plaintext", "TLS"):
-            out.append(not_supported((*at, "mode"), "pod-probes", write_json(mode), ("Plaintext", "TLS")))
+            pod.not_supported((*at, "mode"), "pod-probes", write_json(mode), ("Plaintext", "TLS"))
 
 
 def _check_http(action: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     if not action.get("path"):
-        out.append(required((*at, "path"), "pod-probes"))
+        pod.required((*at, "path"), "pod-probes")
     _check_port(action.get("port", 0), (*at, "port"), pod)
     scheme = action.get("scheme", "")
-    if scheme not in ("HTTP", "HTTPS"):
-        out.append(not_supported((*at, "scheme"), "pod-probes", write_json(scheme), ("HTTP", "HTTPS")))
+    pod.check_choice((*at, "scheme"), "pod-probes", scheme, ("HTTP", "HTTPS"))
     for header in action.get("httpHeaders", ()):
         name = header.get("name", "")
-        for message in check_header_name(name):
-            out.append(invalid((*at, "httpHeaders"), "pod-probes", name, message))
+        pod.refuse((*at, "httpHeaders"), "pod-probes", name, check_header_name(name))
     protocol = action.get("protocol")
     if protocol is None:
         return
     text, path = write_json(protocol), (*at, "protocol")
     if protocol not in ("HTTP1", "HTTP2"):
-        out.append(not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2")))
+        pod.not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2"))
     elif protocol == "HTTP2" and scheme != "HTTP":
-        out.append(invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)"))
+        pod.invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)")
     elif protocol == "HTTP2" and action.get("host"):
-        detail = 'must be empty when `protocol` is "HTTP2"'
-        out.append(invalid((*at, "host"), "pod-probes", action["host"], detail))
+        pod.invalid((*at, "host"), "pod-probes", action["host"], 'must be empty when `protocol` is "HTTP2"')
 
 
 def _check_port(port: int | str, path: Path, pod: Setting) -> None:
     """A port by number or by name."""
     if isinstance(port, str):
-        for message in check_port_name(port):
-            pod.out.append(invalid(path, "pod-probes", port, message))
+        pod.refuse(path, "pod-probes", port, check_port_name(port))
     else:
         check_port_number(port, path, "pod-probes", pod)
 
@@ -126,8 +118,8 @@ def _list_signals() -> tuple[str, ...]:
 
 def _check_stop_signal(signal: str, path: Path, pod: Setting) -> None:
     if pod.os is None:
-        pod.out.append(forbidden(path, "pod-probes", "may not be set for containers with empty `spec.os.name`"))
+        pod.forbidden(path, "pod-probes", "may not be set for containers with empty `spec.os.name`")
         return
     known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
     if known and signal not in known:
-        pod.out.append(not_supported(path, "pod-probes", write_json(signal), known))
+        pod.not_supported(path, "pod-probes", write_json(signal), known)

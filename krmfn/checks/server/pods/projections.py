@@ -13,7 +13,6 @@ from krmfn.checks.server.pods.paths import check_local
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_user
-from krmfn.checks.server.verdict import forbidden, invalid, invalid_text, not_supported, required, too_long
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
@@ -30,7 +29,7 @@ def check_projection(part: Object, at: Path, paths: set[str], pod: Setting) -> N
         if kind in part:
             name = part[kind].get("name", "")
             if not name:
-                pod.out.append(required((*at, kind, "name"), _RULE))
+                pod.required((*at, kind, "name"), _RULE)
             for index, item in enumerate(part[kind].get("items", ())):
                 check_key(item, (*at, kind, "items", index), pod)
                 _claim(item.get("path", ""), name, volume, paths, pod)
@@ -44,61 +43,58 @@ def check_projection(part: Object, at: Path, paths: set[str], pod: Setting) -> N
         _check_bundle(bundle, (*at, "clusterTrustBundle"), pod)
         text = bundle.get("path", "")
         if text in paths:
-            pod.out.append(invalid(volume, _RULE, text, _TWICE))
+            pod.invalid(volume, _RULE, text, _TWICE)
         paths.add(text)
     if "podCertificate" in part:
         _check_certificate(part["podCertificate"], (*at, "podCertificate"), paths, pod)
     if sum(kind in part for kind in _KINDS) > 1:
-        pod.out.append(forbidden(at, _RULE, "may not specify more than 1 volume type per source"))
+        pod.forbidden(at, _RULE, "may not specify more than 1 volume type per source")
 
 
 def _claim(text: str, shown: str, volume: Path, paths: set[str], pod: Setting) -> None:
     if text and text in paths:
-        pod.out.append(invalid(volume, _RULE, shown, _TWICE))
+        pod.invalid(volume, _RULE, shown, _TWICE)
     if text:
         paths.add(text)
 
 
 def _check_token(token: Object, at: Path, volume: Path, pod: Setting) -> None:
-    out = pod.out
     seconds = token.get("expirationSeconds")
     where = (*at, "expirationSeconds")
     if seconds is None:
-        out.append(required(where, _RULE))
+        pod.required(where, _RULE)
     elif seconds < 600:
-        out.append(invalid(where, _RULE, seconds, "may not specify a duration less than 10 minutes"))
+        pod.invalid(where, _RULE, seconds, "may not specify a duration less than 10 minutes")
     elif seconds > 1 << 32:
-        out.append(invalid(where, _RULE, seconds, "may not specify a duration larger than 2^32 seconds"))
+        pod.invalid(where, _RULE, seconds, "may not specify a duration larger than 2^32 seconds")
     text = token.get("path", "")
     if not text:
-        out.append(required((*volume, "path"), _RULE))
+        pod.required((*volume, "path"), _RULE)
     elif "projected-token-path" not in pod.allowed:
         check_local(text, (*volume, "path"), _RULE, pod)
     check_user(token, "user", at, pod)
 
 
 def _check_bundle(bundle: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     name, signer = bundle.get("name"), bundle.get("signerName")
     if name is not None and signer is not None:
-        out.append(invalid_text(at, _RULE, "{…}", "only one of name and signerName may be used"))
+        pod.invalid_text(at, _RULE, "{…}", "only one of name and signerName may be used")
     elif name is not None:
         if not name:
-            out.append(required((*at, "name"), _RULE, "must be a valid object name"))
+            pod.required((*at, "name"), _RULE, "must be a valid object name")
         for message in _check_bundle_name(name):
-            out.append(invalid((*at, "name"), _RULE, name, f"not a valid clustertrustbundlename: {message}"))
+            pod.invalid((*at, "name"), _RULE, name, f"not a valid clustertrustbundlename: {message}")
         if "labelSelector" in bundle:
-            detail = "labelSelector must be unset if name is specified"
-            out.append(invalid_text((*at, "labelSelector"), _RULE, "{…}", detail))
+            pod.invalid_text((*at, "labelSelector"), _RULE, "{…}", "labelSelector must be unset if name is specified")
     elif signer is not None:
         if not signer:
-            out.append(required((*at, "signerName"), _RULE, "must be a valid signer name"))
+            pod.required((*at, "signerName"), _RULE, "must be a valid signer name")
         _check_signer(signer, (*at, "signerName"), pod)
         check_selector(bundle.get("labelSelector"), (*at, "labelSelector"), _RULE, pod)
     else:
-        out.append(required(at, _RULE, "either name or signerName must be specified"))
+        pod.required(at, _RULE, "either name or signerName must be specified")
     if not bundle.get("path"):
-        out.append(required((*at, "path"), _RULE))
+        pod.required((*at, "path"), _RULE)
     check_user(bundle, "user", at, pod)
     check_local(bundle.get("path", ""), (*at, "path"), _RULE, pod)
 
@@ -113,23 +109,22 @@ def _check_bundle_name(name: str) -> tuple[str, ...]:
 
 def _check_signer(name: str, path: Path, pod: Setting) -> None:
     """`domain/path`, both of DNS names."""
-    out = pod.out
     if not name:
-        out.append(required(path, _RULE))
+        pod.required(path, _RULE)
         return
     if name.count("/") != 1:
         detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        out.append(invalid(path, _RULE, name, detail))
+        pod.invalid(path, _RULE, name, detail)
         return
     domain, _, rest = name.partition("/")
     if count_bytes(domain) > 253:
-        out.append(too_long(path, _RULE, 253))
+        pod.too_long(path, _RULE, 253)
     _check_labels(domain, check_short_name, path, pod)
     if "." not in domain:
-        out.append(invalid(path, _RULE, domain, "should be a domain with at least two segments separated by dots"))
+        pod.invalid(path, _RULE, domain, "should be a domain with at least two segments separated by dots")
     _check_labels(rest, check_long_name, path, pod)
     if count_bytes(name) > 571:
-        out.append(too_long(path, _RULE, 571))
+        pod.too_long(path, _RULE, 571)
 
 
 def _check_labels(text: str, check: Callable[[str, str], tuple[str, ...]], path: Path, pod: Setting) -> None:
@@ -137,32 +132,30 @@ def _check_labels(text: str, check: Callable[[str, str], tuple[str, ...]], path:
     for label in text.split("."):
         wrong = check(label, "characters")
         for message in wrong:
-            pod.out.append(invalid(path, _RULE, text, f"validating label {quote(label)}: {message}"))
+            pod.invalid(path, _RULE, text, f"validating label {quote(label)}: {message}")
         if wrong:
             return
 
 
 def _check_certificate(certificate: Object, at: Path, paths: set[str], pod: Setting) -> None:
-    out = pod.out
     signer = certificate.get("signerName", "")
     _check_signer(signer, (*at, "signerName"), pod)
     for key in certificate.get("userAnnotations", {}):
-        for message in check_label_key(key.lower()):
-            out.append(invalid((*at, "userAnnotations"), _RULE, key, message))
+        pod.refuse((*at, "userAnnotations"), _RULE, key, check_label_key(key.lower()))
     check_user(certificate, "user", at, pod)
     kind = certificate.get("keyType", "")
     if kind not in _KEY_TYPES:
-        out.append(not_supported((*at, "keyType"), _RULE, quote(kind), _KEY_TYPES))
+        pod.not_supported((*at, "keyType"), _RULE, quote(kind), _KEY_TYPES)
     seconds = certificate.get("maxExpirationSeconds")
     if seconds is not None:
         host = signer.partition("/")[0]
         most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
         if seconds < 3600:
             detail = "if provided, maxExpirationSeconds must be >= 3600"
-            out.append(invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail))
+            pod.invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail)
         if seconds > most:
             detail = f"if provided, maxExpirationSeconds must be <= {most}"
-            out.append(invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail))
+            pod.invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail)
     given = 0
     for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
         text = certificate.get(field, "")
@@ -171,5 +164,4 @@ def _check_certificate(certificate: Object, at: Path, paths: set[str], pod: Sett
             check_local(text, (*at, field), _RULE, pod)
             _claim(text, text, at[:-3], paths, pod)
     if not given:
-        detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
-        out.append(required(at, _RULE, detail))
+        pod.required(at, _RULE, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")

@@ -13,7 +13,6 @@ from krmfn.checks.server.amounts import BILLION, Amount, add, is_integer, write_
 from krmfn.checks.server.formats import check_label_key, check_short_name
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_found, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -42,7 +41,6 @@ _WHOLE = frozenset(
 
 def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = False) -> None:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
-    out = pod.out
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     named = limits.keys() | requests.keys()
     for name, amount in limits.items():
@@ -53,34 +51,31 @@ def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = 
         limit = limits.get(name)
         if limit is None:
             if not may_overcommit(name):
-                detail = "Limit must be set for non overcommitable resources"
-                out.append(required((*path, "limits"), _RULE, detail))
+                pod.required((*path, "limits"), _RULE, "Limit must be set for non overcommitable resources")
         elif amount != limit and not may_overcommit(name):
-            detail = f"must be equal to {name} limit of {write_amount(limit)}"
-            out.append(invalid(where, _RULE, write_amount(amount), detail))
+            pod.invalid(where, _RULE, write_amount(amount), f"must be equal to {name} limit of {write_amount(limit)}")
         elif amount > limit:
             detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
-            out.append(invalid(where, _RULE, write_amount(amount), detail))
+            pod.invalid(where, _RULE, write_amount(amount), detail)
     if any(name.startswith(_HUGE) for name in named) and "cpu" not in named and "memory" not in named:
-        out.append(forbidden(path, _RULE, "HugePages require cpu or memory"))
+        pod.forbidden(path, _RULE, "HugePages require cpu or memory")
     if "claims" in resources:
         _check_claims(resources["claims"], (*path, "claims"), pod)
 
 
 def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: bool) -> None:
-    out = pod.out
     wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
     for message in wrong:
-        out.append(invalid_text(path, _RULE, write_json(name), message))
+        pod.invalid_text(path, _RULE, write_json(name), message)
     if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
-        out.append(not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory")))
+        pod.not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory"))
     if amount < 0:
-        out.append(invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0"))
+        pod.invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0")
     if is_whole(name) and not is_integer(amount):
-        out.append(invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer"))
+        pod.invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer")
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
         detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
-        out.append(invalid(path, _RULE, write_amount(amount), detail))
+        pod.invalid(path, _RULE, write_amount(amount), detail)
 
 
 def list_misnomers(name: str) -> tuple[str, ...]:
@@ -124,61 +119,57 @@ def may_overcommit(name: str) -> bool:
 
 
 def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
-    out = pod.out
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name, request = claim.get("name", ""), claim.get("request", "")
         at = (*path, index)
         if not name:
-            out.append(required(at, "pod-claims"))
+            pod.required(at, "pod-claims")
             continue
         if name in seen:
-            out.append(duplicate(at, "pod-claims", quote(name)))
+            pod.duplicate(at, "pod-claims", quote(name))
         else:
             key = name
             if request:
                 key = f"{name}/{request}"
-                for message in check_short_name(request, "characters"):
-                    out.append(invalid((*at, "request"), "pod-claims", request, message))
+                pod.refuse((*at, "request"), "pod-claims", request, check_short_name(request, "characters"))
             if key in seen:
-                out.append(duplicate(at, "pod-claims", quote(key)))
+                pod.duplicate(at, "pod-claims", quote(key))
             elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):
-                out.append(duplicate(at, "pod-claims", quote(name)))
+                pod.duplicate(at, "pod-claims", quote(name))
             seen.add(key)
         if name not in pod.claims:
             known = ": " + ", ".join(sorted(pod.claims)) if pod.claims else " which is empty"
-            detail = "must be one of the names in pod.spec.resourceClaims" + known
-            out.append(not_found(at, "pod-claims", quote(name), detail))
+            pod.not_found(at, "pod-claims", quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
 def check_pod_resources(spec: Object, path: Path, pod: Setting) -> None:
     """Requests and limits of the whole pod, which its containers share."""
-    out = pod.out
     resources = spec.get("resources")
     if resources is None or not pod.is_on("PodLevelResources"):
         return
     where: Path = (*path, "resources")
     if pod.os == "windows":
-        out.append(forbidden(where, _RULE, "may not be set for a windows pod"))
+        pod.forbidden(where, _RULE, "may not be set for a windows pod")
         return
     if "claims" in resources:
-        out.append(forbidden((*where, "claims"), _RULE, "claims may not be set for Resources at pod-level"))
+        pod.forbidden((*where, "claims"), _RULE, "claims may not be set for Resources at pod-level")
     check_resources(resources, where, pod, of_pod=True)
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, amount in add_up(spec, "requests").items():
         if name in requests and amount > requests[name]:
             detail = f"must be greater than or equal to aggregate container requests of {write_amount(amount)}"
-            out.append(invalid((*where, "requests", Key(name)), _RULE, write_amount(requests[name]), detail))
+            pod.invalid((*where, "requests", Key(name)), _RULE, write_amount(requests[name]), detail)
     for name, amount in add_up(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and amount > limits[name]:
             detail = f"must be greater than or equal to aggregate container limits of {write_amount(amount)}"
-            out.append(invalid((*where, "limits", Key(name)), _RULE, write_amount(limits[name]), detail))
+            pod.invalid((*where, "limits", Key(name)), _RULE, write_amount(limits[name]), detail)
     for index, container in enumerate(spec.get("containers", ())):
         for name, amount in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount > limits[name]:
                 detail = f"must be less than or equal to pod limits of {write_amount(limits[name])}"
                 at = (*where, "containers", index, Key(name), "limits")
-                out.append(invalid(at, _RULE, write_amount(amount), detail))
+                pod.invalid(at, _RULE, write_amount(amount), detail)
 
 
 def add_up(spec: Object, kind: str) -> dict[str, Amount]:

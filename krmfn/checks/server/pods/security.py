@@ -10,7 +10,7 @@ from krmfn.checks.server.formats import check_long_name, count_bytes
 from krmfn.checks.server.pods.paths import check_relative
 from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import duplicate, forbidden, invalid, invalid_text, not_supported, required, too_long
+from krmfn.checks.server.verdict import forbidden
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -23,13 +23,13 @@ _ID = "must be between 0 and 2147483647, inclusive"
 def _check_id(context: Object, field: str, path: Path, pod: Setting) -> None:
     number = context.get(field)
     if number is not None and not 0 <= number < 2**31:
-        pod.out.append(invalid((*path, field), _RULE, number, _ID))
+        pod.invalid((*path, field), _RULE, number, _ID)
 
 
 def _check_choice(context: Object, field: str, values: tuple[str, ...], path: Path, pod: Setting) -> None:
     value = context.get(field)
     if value is not None and value not in values:
-        pod.out.append(not_supported((*path, field), _RULE, write_json(value), values))
+        pod.not_supported((*path, field), _RULE, write_json(value), values)
 
 
 def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
@@ -42,7 +42,7 @@ def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
         _check_id(context, field, path, pod)
     for index, group in enumerate(context.get("supplementalGroups", ())):
         if not 0 <= group < 2**31:
-            pod.out.append(invalid((*path, "supplementalGroups", index), _RULE, group, _ID))
+            pod.invalid((*path, "supplementalGroups", index), _RULE, group, _ID)
     if "sysctls" in context:
         _check_sysctls(context["sysctls"], spec, (*path, "sysctls"), pod)
     _check_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), path, pod)
@@ -64,62 +64,58 @@ def _check_shared(context: Object, path: Path, pod: Setting) -> None:
 
 def check_container_security(context: Object, path: Path, pod: Setting) -> None:
     """`securityContext` of a container."""
-    out = pod.out
     for field in ("runAsUser", "runAsGroup"):
         _check_id(context, field, path, pod)
     mount = context.get("procMount")
     if mount is not None:
-        if mount not in ("Default", "Unmasked"):
-            out.append(not_supported((*path, "procMount"), _RULE, write_json(mount), ("Default", "Unmasked")))
+        pod.check_choice((*path, "procMount"), _RULE, mount, ("Default", "Unmasked"))
         if pod.host_users and mount == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"
-            out.append(invalid_text((*path, "procMount"), _RULE, write_json(mount), detail))
+            pod.invalid_text((*path, "procMount"), _RULE, write_json(mount), detail)
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            out.append(invalid_text(path, _RULE, "{…}", detail))
+            pod.invalid_text(path, _RULE, "{…}", detail)
         added = context.get("capabilities", {}).get("add", ())
         if "CAP_SYS_ADMIN" in added and "sys-admin" not in pod.allowed:
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            out.append(invalid_text(path, _RULE, "{…}", detail))
+            pod.invalid_text(path, _RULE, "{…}", detail)
     _check_shared(context, path, pod)
 
 
 def _check_seccomp(profile: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
     if not kind:
-        out.append(required((*path, "type"), _RULE, "type is required when seccompProfile is set"))
+        pod.required((*path, "type"), _RULE, "type is required when seccompProfile is set")
     elif kind not in _PROFILES:
-        out.append(not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES))
+        pod.not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES)
     where = (*path, "localhostProfile")
     if kind != "Localhost":
         if local is not None:
-            out.append(invalid_text(where, _RULE, "{…}", "can only be set when seccomp type is Localhost"))
+            pod.invalid_text(where, _RULE, "{…}", "can only be set when seccomp type is Localhost")
     elif local is None:
-        out.append(required(where, _RULE, "must be set when seccomp type is Localhost"))
+        pod.required(where, _RULE, "must be set when seccomp type is Localhost")
     else:
         check_relative(local, where, _RULE, pod)
 
 
 def _check_app_armor(profile: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
     where = (*path, "localhostProfile")
     if not kind:
-        out.append(required((*path, "type"), _RULE, "type is required when appArmorProfile is set"))
+        pod.required((*path, "type"), _RULE, "type is required when appArmorProfile is set")
     elif kind not in _PROFILES:
-        out.append(not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES))
+        pod.not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES)
     elif kind != "Localhost":
         if local is not None:
-            out.append(invalid(where, _RULE, local, "can only be set when AppArmor type is Localhost"))
+            pod.invalid(where, _RULE, local, "can only be set when AppArmor type is Localhost")
     elif not local:
-        out.append(required(where, _RULE, "must be set when AppArmor type is Localhost"))
+        pod.required(where, _RULE, "must be set when AppArmor type is Localhost")
     else:
         if local != local.strip():
-            out.append(invalid(where, _RULE, local, "must not be padded with whitespace"))
+            pod.invalid(where, _RULE, local, "must not be padded with whitespace")
         if count_bytes(local) > 4095:
-            out.append(too_long(where, _RULE, 4095))
+            pod.too_long(where, _RULE, 4095)
 
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -135,20 +131,19 @@ def _is_sysctl(name: str) -> bool:
 
 
 def _check_sysctls(sysctls: list[Any], spec: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     seen = set()
     for index, one in enumerate(sysctls):
         name, where = one.get("name", ""), (*path, index, "name")
         if not name:
-            out.append(required(where, _RULE))
+            pod.required(where, _RULE)
         elif not _is_sysctl(name):
-            out.append(invalid(where, _RULE, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$"))
+            pod.invalid(where, _RULE, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
         elif name in seen:
-            out.append(duplicate(where, _RULE, quote(name)))
+            pod.duplicate(where, _RULE, quote(name))
         seen.add(name)
         field = find_host_field(name, spec)
         if field and "host-sysctls" not in pod.allowed:
-            out.append(invalid(where, _RULE, name, f"may not be specified when '{field}' is true"))
+            pod.invalid(where, _RULE, name, f"may not be specified when '{field}' is true")
 
 
 _SHARED = frozenset(
@@ -170,21 +165,18 @@ def find_host_field(name: str, spec: Object) -> str:
 
 
 def _check_windows_options(options: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     name, text, user = (
         options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName")
     )
-    for message in check_long_name(name, "characters") if name is not None else ():
-        out.append(invalid((*path, "gmsaCredentialSpecName"), _RULE, name, message))
+    if name is not None:
+        pod.refuse((*path, "gmsaCredentialSpecName"), _RULE, name, check_long_name(name, "characters"))
     if text == "":
-        detail = "gmsaCredentialSpec cannot be an empty string"
-        out.append(invalid((*path, "gmsaCredentialSpec"), _RULE, text, detail))
+        pod.invalid((*path, "gmsaCredentialSpec"), _RULE, text, "gmsaCredentialSpec cannot be an empty string")
     elif text is not None and count_bytes(text) > 65536:
-        detail = "gmsaCredentialSpec size must be under 64 KiB"
-        out.append(invalid((*path, "gmsaCredentialSpec"), _RULE, text, detail))
+        pod.invalid((*path, "gmsaCredentialSpec"), _RULE, text, "gmsaCredentialSpec size must be under 64 KiB")
     if user is not None:
         for detail in _check_windows_user(user):
-            out.append(invalid((*path, "runAsUserName"), _RULE, user, f"runAsUserName{detail}"))
+            pod.invalid((*path, "runAsUserName"), _RULE, user, f"runAsUserName{detail}")
 
 
 def _check_windows_user(text: str) -> list[str]:
@@ -226,16 +218,16 @@ def check_host_processes(spec: Object, path: Path, pod: Setting) -> None:
         if of_pod is not None and own is not None and own != of_pod:
             detail = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
             where = (*at, "securityContext", "windowsOptions", "hostProcess")
-            pod.out.append(invalid(where, _RULE, own, detail))
+            pod.invalid(where, _RULE, own, detail)
         count += bool(of_pod if own is None else own)
     if not count:
         return
     if count != total:
         detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        pod.out.append(invalid(path, _RULE, "", detail))
+        pod.invalid(path, _RULE, "", detail)
     if not spec.get("hostNetwork"):
         detail = "hostNetwork must be true if pod contains any hostProcess containers"
-        pod.out.append(invalid((*path, "hostNetwork"), _RULE, False, detail))
+        pod.invalid((*path, "hostNetwork"), _RULE, False, detail)
 
 
 _NOT_WINDOWS = "cannot be set for a windows pod"
@@ -255,9 +247,9 @@ def check_operating_system(spec: Object, path: Path, pod: Setting) -> None:
     if pod.os is None:
         return
     if not pod.os:
-        out.append(required((*path, "os", "name"), _RULE))
+        pod.required((*path, "os", "name"), _RULE)
     elif pod.os not in ("linux", "windows"):
-        out.append(not_supported((*path, "os"), _RULE, write_json(pod.os), ("linux", "windows")))
+        pod.not_supported((*path, "os"), _RULE, write_json(pod.os), ("linux", "windows"))
     contexts: list[tuple[Object, Path, tuple[str, ...]]] = [
         (spec.get("securityContext", {}), (*path, "securityContext"), _NOT_WINDOWS_POD)
     ]
@@ -266,11 +258,10 @@ def check_operating_system(spec: Object, path: Path, pod: Setting) -> None:
     if pod.os == "linux":
         for context, at, _ in contexts:
             if "windowsOptions" in context:
-                detail = "windows options cannot be set for a linux pod"
-                out.append(forbidden((*at, "windowsOptions"), _RULE, detail))
+                pod.forbidden((*at, "windowsOptions"), _RULE, "windows options cannot be set for a linux pod")
     elif pod.os == "windows":
         for context, at, fields in contexts:
             out.extend(forbidden((*at, field), _RULE, _NOT_WINDOWS) for field in fields if field in context)
         for field in ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"):
             if field in spec:
-                out.append(forbidden((*path, field), _RULE, _NOT_WINDOWS))
+                pod.forbidden((*path, field), _RULE, _NOT_WINDOWS)

@@ -5,8 +5,10 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.checks.server import verdict
+from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, TypeAlias
@@ -64,6 +66,45 @@ class Setting:
     def is_on(self, gate: str) -> bool:
         """Whether the gate is on, or what it brings is in use already; also of what a release does without a gate."""
         return self.gates.get(gate, False) or gate in self.allowed
+
+    # What is wrong: each reports what the function of verdict with its name makes.
+
+    def required(self, path: Path, rule: str, detail: str = "") -> None:
+        self.out.append(verdict.required(path, rule, detail))
+
+    def forbidden(self, path: Path, rule: str, detail: str = "") -> None:
+        self.out.append(verdict.forbidden(path, rule, detail))
+
+    def invalid(self, path: Path, rule: str, value: Any, detail: str) -> None:
+        self.out.append(verdict.invalid(path, rule, value, detail))
+
+    def invalid_text(self, path: Path, rule: str, text: str, detail: str) -> None:
+        self.out.append(verdict.invalid_text(path, rule, text, detail))
+
+    def not_supported(self, path: Path, rule: str, text: str, values: tuple[str, ...]) -> None:
+        self.out.append(verdict.not_supported(path, rule, text, values))
+
+    def duplicate(self, path: Path, rule: str, text: str) -> None:
+        self.out.append(verdict.duplicate(path, rule, text))
+
+    def not_found(self, path: Path, rule: str, text: str, detail: str = "") -> None:
+        self.out.append(verdict.not_found(path, rule, text, detail))
+
+    def too_many(self, path: Path, rule: str, count: int, limit: int) -> None:
+        self.out.append(verdict.too_many(path, rule, count, limit))
+
+    def too_long(self, path: Path, rule: str, limit: int) -> None:
+        self.out.append(verdict.too_long(path, rule, limit))
+
+    def refuse(self, path: Path, rule: str, value: Any, messages: Iterable[str]) -> None:
+        """A value that is wrong in each of these ways."""
+        for message in messages:
+            self.invalid(path, rule, value, message)
+
+    def check_choice(self, path: Path, rule: str, value: str, values: tuple[str, ...]) -> None:
+        """The value is one of those."""
+        if value not in values:
+            self.not_supported(path, rule, write_json(value), values)
 
 
 def visit_containers(spec: Object, path: Path) -> Iterator[tuple[Object, Path]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from krmfn.checks.server.pods.environment import VOLUME_FIELDS, check_field, check_resource_field
 from krmfn.checks.server.pods.paths import check_local
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.verdict import invalid, required
 from krmfn.krm.paths import Path
 
 _RULE = "pod-volumes"
@@ -21,21 +20,21 @@ def check_mode(source: Object, field: str, at: Path, pod: Setting) -> None:
     """The permission bits of the files, 0 to 0o777."""
     mode = source.get(field)
     if mode is not None and not 0 <= mode <= 0o777:
-        pod.out.append(invalid((*at, field), _RULE, mode, _MODE))
+        pod.invalid((*at, field), _RULE, mode, _MODE)
 
 
 def check_user(source: Object, field: str, at: Path, pod: Setting) -> None:
     """The user id that owns the files."""
     user = source.get(field)
     if user is not None and not 0 <= user < 2**31:
-        pod.out.append(invalid((*at, field), _RULE, user, "must be between 0 and 2147483647, inclusive"))
+        pod.invalid((*at, field), _RULE, user, "must be between 0 and 2147483647, inclusive")
 
 
 def check_key(item: Object, at: Path, pod: Setting) -> None:
     """One key of a Secret or a ConfigMap as one file."""
     for field in ("key", "path"):
         if not item.get(field):
-            pod.out.append(required((*at, field), _RULE))
+            pod.required((*at, field), _RULE)
     check_local(item.get("path", ""), (*at, "path"), _RULE, pod)
     check_mode(item, "mode", at, pod)
     check_user(item, "user", at, pod)
@@ -43,18 +42,17 @@ def check_key(item: Object, at: Path, pod: Setting) -> None:
 
 def check_downward_file(item: Object, at: Path, pod: Setting) -> None:
     """The server's paths do not name the item."""
-    out = pod.out
     text = item.get("path", "")
     if not text:
-        out.append(required((*at, "path"), _RULE))
+        pod.required((*at, "path"), _RULE)
     check_local(text, (*at, "path"), _RULE, pod)
     if "fieldRef" in item:
         check_field(item["fieldRef"], VOLUME_FIELDS, (*at, "fieldRef"), _RULE, pod)
         if "resourceFieldRef" in item:
-            out.append(invalid(at, _RULE, "resource", f"fieldRef and resourceFieldRef {_RESOURCE}"))
+            pod.invalid(at, _RULE, "resource", f"fieldRef and resourceFieldRef {_RESOURCE}")
     elif "resourceFieldRef" in item:
         check_resource_field(item["resourceFieldRef"], (*at, "resourceFieldRef"), _RULE, pod, volume=True)
     else:
-        out.append(required(at, _RULE, "one of fieldRef and resourceFieldRef is required"))
+        pod.required(at, _RULE, "one of fieldRef and resourceFieldRef is required")
     check_mode(item, "mode", at, pod)
     check_user(item, "user", at, pod)

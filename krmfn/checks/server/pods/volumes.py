@@ -16,15 +16,6 @@ from krmfn.checks.server.pods.projections import check_projection
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode, check_user
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import (
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    not_supported,
-    required,
-    too_long,
-)
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
@@ -80,17 +71,17 @@ def check_volumes(spec: Object, path: Path, pod: Setting) -> None:
         name = volume.get("name", "")
         _check_source(volume, name, at, pod)
         if not name:
-            pod.out.append(required((*at, "name"), _RULE))
-        for message in check_short_name(name, "characters") if name else ():
-            pod.out.append(invalid((*at, "name"), _RULE, name, message))
+            pod.required((*at, "name"), _RULE)
+        if name:
+            pod.refuse((*at, "name"), _RULE, name, check_short_name(name, "characters"))
         if name in pod.volumes:
-            pod.out.append(duplicate((*at, "name"), _RULE, quote(name)))
+            pod.duplicate((*at, "name"), _RULE, quote(name))
         if len(pod.out) == before:
             pod.volumes[name] = volume
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if claim in made and "persistentVolumeClaim" in volume:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
-            pod.out.append(invalid((*at, "persistentVolumeClaim", "claimName"), _RULE, claim, detail))
+            pod.invalid((*at, "persistentVolumeClaim", "claimName"), _RULE, claim, detail)
 
 
 def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
@@ -107,11 +98,11 @@ def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
             check_kind(first, volume[first], name, at, pod)
         if kind != first:
             again = _SOURCES[kind][0] or kind
-            pod.out.append(forbidden((*at, again), _RULE, "may not specify more than 1 volume type"))
+            pod.forbidden((*at, again), _RULE, "may not specify more than 1 volume type")
         if kind == "iscsi":
             _check_initiator_length(volume["iscsi"], name, at, pod)
     if not first:
-        pod.out.append(required(at, _RULE, "must specify a volume type"))
+        pod.required(at, _RULE, "must specify a volume type")
 
 
 def check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> None:
@@ -119,24 +110,22 @@ def check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> 
     where = (*at, _SOURCES[kind][1] or kind)
     for field in _REQUIRED.get(kind, ()):
         if not source.get(field):
-            pod.out.append(required((*where, field), _RULE))
+            pod.required((*where, field), _RULE)
     check = _CHECKS.get(kind)
     if check:
         check(source, where, pod)
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim, "characters"):
-            pod.out.append(invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}"))
+            pod.invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}")
 
 
 def _check_empty_dir(source: Object, at: Path, pod: Setting) -> None:
     if source.get("sizeLimit", 0) < 0:
-        detail = "SizeLimit field must be a valid resource quantity"
-        pod.out.append(forbidden((*at, "sizeLimit"), _RULE, detail))
+        pod.forbidden((*at, "sizeLimit"), _RULE, "SizeLimit field must be a valid resource quantity")
     mode = source.get("mode")
     if mode is not None and not 0 <= mode <= 0o1777:
-        detail = "must be a number between 0 and 01777 (octal), both inclusive"
-        pod.out.append(invalid((*at, "mode"), _RULE, mode, detail))
+        pod.invalid((*at, "mode"), _RULE, mode, "must be a number between 0 and 01777 (octal), both inclusive")
 
 
 _HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
@@ -145,12 +134,12 @@ _HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate"
 def _check_host_path(source: Object, at: Path, pod: Setting) -> None:
     text = source.get("path", "")
     if not text:
-        pod.out.append(required((*at, "path"), _RULE))
+        pod.required((*at, "path"), _RULE)
         return
     check_no_backsteps(text, (*at, "path"), _RULE, pod)
     kind = source.get("type")
     if kind is not None and kind not in _HOST_TYPES:
-        pod.out.append(not_supported((*at, "type"), _RULE, write_json(kind), _HOST_TYPES))
+        pod.not_supported((*at, "type"), _RULE, write_json(kind), _HOST_TYPES)
 
 
 def _check_git(source: Object, at: Path, pod: Setting) -> None:
@@ -160,7 +149,7 @@ def _check_git(source: Object, at: Path, pod: Setting) -> None:
 def _check_partition(source: Object, at: Path, pod: Setting) -> None:
     partition = source.get("partition", 0)
     if not 0 <= partition <= 255:
-        pod.out.append(invalid((*at, "partition"), _RULE, partition, _PARTITION))
+        pod.invalid((*at, "partition"), _RULE, partition, _PARTITION)
 
 
 def _check_keys(source: Object, at: Path, pod: Setting) -> None:
@@ -174,29 +163,27 @@ def _check_keys(source: Object, at: Path, pod: Setting) -> None:
 def _check_nfs(source: Object, at: Path, pod: Setting) -> None:
     text = source.get("path", "")
     if not text.startswith("/"):
-        pod.out.append(invalid((*at, "path"), _RULE, text, "must be an absolute path"))
+        pod.invalid((*at, "path"), _RULE, text, "must be an absolute path")
 
 
 def _check_iscsi(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     name = source.get("iqn", "")
     if name and not name.startswith(("iqn", "eui", "naa")):
-        out.append(invalid((*at, "iqn"), _RULE, name, "must be valid format starting with iqn, eui, or naa"))
+        pod.invalid((*at, "iqn"), _RULE, name, "must be valid format starting with iqn, eui, or naa")
     elif name and not _is_iscsi_name(name):
-        out.append(invalid((*at, "iqn"), _RULE, name, "must be valid format"))
+        pod.invalid((*at, "iqn"), _RULE, name, "must be valid format")
     unit = source.get("lun", 0)
     if not 0 <= unit <= 255:
-        out.append(invalid((*at, "lun"), _RULE, unit, _UNIT))
+        pod.invalid((*at, "lun"), _RULE, unit, _UNIT)
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and "secretRef" not in source:
-        out.append(required((*at, "secretRef"), _RULE))
+        pod.required((*at, "secretRef"), _RULE)
     initiator = source.get("initiatorName")
     if initiator is None:
         return
     if not initiator.startswith(("iqn", "eui", "naa")):
-        detail = "must be valid format starting with iqn, eui, or naa"
-        out.append(invalid((*at, "initiatorname"), _RULE, initiator, detail))
+        pod.invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format starting with iqn, eui, or naa")
     elif not _is_iscsi_name(initiator):
-        out.append(invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format"))
+        pod.invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format")
 
 
 def _is_iscsi_name(name: str) -> bool:
@@ -217,38 +204,35 @@ def _check_initiator_length(source: Object, name: str, at: Path, pod: Setting) -
             "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is"
             " specified."
         )
-        pod.out.append(invalid((*at, "name"), _RULE, name, detail))
+        pod.invalid((*at, "name"), _RULE, name, detail)
 
 
 def _check_fibre_channel(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     names, ids = source.get("targetWWNs"), source.get("wwids")
     if not names and not ids:
-        out.append(required((*at, "targetWWNs"), _RULE, "must specify either targetWWNs or wwids, but not both"))
+        pod.required((*at, "targetWWNs"), _RULE, "must specify either targetWWNs or wwids, but not both")
     if names and ids:
-        detail = f"targetWWNs and wwids {_RESOURCE}"
-        out.append(invalid_text((*at, "targetWWNs"), _RULE, write_json(names), detail))
+        pod.invalid_text((*at, "targetWWNs"), _RULE, write_json(names), f"targetWWNs and wwids {_RESOURCE}")
     if names:
         unit = source.get("lun")
         if unit is None:
-            out.append(required((*at, "lun"), _RULE, "lun is required if targetWWNs is specified"))
+            pod.required((*at, "lun"), _RULE, "lun is required if targetWWNs is specified")
         elif not 0 <= unit <= 255:
-            out.append(invalid((*at, "lun"), _RULE, unit, _UNIT))
+            pod.invalid((*at, "lun"), _RULE, unit, _UNIT)
 
 
 def _check_quobyte(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     registry = source.get("registry", "")
     detail = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
-        out.append(required((*at, "registry"), _RULE, detail))
+        pod.required((*at, "registry"), _RULE, detail)
     elif len(source.get("tenant", "").encode("utf-8", "surrogatepass")) >= 65:
         text = "must be a UUID and may not exceed a length of 64 characters"
-        out.append(required((*at, "tenant"), _RULE, text))
+        pod.required((*at, "tenant"), _RULE, text)
     else:
         for pair in registry.split(","):
             if not _is_host_and_port(pair):
-                out.append(invalid((*at, "registry"), _RULE, registry, detail))
+                pod.invalid((*at, "registry"), _RULE, registry, detail)
 
 
 def _is_host_and_port(text: str) -> bool:
@@ -262,19 +246,18 @@ def _is_host_and_port(text: str) -> bool:
 
 
 def _check_flocker(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     name, identity = source.get("datasetName", ""), source.get("datasetUUID", "")
     if not name and not identity:
-        out.append(required(at, _RULE, "one of datasetName and datasetUUID is required"))
+        pod.required(at, _RULE, "one of datasetName and datasetUUID is required")
     if name and identity:
-        out.append(invalid(at, _RULE, "resource", f"datasetName and datasetUUID {_RESOURCE}"))
+        pod.invalid(at, _RULE, "resource", f"datasetName and datasetUUID {_RESOURCE}")
     if "/" in name:
-        out.append(invalid((*at, "datasetName"), _RULE, name, "must not contain '/'"))
+        pod.invalid((*at, "datasetName"), _RULE, name, "must not contain '/'")
 
 
 def _check_secret_name(source: Object, field: str, at: Path, pod: Setting) -> None:
     if field in source and not source[field].get("name"):
-        pod.out.append(required((*at, field, "name"), _RULE))
+        pod.required((*at, field, "name"), _RULE)
 
 
 def _check_cinder(source: Object, at: Path, pod: Setting) -> None:
@@ -284,16 +267,15 @@ def _check_cinder(source: Object, at: Path, pod: Setting) -> None:
 def _check_storage_os(source: Object, at: Path, pod: Setting) -> None:
     for field in ("volumeName", "volumeNamespace"):
         name = source.get(field, "")
-        for message in check_short_name(name, "characters") if name else ():
-            pod.out.append(invalid((*at, field), _RULE, name, message))
+        if name:
+            pod.refuse((*at, field), _RULE, name, check_short_name(name, "characters"))
     _check_secret_name(source, "secretRef", at, pod)
 
 
 def _check_flex(source: Object, at: Path, pod: Setting) -> None:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
-            detail = "kubernetes.io and k8s.io namespaces are reserved"
-            pod.out.append(invalid((*at, "options", Key(key)), _RULE, key, detail))
+            pod.invalid((*at, "options", Key(key)), _RULE, key, "kubernetes.io and k8s.io namespaces are reserved")
 
 
 _DISKS = {
@@ -304,19 +286,18 @@ _DISKS = {
 
 
 def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     for field, values in (
         ("cachingMode", ("None", "ReadOnly", "ReadWrite")),
         ("kind", ("Dedicated", "Managed", "Shared")),
     ):
         value = source.get(field)
         if value is not None and value not in values:
-            out.append(not_supported((*at, field), _RULE, write_json(value), values))
+            pod.not_supported((*at, field), _RULE, write_json(value), values)
     if "kind" in source:
         address = source.get("diskURI", "")
         start, pattern = _DISKS[source["kind"] == "Managed"]
         if not address.startswith(start):
-            out.append(not_supported((*at, "diskURI"), _RULE, quote(address), (pattern,)))
+            pod.not_supported((*at, "diskURI"), _RULE, quote(address), (pattern,))
 
 
 def _check_downward(source: Object, at: Path, pod: Setting) -> None:
@@ -327,19 +308,17 @@ def _check_downward(source: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_csi(source: Object, at: Path, pod: Setting) -> None:
-    out = pod.out
     driver = source.get("driver", "")
     if not driver:
-        out.append(required((*at, "driver"), _RULE))
+        pod.required((*at, "driver"), _RULE)
     else:
         if len(driver.encode("utf-8", "surrogatepass")) > 63:
-            out.append(too_long((*at, "driver"), _RULE, 63))
-        for message in check_long_name(driver.lower(), "characters"):
-            out.append(invalid((*at, "driver"), _RULE, driver, message))
+            pod.too_long((*at, "driver"), _RULE, 63)
+        pod.refuse((*at, "driver"), _RULE, driver, check_long_name(driver.lower(), "characters"))
     _check_secret_name(source, "nodePublishSecretRef", at, pod)
     name = source.get("nodePublishSecretRef", {}).get("name", "")
-    for message in check_long_name(name, "characters") if name else ():
-        out.append(invalid((*at, "name"), _RULE, name, message))
+    if name:
+        pod.refuse((*at, "name"), _RULE, name, check_long_name(name, "characters"))
 
 
 def _check_image(source: Object, at: Path, pod: Setting) -> None:
@@ -347,7 +326,7 @@ def _check_image(source: Object, at: Path, pod: Setting) -> None:
 
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
-        pod.out.append(required((*at, "reference"), _RULE))
+        pod.required((*at, "reference"), _RULE)
     check_pull_policy(source.get("pullPolicy", ""), (*at, "pullPolicy"), _RULE, pod)
 
 
@@ -356,7 +335,7 @@ def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
 
     template = source.get("volumeClaimTemplate")
     if template is None:
-        pod.out.append(required((*at, "volumeClaimTemplate"), _RULE))
+        pod.required((*at, "volumeClaimTemplate"), _RULE)
     else:
         check_claim_template(template, (*at, "volumeClaimTemplate"), pod)
 
