@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from krmfn.catalogue import RULES
-from krmfn.config.crds import kuberay_keeps
 from krmfn.model.findings import Rule
-from krmfn.model.kinds import KINDS, KindRow, TemplatePath
+from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
 from krmfn.releases.release import find_release, list_releases
 
 DOCS = Path(__file__).parent

@@ -137,7 +137,7 @@ def find_all(
     if not set(stages) - {"server"}:
         yield from links
         return
-    from krmfn.checks.stages import check_stages
+    from krmfn.checks.rule import check_stages
     from krmfn.survey.gangs import survey
 
     found = survey(items, settings)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
 from krmfn.krm.types import Any, Final, NamedTuple, TypeAlias
-from krmfn.model.findings import Finding, Rule
+from krmfn.model.findings import Finding, Member, Rule
 from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import as_written
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, take_census
 
 SCHEDULER: Final = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
@@ -90,3 +91,29 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
 
 #: Rules by which pods are never created, wherever they are bound to.
 _REFUSED: Final = ("pod-refused", "priority-class-missing", "quota-too-small")
+
+
+def check_stages(
+    stages: Collection[str],
+    objects: Sequence[Item],
+    members: Sequence[Member],
+    old: Sequence[Item] | None,
+    settings: Settings,
+    asking: Sequence[Item] = (),
+) -> Iterator[Finding]:
+    """The findings of those of scheduler, operator and gitops that are in `stages`.
+
+    `members` are the pod templates that sources counted (survey.counting), `old` the earlier state if there is one,
+    `asking` the objects that a gang is to be generated for.
+    """
+    census = take_census(objects, members, old, settings.cluster, asking)
+    if "scheduler" in stages:
+        yield from run("scheduler", census, settings)
+    # Operators act on what makes pods: groups alone give them nothing to do.
+    if "operator" in stages and any(group != "scheduling.k8s.io" for group, _ in census.by_kind):
+        yield from run("operator", census, settings)
+    if "gitops" in stages:
+        from krmfn.checks.reading import find_problems
+
+        yield from run("gitops", census, settings)
+        yield from find_problems(census)

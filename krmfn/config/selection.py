@@ -40,6 +40,11 @@ class Selection(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
+def is_selected(item: Head, settings: Settings) -> bool:
+    """Whether `item` gets a gang, by its own opt-in or by the configuration."""
+    return options_for(settings, item).options is not None
+
+
 def options_for(settings: Settings, item: Head) -> Selection:
     """Whether `item` becomes a gang, and with which options.
 

@@ -70,7 +70,7 @@ _REPLICATED: Final = (TemplatePath("spec/template", "spec/replicas"),)
 
 
 def _ray(name: str, base: str, source: str, *aside: str, **more: object) -> KindRow:
-    """A kind of KubeRay with its cluster at `base`. Which of its versions keeps the link: krmfn.config.crds."""
+    """A kind of KubeRay with its cluster at `base`. Which of its versions keeps the link: kuberay_keeps()."""
     templates = (
         TemplatePath(f"{base}/headGroupSpec/template", alone=False),
         TemplatePath(f"{base}/workerGroupSpecs/*/template", f"{base}/workerGroupSpecs/*/replicas", alone=False),
@@ -294,6 +294,12 @@ def find_own_scheduling(group: str, name: str, release: Release) -> tuple[str, .
     kind = find_kind(group, name)
     owns = (kind.owns if kind else "") or release.owns.get(f"{name}.{group}", "")
     return tuple(owns.split("/")) if owns else ()
+
+
+def kuberay_keeps(version: tuple[int, int], field: str) -> bool:
+    """Whether the CRDs of KubeRay `version`, which prune pod templates by their schema, keep the link `field` in them.
+    Source: the CRDs at the tags v1.3.0 to v1.7.0."""
+    return version == (1, 6) if field == "workloadRef" else version >= (1, 7)
 
 
 def keeps_link(kind: KindRow, installed: Mapping[str, tuple[int, int]]) -> bool | None:

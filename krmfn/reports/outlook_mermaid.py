@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from krmfn.forecast.standing import Outlook
 from krmfn.reports import channels
-from krmfn.reports.outlook_view import MEANINGS, View, group_alike, summarize
-from krmfn.reports.palette import LIGHT
+from krmfn.reports.outlook_view import LIGHT, MEANINGS, View, group_alike, summarize
 
 _MOST = 40
 

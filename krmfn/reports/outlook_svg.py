@@ -15,6 +15,7 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (
+    LIGHT,
     MEANINGS,
     View,
     group_alike,
@@ -24,7 +25,6 @@ from krmfn.reports.outlook_view import (
     spell_share,
     summarize,
 )
-from krmfn.reports.palette import LIGHT
 
 WIDTH: Final = 1000
 _EDGE: Final = 20

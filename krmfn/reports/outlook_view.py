@@ -20,6 +20,20 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
+#: Colours that tell gangs apart, also for people who see fewer of them (after Okabe and Ito, 2008), each with an ink
+#: that can be read on it.
+LIGHT: Final = (
+    ("#0072b2", "#ffffff"),
+    ("#e69f00", "#111111"),
+    ("#009e73", "#111111"),
+    ("#cc79a7", "#111111"),
+    ("#56b4e9", "#111111"),
+    ("#d55e00", "#111111"),
+    ("#f0e442", "#111111"),
+    ("#6a51a3", "#ffffff"),
+)
+
+
 class View(NamedTuple):
     """The outlook of a world; `world` is empty for an only one. `unasked` says why the scheduler itself was not run."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from krmfn.config.crds import kuberay_keeps
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path
+from krmfn.model.kinds import kuberay_keeps
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raygroups import WorkerGroup
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from krmfn.config import GangOptions, Settings
-from krmfn.config.crds import kuberay_keeps
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
-from krmfn.model.kinds import KINDS, KindRow, keeps_link
+from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release

@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.manifest import Manifest
-from krmfn.sources.roles import read_role
+from krmfn.sources.trainingoperator import read_role
 
 _ROLES: Path = ("spec", "mpiReplicaSpecs")
 _CREATION: Path = ("spec", "launcherCreationPolicy")

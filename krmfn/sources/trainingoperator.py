@@ -6,9 +6,8 @@ Source: kubeflow/training-operator v1.9.4 `pkg/apis/kubeflow.org/v1`.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
-from krmfn.model.tree import Composite, Group, Leaf
+from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
 from krmfn.sources.manifest import Manifest
-from krmfn.sources.roles import read_role
 
 
 def read_trainingjob(manifest: Manifest) -> Group | None:
@@ -38,3 +37,17 @@ def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
             manifest.note("elastic-minimum", minimum, message, hint)
         return Leaf(role.lower(), (template,), max(0, min(bound, replicas)))
     return manifest.leaf(role.lower(), template, replicas)
+
+
+def read_role(manifest: Manifest, path: Path, default: int) -> PodTemplate | None:
+    """The pod template of the role at `path`, None where it has no pods; `default` replicas where none are written."""
+    count_path = (*path, "replicas")
+    replicas = manifest.count(count_path, default)
+    if replicas < 0:
+        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
+        return None
+    template = manifest.template((*path, "template"), replicas, count_path)
+    if template and replicas == 0:
+        manifest.note("group-without-pods", count_path, f"role {path[-1]} has no pods: it is left out of the gang")
+        return None
+    return template

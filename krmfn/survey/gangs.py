@@ -18,9 +18,8 @@ from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
 from krmfn.survey.lookup import make_lookup
-from krmfn.survey.obstacles import find_obstacle
+from krmfn.survey.obstacles import find_obstacle, find_strangers
 from krmfn.survey.owners import list_owned
-from krmfn.survey.strangers import find_strangers
 
 TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
 if TYPE_CHECKING:

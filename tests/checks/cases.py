@@ -17,8 +17,7 @@ import yaml
 from krmfn import pipeline
 from krmfn.catalogue import RULES
 from krmfn.checks import reading
-from krmfn.checks.rule import list_checks
-from krmfn.checks.stages import check_stages
+from krmfn.checks.rule import check_stages, list_checks
 from krmfn.config import Settings, read_settings
 from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from krmfn.reports import outlook_html, outlook_svg
-from krmfn.reports.palette import LIGHT
+from krmfn.reports.outlook_view import LIGHT
 
 #: What is written, and on what.
 TEXTS = ("text", ".d", ".s", ".runs", ".never", ".waits", ".open")

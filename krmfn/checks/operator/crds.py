@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.rule import rule
-from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
-from krmfn.config.crds import kuberay_keeps
+from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import KINDS, find_kind, keeps_link
+from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.tree import Path
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template

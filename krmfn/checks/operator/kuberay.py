@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
-from krmfn.config.selection import KUBERAY_LABEL
+from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
+from krmfn.config.selection import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import join

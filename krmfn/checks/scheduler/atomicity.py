@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families, list_groups
-from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
+from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.selected import is_selected
 from krmfn.checks.wording import name_min_count
 from krmfn.config import Settings
+from krmfn.config.selection import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share

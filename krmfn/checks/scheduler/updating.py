@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.rule import rule
-from krmfn.checks.selected import is_selected
 from krmfn.config import Settings
+from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
