@@ -181,7 +181,8 @@ def _join_alike(results: list[Result | None]) -> list[Result | None]:
         if result and others:
             message = f"{result.message}; the same is true of {count(len(others), 'other gang')}"
             results[first] = result._replace(message=message)
-            results = [None if index in others else each for index, each in enumerate(results)]
+            for index in others:
+                results[index] = None
     return results
 
 

@@ -9,7 +9,7 @@ from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.config.settings import RULED
 from krmfn.krm import Item
-from krmfn.krm.results import SEVERITIES, FileRef
+from krmfn.krm.results import SEVERITIES
 from krmfn.krm.types import Any
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import complete
@@ -216,7 +216,7 @@ def _parse(data: bytes, path: str) -> Item:
     try:
         items = Stream.parse(data, path).items
     except Unreadable as error:
-        raise UsageError(f"{FileRef(path, 0, error.line, error.column).spell()}: {error.message}") from None
+        raise UsageError(error.spell(path)) from None
     ours = [item for item in items if item.api_version.startswith(PREFIX)]
     chosen = ours or items
     if len(chosen) != 1:

@@ -5,7 +5,7 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
-from krmfn.krm.results import Result
+from krmfn.krm.results import FileRef, Result
 from krmfn.krm.types import Iterable
 
 
@@ -22,6 +22,10 @@ class Unreadable(Exception):
         self.message = message
         self.line = line
         self.column = column
+
+    def spell(self, path: str) -> str:
+        """The place in the file, and the message: `base/job.yaml:3:8: mapping values are not allowed here`."""
+        return f"{FileRef(path, 0, self.line, self.column).spell()}: {self.message}"
 
     def __str__(self) -> str:
         """The position, when it is known, and the message."""

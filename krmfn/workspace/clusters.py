@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from krmfn.krm import Stream, Unreadable
 from krmfn.krm.json_reading import load_json
-from krmfn.krm.results import FileRef
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
@@ -59,8 +58,7 @@ def _read_files(files: Iterable[ManifestFile]) -> list[tuple[str, Any]]:
         try:
             found += [(path, facts) for facts in _sort(_read_objects(path, data))]
         except Unreadable as error:
-            place = FileRef(path, 0, error.line, error.column).spell()
-            raise InputMissing(f"{place}: {error.message}") from None
+            raise InputMissing(error.spell(path)) from None
     return found
 
 
