@@ -30,17 +30,7 @@ from krmfn.checks.server.pods.security import check_host_processes, check_operat
 from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.pods.volumes import check_volumes
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import (
-    Cause,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    not_found,
-    not_supported,
-    required,
-    too_long,
-)
+from krmfn.checks.server.verdict import Cause, forbidden, invalid
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -106,7 +96,6 @@ def check_new_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: li
 
 def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     """Everything that the server checks in a pod and in a template alike."""
-    out = pod.out
     check_volumes(spec, path, pod)
     if "resourceClaims" in spec:
         _check_claims(spec["resourceClaims"], (*path, "resourceClaims"), pod)
@@ -118,8 +107,7 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     check_pod_resources(spec, path, pod)
     for field, values, rule in (("restartPolicy", _RESTARTS, "pod-restart"), ("dnsPolicy", _DNS, _NETWORK)):
         value = spec.get(field, "")
-        if value not in values:
-            out.append(not_supported((*path, field), rule, write_json(value), values))
+        pod.check_choice((*path, field), rule, value, values)
     if "nodeSelector" in spec:
         check_labels(spec["nodeSelector"], (*path, "nodeSelector"), "pod-affinity", pod)
     check_pod_security(spec, path, pod)
@@ -127,7 +115,7 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         place = (*path, "securityContext") if pod.gates.get("older-texts", False) else path
-        out.append(invalid((*place, "shareProcessNamespace"), "pod-security", True, detail))
+        pod.invalid((*place, "shareProcessNamespace"), "pod-security", True, detail)
     if "affinity" in spec:
         check_affinity(spec["affinity"], (*path, "affinity"), pod)
     if "tolerations" in spec:
@@ -144,7 +132,7 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline < 2**31:
         detail = "must be between 1 and 2147483647, inclusive"
-        out.append(invalid((*path, "activeDeadlineSeconds"), "pod-deadline", deadline, detail))
+        pod.invalid((*path, "activeDeadlineSeconds"), "pod-deadline", deadline, detail)
     if "priorityClassName" in spec or "preemptionPolicy" in spec:
         _check_priority(spec, path, pod)
     if "overhead" in spec:
@@ -157,20 +145,17 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
 def _check_gates(spec: Object, path: Path, pod: Setting) -> None:
     for index, gate in enumerate(spec.get("readinessGates", ())):
         name = gate.get("conditionType", "")
-        for message in check_label_key(name):
-            pod.out.append(invalid((*path, "readinessGates", index, "conditionType"), "pod-gates", name, message))
+        pod.refuse((*path, "readinessGates", index, "conditionType"), "pod-gates", name, check_label_key(name))
     seen = set()
     for index, gate in enumerate(spec.get("schedulingGates", ())):
         name, at = gate.get("name", ""), (*path, "schedulingGates", index)
-        for message in check_label_key(name):
-            pod.out.append(invalid(at, "pod-gates", name, message))
+        pod.refuse(at, "pod-gates", name, check_label_key(name))
         if name in seen:
-            pod.out.append(duplicate(at, "pod-gates", quote(name)))
+            pod.duplicate(at, "pod-gates", quote(name))
         seen.add(name)
 
 
 def _check_network(spec: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     host = spec.get("hostNetwork", False)
     if host:
         for index, container in enumerate(spec.get("containers", ())):
@@ -178,69 +163,61 @@ def _check_network(spec: Object, path: Path, pod: Setting) -> None:
                 mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
                 if (pod.is_pod or mine) and mine != theirs:
                     at = (*path, "containers", index, "ports", place, "hostPort")
-                    detail = "must match `containerPort` when `hostNetwork` is true"
-                    out.append(invalid(at, "pod-ports", mine, detail))
+                    pod.invalid(at, "pod-ports", mine, "must match `containerPort` when `hostNetwork` is true")
     for field in ("hostname", "subdomain"):
         name = spec.get(field)
-        for message in check_short_name(name, "characters") if name else ():
-            out.append(invalid((*path, field), _NETWORK, name, message))
+        if name:
+            pod.refuse((*path, field), _NETWORK, name, check_short_name(name, "characters"))
     name = spec.get("hostnameOverride")
     if name is not None:
         where = (*path, "hostnameOverride")
         if spec.get("setHostnameAsFQDN"):
-            out.append(forbidden(where, _NETWORK, "may not be specified when setHostnameAsFQDN is true"))
+            pod.forbidden(where, _NETWORK, "may not be specified when setHostnameAsFQDN is true")
         if host:
-            out.append(forbidden(where, _NETWORK, "may not be specified when hostNetwork is true"))
+            pod.forbidden(where, _NETWORK, "may not be specified when hostNetwork is true")
         if count_bytes(name) > 64:
-            out.append(too_long(where, _NETWORK, 64))
-        for message in check_long_name(name, "characters"):
-            out.append(invalid(where, _NETWORK, name, message))
+            pod.too_long(where, _NETWORK, 64)
+        pod.refuse(where, _NETWORK, name, check_long_name(name, "characters"))
     _check_dns(spec, (*path, "dnsConfig"), pod)
     strict = pod.gates.get("StrictIPCIDRValidation", False)
     for index, alias in enumerate(spec.get("hostAliases", ())):
         at = (*path, "hostAliases", index)
         address = alias.get("ip", "")
-        for message in check_ip(address, strict):
-            out.append(invalid((*at, "ip"), _NETWORK, address, message))
+        pod.refuse((*at, "ip"), _NETWORK, address, check_ip(address, strict))
         for place, name in enumerate(alias.get("hostnames", ())):
-            for message in check_long_name(name, "characters"):
-                out.append(invalid((*at, "hostnames", place), _NETWORK, name, message))
+            pod.refuse((*at, "hostnames", place), _NETWORK, name, check_long_name(name, "characters"))
 
 
 def _check_dns(spec: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:
-            out.append(required(path, _NETWORK, "must provide `dnsConfig` when `dnsPolicy` is None"))
+            pod.required(path, _NETWORK, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
         if not config.get("nameservers"):
             detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            out.append(required((*path, "nameservers"), _NETWORK, detail))
+            pod.required((*path, "nameservers"), _NETWORK, detail)
             return
     if config is None:
         return
     servers, searches = config.get("nameservers", ()), config.get("searches", ())
     if len(servers) > 3:
-        detail = "must not have more than 3 nameservers"
-        out.append(invalid_text((*path, "nameservers"), _NETWORK, write_json(servers), detail))
+        pod.invalid_text((*path, "nameservers"), _NETWORK, write_json(servers), "must not have more than 3 nameservers")
     strict = pod.gates.get("StrictIPCIDRValidation", False)
     for index, address in enumerate(servers):
-        for message in check_ip(address, strict):
-            out.append(invalid((*path, "nameservers", index), _NETWORK, address, message))
+        pod.refuse((*path, "nameservers", index), _NETWORK, address, check_ip(address, strict))
     if len(searches) > 32:
-        detail = "must not have more than 32 search paths"
-        out.append(invalid_text((*path, "searches"), _NETWORK, write_json(searches), detail))
+        pod.invalid_text((*path, "searches"), _NETWORK, write_json(searches), "must not have more than 32 search paths")
     if count_bytes(" ".join(searches)) > 2048:
         detail = "must not have more than 2048 characters (including spaces) in the search list"
-        out.append(invalid_text((*path, "searches"), _NETWORK, write_json(searches), detail))
+        pod.invalid_text((*path, "searches"), _NETWORK, write_json(searches), detail)
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
-        for message in check_relaxed_long_name(name) if search != "." else ():
-            out.append(invalid((*path, "searches", index), _NETWORK, name, message))
+        if search != ".":
+            pod.refuse((*path, "searches", index), _NETWORK, name, check_relaxed_long_name(name))
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
-            out.append(required((*path, "options", index), _NETWORK, "must not be empty"))
+            pod.required((*path, "options", index), _NETWORK, "must not be empty")
 
 
 def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
@@ -251,40 +228,38 @@ def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
         fields.insert(0, ("hostNetwork", "hostNetwork"))
     for field, spelled in fields:
         if spec.get(field):
-            pod.out.append(forbidden((*path, spelled), "pod-security", detail))
+            pod.forbidden((*path, spelled), "pod-security", detail)
     if "user-namespace-devices" not in pod.allowed:
         for container, at in visit_containers(spec, path):
             if "volumeDevices" in container:
-                pod.out.append(forbidden((*at, "volumeDevices"), "pod-security", detail))
+                pod.forbidden((*at, "volumeDevices"), "pod-security", detail)
 
 
 def _check_names(spec: Object, path: Path, pod: Setting) -> None:
-    out = pod.out
     for field in ("serviceAccountName", "nodeName"):
         name = spec.get(field)
-        for message in check_long_name(name, "characters") if name else ():
-            out.append(invalid((*path, field), _NAMES, name, message))
+        if name:
+            pod.refuse((*path, field), _NAMES, name, check_long_name(name, "characters"))
     name = spec.get("runtimeClassName")
-    for message in check_long_name(name, "characters") if name is not None else ():
-        out.append(invalid((*path, "runtimeClassName"), _NAMES, name, message))
+    if name is not None:
+        pod.refuse((*path, "runtimeClassName"), _NAMES, name, check_long_name(name, "characters"))
 
 
 def _check_priority(spec: Object, path: Path, pod: Setting) -> None:
     name = spec.get("priorityClassName", "")
-    for message in check_long_name(name, "characters") if name else ():
-        pod.out.append(invalid((*path, "priorityClassName"), "pod-priority", name, message))
+    if name:
+        pod.refuse((*path, "priorityClassName"), "pod-priority", name, check_long_name(name, "characters"))
     policy = spec.get("preemptionPolicy")
     if policy == "":
-        pod.out.append(required((*path, "preemptionPolicy"), "pod-priority"))
+        pod.required((*path, "preemptionPolicy"), "pod-priority")
     elif policy is not None and policy not in _PREEMPTION:
-        pod.out.append(not_supported((*path, "preemptionPolicy"), "pod-priority", write_json(policy), _PREEMPTION))
+        pod.not_supported((*path, "preemptionPolicy"), "pod-priority", write_json(policy), _PREEMPTION)
 
 
 def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
     """The claims of a pod, by which it shares those of its group."""
-    out = pod.out
     if "kubernetes.io/config.mirror" in pod.annotations:
-        out.append(forbidden((), "pod-claims", "static pods do not support resource claims"))
+        pod.forbidden((), "pod-claims", "static pods do not support resource claims")
         return
     seen: set[str] = set()
     targets = ("resourceClaimName", "resourceClaimTemplateName")
@@ -292,13 +267,12 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
         name = claim.get("name", "")
         where = (*path, index)
         if not name:
-            out.append(required((*where, "name"), "pod-claims"))
+            pod.required((*where, "name"), "pod-claims")
         elif name in seen:
-            out.append(duplicate((*where, "name"), "pod-claims", quote(name)))
+            pod.duplicate((*where, "name"), "pod-claims", quote(name))
         else:
             seen.add(name)
-            for message in check_short_name(name, "characters"):
-                out.append(invalid((*where, "name"), "pod-claims", name, message))
+            pod.refuse((*where, "name"), "pod-claims", name, check_short_name(name, "characters"))
         given = [target for target in targets if target in claim]
         if len(given) != 1:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
@@ -307,28 +281,24 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
             # The server shows the claim in Go's own spelling.
             shown = {key[0].upper() + key[1:]: claim.get(key) for key in ("name", *targets)}
             shown["Name"] = name
-            out.append(invalid_text(where, "pod-claims", write_json(shown), detail))
+            pod.invalid_text(where, "pod-claims", write_json(shown), detail)
         for target in given:
-            for message in check_long_name(claim[target], "characters"):
-                out.append(invalid((*where, target), "pod-claims", claim[target], message))
+            pod.refuse((*where, target), "pod-claims", claim[target], check_long_name(claim[target], "characters"))
 
 
 def _check_group(spec: Object, path: Path, pod: Setting) -> None:
     """P1-P5: the link to a group, and that eviction responders exclude it."""
-    out = pod.out
     for link in GROUP_LINKS:
         if spec.get(link[0]) is None:
             continue
         where = (*path, *link)
         name = dig(spec, link)
         if name is None:
-            out.append(invalid(where, "scheduling-group", None, f"must specify one of: `{link[-1]}`"))
+            pod.invalid(where, "scheduling-group", None, f"must specify one of: `{link[-1]}`")
         else:
-            for message in check_long_name(name, "characters"):
-                out.append(invalid(where, "scheduling-group", name, message))
+            pod.refuse(where, "scheduling-group", name, check_long_name(name, "characters"))
         if spec.get("evictionResponders"):
-            detail = "may not be set when evictionResponders is set"
-            out.append(forbidden((*path, link[0]), "scheduling-group", detail))
+            pod.forbidden((*path, link[0]), "scheduling-group", "may not be set when evictionResponders is set")
     reference = spec.get("workloadRef")
     if reference is None:
         return
@@ -339,8 +309,8 @@ def _check_group(spec: Object, path: Path, pod: Setting) -> None:
         ("podGroupReplicaKey", check_short_name),
     ):
         name = reference.get(field, "")
-        for message in check(name, "characters") if name or field != "podGroupReplicaKey" else ():
-            out.append(invalid((*where, field), "workload-ref", name, message))
+        if name or field != "podGroupReplicaKey":
+            pod.refuse((*where, field), "workload-ref", name, check(name, "characters"))
 
 
 def _check_file_keys(spec: Object, path: Path, pod: Setting) -> None:
@@ -355,6 +325,6 @@ def _check_file_keys(spec: Object, path: Path, pod: Setting) -> None:
             # Of several volumes with one name the last counts.
             found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
             if not found:
-                pod.out.append(not_found(where, "pod-env", quote(name)))
+                pod.not_found(where, "pod-env", quote(name))
             elif "emptyDir" not in found[-1]:
-                pod.out.append(invalid(where, "pod-env", name, "referenced volume must be of type emptyDir"))
+                pod.invalid(where, "pod-env", name, "referenced volume must be of type emptyDir")
