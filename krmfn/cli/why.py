@@ -56,7 +56,12 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     settings = settings._replace(cluster={**settings.cluster, **given})
     diagnosis = explain(items, settings, _choose(items, words[0]), find_asker(settings, options))
     form = options["output"]
-    show(_to_json(diagnosis) if form == "json" else _to_text(diagnosis, is_colored(options)), form)
+    show(
+        _to_json(diagnosis)
+        if form == "json"
+        else "".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))),
+        form,
+    )
     return 1 if diagnosis.cause else 0
 
 
@@ -78,10 +83,6 @@ def _choose(items: Sequence[Item], word: str) -> Item:
         spaces = ", ".join(sorted(item.space for item in found))
         raise UsageError(f"{word}: there is one in {spaces}; write KIND/NAMESPACE/NAME")
     return found[0]
-
-
-def _to_text(diagnosis: Diagnosis, color: bool) -> str:
-    return "".join(f"{line}\n" for line in _spell(diagnosis, color))
 
 
 def _spell(diagnosis: Diagnosis, color: bool) -> Iterator[str]:

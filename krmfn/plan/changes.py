@@ -27,7 +27,11 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: child for key, child in metadata.items() if key not in _SERVER_METADATA}
         annotations = kept.get("annotations")
         if isinstance(annotations, Mapping):
-            mine = {key: text for key, text in annotations.items() if not _is_tracking(str(key))}
+            mine = {
+                key: text
+                for key, text in annotations.items()
+                if str(key) not in _TRACKING_KEYS and not str(key).startswith(_TRACKING)
+            }
             kept = {key: child for key, child in kept.items() if key != "annotations"}
             kept |= {"annotations": mine} if mine else {}
         copy["metadata"] = kept
@@ -79,7 +83,3 @@ def _names(items: list[Any]) -> list[str] | None:
         if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
             return [str(name) for name in names]
     return None
-
-
-def _is_tracking(key: str) -> bool:
-    return key.startswith(_TRACKING) or key in _TRACKING_KEYS

@@ -31,7 +31,7 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
             f"The finalizer {finalizer} delays the deletion while pods of the group run; until then a group of "
             "this name cannot be created (HTTP 409). Give the group a new name."
         )
-        if any(owner.kind == "Job" for owner in _owners(item, census)):
+        if any(owner.kind == "Job" for gang in census.gangs if gang.group.item is item for owner in gang.owners):
             yield "The link in a Job's template cannot change either: replace the Job as well, under a new name."
         if item.labels.get("app.kubernetes.io/managed-by") == "krmfn":
             yield "naming: Revisioned (annotation krmfn.dev/naming) gives a generated group a new name by itself."
@@ -131,10 +131,6 @@ def list_renames(item: Item, census: Census) -> Iterator[JoinedField]:
         for child in children.values():
             if (child.namespace, child.parent) == (item.space, item.name):
                 yield _place(child.item, ("spec", "parentCompositePodGroupName"))
-
-
-def _owners(item: Item, census: Census) -> tuple[Item, ...]:
-    return tuple(owner for gang in census.gangs if gang.group.item is item for owner in gang.owners)
 
 
 def _place(item: Item, path: tuple[str | int, ...]) -> JoinedField:

@@ -114,7 +114,9 @@ def _list_after(items: Sequence[Item], writer: Release, release: Release, files:
             "again. The template of a Job cannot change, so the Job is deleted."
         )
         for item in items:
-            if (item.ref.group, item.kind) == ("batch", "Job") and _is_linked(item, writer):
+            if (item.ref.group, item.kind) == ("batch", "Job") and item.get(
+                ("spec", "template", "spec", writer.link[0])
+            ):
                 yield ScriptLine(f"kubectl delete {_spell(item)} --ignore-not-found")
     if files:
         words = shlex.join(files)
@@ -141,10 +143,6 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
         space = item.space or "default"
         path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"
         yield ScriptLine(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
-
-
-def _is_linked(job: Item, writer: Release) -> bool:
-    return bool(job.get(("spec", "template", "spec", writer.link[0])))
 
 
 def _order(item: Item) -> tuple[int, str, str]:

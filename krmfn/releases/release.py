@@ -33,11 +33,6 @@ class Gate:
     it, so it counts as on only where the settings say so; with it on, the server fills in the fields in `fills`.
     """
 
-    __slots__ = (
-        *("components", "default", "features", "fields", "fills"),
-        *("kinds", "locked", "name", "needs", "opt_in", "stage"),
-    )
-
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
         self.name = name
         self.stage: str = row["stage"]
@@ -65,11 +60,6 @@ class Release:
     longer know. `lacks` gives, for kinds that are served in several versions, the fields (at any depth of the spec)
     that a version does not have.
     """
-
-    __slots__ = (
-        *("features", "gates", "gone_gates", "kinds", "lacks", "link", "modes", "name", "names", "owns", "preview"),
-        *("template", "unreadable", "version"),
-    )
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
         self.name = name

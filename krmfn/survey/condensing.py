@@ -210,7 +210,9 @@ def _shrink_schema(crd: Value) -> Value:
     versions = [
         {
             "name": dig(version, "name"),
-            "schema": {"openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema"), _leads) or {}},
+            "schema": {
+                "openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema"), LINK_FIELDS.__contains__) or {}
+            },
         }
         for version in as_list(dig(crd, "spec", "versions"))
     ]
@@ -222,10 +224,6 @@ def _shrink_schema(crd: Value) -> Value:
         "metadata": {"name": _name(crd)},
         "spec": spec,
     }
-
-
-def _leads(name: str) -> bool:
-    return name in LINK_FIELDS
 
 
 def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:

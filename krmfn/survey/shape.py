@@ -73,7 +73,11 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
     When no member wants granularity Group, all pods are one leaf. Otherwise the trees become the children of one root
     that waits for all of them, called after their resources.
     """
-    notes = [(index, _note_ordered(member)) for index, member in enumerate(members) if _starts_in_order(member.group)]
+    notes = [
+        (index, _note_ordered(member))
+        for index, member in enumerate(members)
+        if isinstance(member.group, Composite) and member.group.min_group_count is None
+    ]
     naming = "Revisioned" if any(member.options.naming == "Revisioned" for member in members) else "Stable"
     groups = [_own(member.group, index) for index, member in enumerate(members)]
     apart = any(member.options.granularity == "Group" for member in members)
@@ -90,10 +94,6 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
     mode: Any = _agree(modes, "disruption-mode", notes)
     leaf = _merge(Composite(name, tuple(groups), None))
     return Joined(leaf._replace(topology_key=key, disruption_mode=mode), naming, tuple(notes))
-
-
-def _starts_in_order(group: Group) -> bool:
-    return isinstance(group, Composite) and group.min_group_count is None
 
 
 def _note_ordered(member: SharingResource) -> Note:
@@ -151,14 +151,12 @@ def _refine(group: Group, options: GangOptions) -> Group:
         key = options.group_topology_keys.get(group.name, "")
         key = "" if key == options.topology_key else key  # the root's key holds for its leaves already
         return group._replace(topology_key=key, disruption_mode=options.disruption_mode)
-    children = tuple(_refine(child, options) for child in group.children if _is_guaranteed(child))
+    children = tuple(
+        _refine(child, options) for child in group.children if any(leaf.min_count != 0 for leaf in leaves(child))
+    )
     if group.min_group_count is None:
         return group._replace(children=children)
     return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
-
-
-def _is_guaranteed(group: Group) -> bool:
-    return any(leaf.min_count != 0 for leaf in leaves(group))
 
 
 def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:

@@ -31,7 +31,7 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
     groups = _list_groups(census)
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
-    for gate in _list_needed(groups, settings) if groups and is_any_off else ():
+    for gate in list_needed(settings.release, _values(groups)) if groups and is_any_off else ():
         components = settings.release.gates[gate].components
         off = [
             _blame(name, gate, census.facts)
@@ -148,10 +148,6 @@ def _list_groups(census: Census) -> list[Group]:
         groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
         found = census.shared["gated groups"] = list({id(group.item): group for group in groups}.values())
     return found
-
-
-def _list_needed(groups: list[Group], settings: Settings) -> tuple[str, ...]:
-    return list_needed(settings.release, _values(groups))
 
 
 def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:

@@ -36,33 +36,6 @@ _SPECIAL = {
 class Field:
     """A field of a struct with its declarative rules. Gated rules are resolved: only those in force are here."""
 
-    __slots__ = (
-        "always_written",
-        "default",
-        "drop_by",
-        "embedded",
-        "forbidden",
-        "format",
-        "gate",
-        "go_name",
-        "immutable",
-        "list_keys",
-        "list_type",
-        "map_type",
-        "max_items",
-        "maximum",
-        "minimum",
-        "name",
-        "opaque",
-        "patch",
-        "patch_key",
-        "pointer",
-        "required",
-        "type",
-        "unique",
-        "update",
-    )
-
     def __init__(
         self, name: str, of: Type, schema: Mapping[str, Any], required: bool, gates: Mapping[str, bool]
     ) -> None:
@@ -225,36 +198,6 @@ def find_function(name: str) -> Callable[..., Any]:
 
 class Kind:
     """One kind of one release under one set of gates. Shared: do not change."""
-
-    __slots__ = (
-        "admission",
-        "any_finalizer",
-        "check_name",
-        "cluster",
-        "declarative",
-        "default_functions",
-        "expressions",
-        "first",
-        "gates",
-        "group",
-        "handwritten",
-        "late_metadata",
-        "meta",
-        "name",
-        "names_on_update",
-        "plain_prefix",
-        "pod_spec",
-        "pod_type",
-        "prepare",
-        "prepare_update",
-        "release",
-        "resource",
-        "root",
-        "settle",
-        "status",
-        "unconditional_update",
-        "versions",
-    )
 
     def __init__(self, root: Type, keywords: Mapping[str, Any], schemas: Schemas) -> None:
         self.root = root

@@ -25,21 +25,6 @@ ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 class Setting:
     """One pod's spec under its rules. `allowed` names what an update may keep because the stored pod has it."""
 
-    __slots__ = (
-        "allowed",
-        "annotations",
-        "claims",
-        "gates",
-        "grace",
-        "host_users",
-        "is_pod",
-        "name",
-        "os",
-        "out",
-        "restart",
-        "volumes",
-    )
-
     def __init__(
         self,
         spec: Object,
