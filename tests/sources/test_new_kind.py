@@ -57,6 +57,8 @@ def read_swarm(manifest: Manifest) -> Group | None:
         template = manifest.template((*path, "template"), pods, (*path, "replicas"))
         if template:
             leaves.append(Leaf(manifest.text((*path, "name")), (template,), pods))
+    if not leaves:
+        return None
     manifest.note_link_version(leaves[0].templates[0].path)
     return Composite("swarm", tuple(leaves), len(leaves))
 
