@@ -7,19 +7,15 @@ pkg/quota/v1/evaluator/core/pods.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from krmfn.capacity.pods import add_injected, is_ray_worker
+from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
 from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import container_limits, container_requests, default_limits
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
-from krmfn.survey.facts import read_resources
+from krmfn.survey.facts import Facts, Quota, Resources, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import Facts, Quota, Resources
 
 _ONE: Final = 10**9
 #: Of these a quota wants to know the amount of every container.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.capacity.requests import count_requests
-from krmfn.survey.facts import is_daemon
+from krmfn.survey.facts import Facts, is_daemon
 from krmfn.survey.values import as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.survey.facts import Facts
 
 
 def take_off(facts: Facts) -> Facts:

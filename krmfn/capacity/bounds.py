@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity.filters import count_on, explain, list_reasons
-from krmfn.capacity.pods import selects, selects_itself
+from krmfn.capacity.nodes import NodeKind, Room
+from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
 from krmfn.capacity.selectors import match_node, tolerates
 from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:
-    from krmfn.capacity.nodes import NodeKind, Room
-    from krmfn.capacity.pods import PodKind, Spread
     from krmfn.capacity.world import ClusterModel
 
 MANY: Final = 10**12

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from krmfn.capacity.pods import PodKind
+from krmfn.survey.facts import ClusterNode, Facts
 from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP: Final = "resource.k8s.io"
 _OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"

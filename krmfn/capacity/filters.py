@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from krmfn.capacity.nodes import NodeKind
+from krmfn.capacity.pods import PodKind
 from krmfn.capacity.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:
-    from krmfn.capacity.nodes import NodeKind
-    from krmfn.capacity.pods import PodKind
     from krmfn.capacity.volumes import NodeTerms
 
 CORDONED: Final = "node(s) were unschedulable"

@@ -6,14 +6,11 @@ Five thousand nodes are a few dozen kinds, so every question is asked kinds of n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from krmfn.survey.facts import HOSTNAME
+from krmfn.capacity.pods import PodKind
+from krmfn.survey.facts import HOSTNAME, ClusterNode
 from krmfn.survey.values import as_list, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import ClusterNode
 
 #: Stands for every value of a label that nobody asks for by its value.
 OTHER: Final = "\0other"

@@ -6,15 +6,13 @@ A yes may be wrong (only resources, slots and what excludes what on a node are l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from krmfn.capacity.filters import count_on
+from krmfn.capacity.nodes import NodeKind, Room
+from krmfn.capacity.pods import PodKind
 from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import HOSTNAME
-
-if TYPE_CHECKING:
-    from krmfn.capacity.nodes import NodeKind, Room
-    from krmfn.capacity.pods import PodKind
 
 #: Beyond so many nodes, pods or steps only sums are compared.
 MOST_NODES: Final = 48

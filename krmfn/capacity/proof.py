@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
+from krmfn.capacity.nodes import Room
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
-from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.pods import PodKind, read_kinds
 from krmfn.capacity.world import ClusterModel
 from krmfn.krm.types import NamedTuple
-
-if TYPE_CHECKING:
-    from krmfn.capacity.nodes import Room
-    from krmfn.capacity.obeyed import Obeyed
-    from krmfn.capacity.pods import PodKind
-    from krmfn.survey.census import Census, LinkedGang
-    from krmfn.survey.facts import Facts, Quota
-    from krmfn.survey.groups import Group
+from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.facts import Facts, Quota
+from krmfn.survey.groups import Group
 
 
 class GroupNeed(NamedTuple):

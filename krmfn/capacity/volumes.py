@@ -6,16 +6,13 @@ Source: pkg/scheduler/framework/plugins/{volumebinding,volumezone}, k8s.io/compo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from krmfn.capacity.pods import PodKind
 from krmfn.capacity.selectors import match_labels
 from krmfn.krm.types import NamedTuple
-from krmfn.survey.facts import read_resources
+from krmfn.survey.facts import Facts, read_resources
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.capacity.pods import PodKind
-    from krmfn.survey.facts import Facts
 
 UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
 UNZONED: Final = "node(s) had no available volume zone"

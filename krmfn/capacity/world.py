@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.nodes import Room, sort_nodes
-from krmfn.capacity.pods import PodKind, Term, selects
+from krmfn.capacity.obeyed import Obeyed
+from krmfn.capacity.pods import PodKind, Spread, Term, selects
 from krmfn.capacity.selectors import match_labels
 from krmfn.capacity.volumes import Volumes
+from krmfn.survey.facts import ClusterNode, Facts, Resources
 from krmfn.survey.values import as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.capacity.obeyed import Obeyed
-    from krmfn.capacity.pods import Spread
-    from krmfn.survey.facts import ClusterNode, Facts, Resources
 
 
 class ClusterModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
@@ -23,7 +23,9 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.reading import read_definitions, read_worlds
-from krmfn.krm.results import FileRef
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.types import NamedTuple
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
@@ -37,12 +39,7 @@ from krmfn.workspace.files import GIT
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import InputMissing, RevisionMissing
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.krm.results import ResourceRef
-    from krmfn.workspace.worlds import World
+from krmfn.workspace.worlds import World
 
 SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
 ARGUMENTS = Argument(

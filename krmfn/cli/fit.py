@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
@@ -21,6 +21,8 @@ from krmfn.cli.options import (
     Option,
 )
 from krmfn.cli.reading import read_worlds, say_if_empty
+from krmfn.config import Settings
+from krmfn.forecast import Ask
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
@@ -28,10 +30,6 @@ from krmfn.workspace.manifests import hides
 from krmfn.workspace.origins import merge
 from krmfn.workspace.simulator import NAME, Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.forecast import Ask
 
 SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
 ARGUMENTS = PATHS

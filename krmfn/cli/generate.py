@@ -15,21 +15,18 @@ from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print
 from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
 from krmfn.krm import FileRef, Item
-from krmfn.krm.results import Result
+from krmfn.krm.results import Result, Severity
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.wording import join
-from krmfn.pipeline import generate
+from krmfn.pipeline import Outcome, generate
+from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import Manifests, hides
 from krmfn.workspace.manifests import join as join_streams
-from krmfn.workspace.worlds import find_written
+from krmfn.workspace.worlds import World, Worlds, find_written
 
 if TYPE_CHECKING:
-    from krmfn.krm.results import Severity
-    from krmfn.pipeline import Outcome
-    from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import FileChange
-    from krmfn.workspace.worlds import World, Worlds
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
 ARGUMENTS = PATHS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
@@ -16,8 +17,6 @@ from krmfn.reports.paint import paint_diff
 from krmfn.workspace.manifests import Manifests, join
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import FileChange
 

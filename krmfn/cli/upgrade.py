@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError, spell_command
 from krmfn.cli.reading import read_worlds
+from krmfn.krm.item import Item
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
 from krmfn.releases.release import find_release, newest_release
 from krmfn.survey.values import as_mapping
 from krmfn.workspace.files import is_path
-
-if TYPE_CHECKING:
-    from krmfn.krm.item import Item
-    from krmfn.workspace.worlds import Worlds
+from krmfn.workspace.worlds import Worlds
 
 SUMMARY = "Prints the commands to run before and after a cluster upgrade, so that stored groups do not break it."
 ARGUMENTS = PATHS

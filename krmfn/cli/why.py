@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
@@ -13,17 +13,14 @@ from krmfn.cli.fit import find_asker
 from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
 from krmfn.cli.reading import read
 from krmfn.config.problems import ask_about
-from krmfn.forecast.diagnosis import NOT_EXPLAINED, find_object
+from krmfn.forecast.diagnosis import NOT_EXPLAINED, Diagnosis, find_object
+from krmfn.krm import Item
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.worlds import World
-
-if TYPE_CHECKING:
-    from krmfn.forecast.diagnosis import Diagnosis
-    from krmfn.krm import Item
 
 SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
 ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)

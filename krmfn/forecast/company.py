@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.capacity.pods import read_kinds, selects
+from krmfn.capacity.pods import PodKind, read_kinds, selects
 from krmfn.capacity.selectors import match_labels
+from krmfn.forecast.roster import Pod, Roster
 from krmfn.krm.types import NamedTuple
+from krmfn.model.tree import Path
+from krmfn.survey.facts import Facts
 from krmfn.survey.values import as_mapping, dig
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krmfn.capacity.pods import PodKind
-    from krmfn.forecast.roster import Pod, Roster
-    from krmfn.model.tree import Path
-    from krmfn.survey.facts import Facts
-
     Key = tuple[int, Path]
 
 #: What the scheduler says where a node lacks other pods, and what it says of a node that no pod makes suitable.

@@ -6,22 +6,20 @@ The first cause that is certain is told; what the scheduler and the controllers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from krmfn.forecast.standing import Outlook, Standing
+from krmfn.krm.item import Item
 from krmfn.krm.types import NamedTuple
+from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, NAMED
+from krmfn.survey.census import Census
 from krmfn.survey.owners import find_controller
 from krmfn.survey.values import as_list, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.forecast.standing import Outlook, Standing
-    from krmfn.krm.item import Item
-    from krmfn.model.findings import Finding
-    from krmfn.survey.census import Census
 
 #: How kubectl abbreviates kinds.
 _SHORT: Final[Mapping[str, str]] = {"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}

@@ -8,15 +8,13 @@ handed over as claims.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from krmfn.capacity.devices import fill_in
 from krmfn.capacity.volumes import Volumes
+from krmfn.forecast.roster import Pod
+from krmfn.survey.facts import Facts
 from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
-
-if TYPE_CHECKING:
-    from krmfn.forecast.roster import Pod
-    from krmfn.survey.facts import Facts
 
 Value = Mapping[str, Any]
 _DEVICES: Final = "resource.k8s.io"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from krmfn.capacity.requests import count_requests
 from krmfn.forecast.question import name_nodes
-from krmfn.forecast.standing import Load
+from krmfn.forecast.roster import Pod
+from krmfn.forecast.standing import Load, Place, Standing
+from krmfn.survey.facts import Facts, Resources
 from krmfn.survey.values import as_list, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.forecast.roster import Pod
-    from krmfn.forecast.standing import Place, Standing
-    from krmfn.survey.facts import Facts, Resources
 
 _ZONE: Final = "topology.kubernetes.io/zone"
 

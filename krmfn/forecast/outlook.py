@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
+from krmfn.config import Settings
 from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
 from krmfn.krm.types import NamedTuple
+from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.model.findings import Finding
-    from krmfn.model.tree import Path
-    from krmfn.survey.census import Census, LinkedGang, Template
-    from krmfn.survey.facts import Facts
-    from krmfn.survey.groups import Group
+from krmfn.model.tree import Path
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.facts import Facts
+from krmfn.survey.groups import Group
 
 #: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
 TOGETHER = (0, 3, 4)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.capacity.devices import delegate, fill_in
 from krmfn.capacity.nodes import DEFAULT_SLOTS
+from krmfn.config import Settings
 from krmfn.forecast.granted import grant
+from krmfn.forecast.roster import Roster
 from krmfn.model.quantity import format_quantity
-from krmfn.survey.facts import HOSTNAME
+from krmfn.survey.census import Census
+from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
 from krmfn.survey.values import as_list, as_mapping, dig
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.forecast.roster import Roster
-    from krmfn.survey.census import Census
-    from krmfn.survey.facts import ClusterNode, Facts
 
 _SCHEDULER = "kube-scheduler"
 #: Kinds of which the facts hold objects that the scheduler looks at.

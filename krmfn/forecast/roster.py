@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import NamedTuple
 from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.survey.census import Census, Template
 from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
-
-if TYPE_CHECKING:
-    from krmfn.krm.item import Item
-    from krmfn.survey.census import Census, Template
-
 
 #: What Kubernetes is built for: https://kubernetes.io/docs/setup/best-practices/cluster-large/
 MOST_PODS: Final = 150_000

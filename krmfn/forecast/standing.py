@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from krmfn.forecast.roster import Pod
 from krmfn.krm.types import NamedTuple
-
-if TYPE_CHECKING:
-    from krmfn.forecast.roster import Pod
-    from krmfn.survey.facts import Resources
-    from krmfn.survey.groups import Group
+from krmfn.survey.facts import Resources
+from krmfn.survey.groups import Group
 
 #: "runs": whatever the order; "never": not even in the empty cluster; "waits": for capacity that others use; "depends":
 #: on the order in which gangs, pods or child groups come; "open": no rule excludes it, and no scheduler was run.

@@ -7,20 +7,15 @@ kinds have one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
+from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
-from krmfn.plan.records import JoinedField
+from krmfn.plan.records import Change, JoinedField
 from krmfn.releases.finalizers import find_finalizer
-from krmfn.releases.release import GROUP
+from krmfn.releases.release import GROUP, Release
 from krmfn.releases.spelling import COUNTS, LINK_FIELDS
-
-if TYPE_CHECKING:
-    from krmfn.krm.item import Item
-    from krmfn.plan.records import Change
-    from krmfn.releases.release import Release
-    from krmfn.survey.census import Census
+from krmfn.survey.census import Census
 
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.others import find_standing, is_of_kubernetes
 from krmfn.checks.server.stage import Judge, gather_facts
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.model.findings import Member
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
@@ -19,13 +21,7 @@ from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
-from krmfn.survey.census import take_census
-
-if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
-    from krmfn.model.findings import Member
-    from krmfn.survey.census import Census
+from krmfn.survey.census import Census, take_census
 
 #: What no applier sends to a cluster.
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from krmfn.krm.item import Item
 from krmfn.krm.types import NamedTuple
 from krmfn.releases.finalizers import find_finalizer
 from krmfn.releases.release import GROUP, Release
 from krmfn.releases.stored import find_writer, list_steps, tell_damage
-
-if TYPE_CHECKING:
-    from krmfn.krm.item import Item
 
 PHASES: Final = ("before", "after", "repair")
 #: What the server takes for a name. Any other is in no cluster, and may be an option (`--all`) or a path (`../x`).

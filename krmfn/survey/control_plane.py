@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from krmfn.krm.types import NamedTuple
-from krmfn.releases.release import UnknownRelease, find_release
+from krmfn.releases.release import Gate, UnknownRelease, find_release
 from krmfn.survey.values import as_list, as_mapping, as_text, dig
-
-if TYPE_CHECKING:
-    from krmfn.releases.release import Gate
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 _NAMESPACE: Final = "kube-system"

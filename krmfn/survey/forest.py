@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from krmfn.config import Settings
+from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
 from krmfn.krm.types import NamedTuple
 from krmfn.model import wording
 from krmfn.releases.release import GROUP
 
 if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.krm.item import Item
     from krmfn.survey.census import Census, LinkedGang, Template
     from krmfn.survey.groups import Group
 

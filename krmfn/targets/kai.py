@@ -8,8 +8,9 @@ Source: KAI-Scheduler v0.17.0, `deployments/kai-scheduler/crds/scheduling.run.ai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
@@ -17,9 +18,6 @@ from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
 from krmfn.targets.others import find_first, find_queue, find_row, finish, least
 from krmfn.targets.remarks import check_quorums
-
-if TYPE_CHECKING:
-    from krmfn.config.settings import Settings
 
 #: The queue in which KAI's grouper puts what names none.
 _DEFAULT_QUEUE: Final = "default-queue"

@@ -8,8 +8,9 @@ resources of the cluster are at least minResources.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.tree import Composite, Gang, Group, Leaf
@@ -18,9 +19,6 @@ from krmfn.targets.emission import Emission
 from krmfn.targets.layout import lay_out_flat, prune
 from krmfn.targets.others import find_row, finish, least, sum_least
 from krmfn.targets.remarks import check_quorums
-
-if TYPE_CHECKING:
-    from krmfn.config.settings import Settings
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:

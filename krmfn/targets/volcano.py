@@ -7,8 +7,9 @@ the labels that KubeRay's own integration reads from the resource.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
@@ -18,9 +19,6 @@ from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
 from krmfn.targets.others import find_first, find_queue, find_row, finish, least, sum_least
 from krmfn.targets.remarks import check_quorums
-
-if TYPE_CHECKING:
-    from krmfn.config.settings import Settings
 
 _MODE: Final = "volcano.sh/network-topology-mode"
 _TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
@@ -28,9 +28,6 @@ from krmfn.workspace.plain import Plain, copy_into, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, LeftOut, ManifestFile, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")

@@ -10,18 +10,14 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.model.showing import HIDDEN, is_secret, may_hold_secrets
+from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import LoadedFile
 from krmfn.workspace.replacing import FileChange
-
-if TYPE_CHECKING:
-    from krmfn.reconcile import Addition
-
 
 #: A line of a file that is in none of its objects, and holds nothing of a value.
 _OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*+((apiVersion|kind)\W++[\w./]+|metadata|items|#.*+)?[\s{}\[\],"':-]*""")
