@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.requests import count_requests
-from krmfn.capacity.selectors import Answer, both, match_labels
+from krmfn.capacity.selectors import Answer, both, match_labels, match_namespace
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts, Resources
@@ -257,7 +257,7 @@ def selects(
         here = namespace in term.namespaces
         if not here and term.namespace_selector is not None:
             here = _selects_namespace(term.namespace_selector, namespace, facts)
-    return both(here, match_labels(term.selector, labels, other.may_get if other else _never))
+    return both(here, match_labels(term.selector, labels, other.may_get if other else None))
 
 
 def selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
@@ -268,12 +268,4 @@ def selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
 def _selects_namespace(selector: object, namespace: str, facts: Facts) -> Answer:
     if not as_mapping(selector):
         return True
-    labels: dict[str, Any] = {"kubernetes.io/metadata.name": namespace}
-    for value in facts.objects("", "Namespace"):
-        if dig(value, "metadata", "name") == namespace:
-            return match_labels(selector, {**as_mapping(dig(value, "metadata", "labels")), **labels}, _never)
-    return match_labels(selector, labels, lambda _: True)
-
-
-def _never(_: str) -> bool:
-    return False
+    return match_namespace(selector, namespace, facts.by_name("", "Namespace").get(namespace))

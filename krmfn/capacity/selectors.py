@@ -15,8 +15,19 @@ from krmfn.survey.values import as_list, as_mapping, as_text, dig
 Answer = bool | None
 
 
-def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[[str], bool]) -> Answer:
-    """Whether a label selector selects pods with these labels; `may_get` tells which further keys they may have.
+#: The label of every namespace that is its name.
+_NAMESPACE = "kubernetes.io/metadata.name"
+
+
+def match_namespace(selector: object, name: str, space: object, complete: bool = False) -> Answer:
+    """Whether a label selector selects a namespace. `space` is its object; without one (None) it may have any label
+    beside that of its name, unless the known objects are `complete`."""
+    labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: name}
+    return match_labels(selector, labels, None if space is not None or complete else lambda key: key != _NAMESPACE)
+
+
+def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[[str], bool] | None = None) -> Answer:
+    """Whether a label selector selects what has these labels; `may_get` tells which further keys it may have.
 
     No selector selects nothing, an empty one everything.
     """
@@ -37,10 +48,10 @@ def both(*answers: Answer) -> Answer:
 
 
 def _match(
-    key: str, operator: str, values: object, labels: Mapping[str, Any], may_get: Callable[[str], bool]
+    key: str, operator: str, values: object, labels: Mapping[str, Any], may_get: Callable[[str], bool] | None
 ) -> Answer:
     known = key in labels
-    if not known and may_get(key):
+    if not known and may_get is not None and may_get(key):
         return None
     value = labels.get(key)
     match operator:

@@ -63,12 +63,8 @@ def _is_wanted(pod: Pod, kinds: Iterable[PodKind], facts: Facts) -> bool:
     for kind in kinds:
         if any(selects(term, kind, space, labels, own, facts) is not False for term in kind.together):
             return True
-        may_get = own.may_get if own is not None else _gets_nothing
+        may_get = own.may_get if own is not None else None
         for spread in kind.spreads:
             if space == kind.namespace and match_labels(spread.selector, labels, may_get) is not False:
                 return True
-    return False
-
-
-def _gets_nothing(_: str) -> bool:
     return False

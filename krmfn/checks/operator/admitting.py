@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from krmfn.capacity.selectors import match_labels, match_node, tolerates
+from krmfn.capacity.selectors import match_namespace, match_node, tolerates
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
@@ -26,7 +26,6 @@ from krmfn.survey.values import as_list, as_mapping, as_text, dig
 _KUEUE: Final = "kueue.x-k8s.io"
 _LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
 _NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
-_NAMESPACE: Final = "kubernetes.io/metadata.name"
 
 
 class _Waiting(NamedTuple):
@@ -98,11 +97,8 @@ def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[F
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
     for item, local, name, queue in _find_queues(census).waiting:
-        space = spaces.get(item.space)
-        labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: item.space}
-        may_get = _may_get if space is None and not complete else _gets_none
         selector = dig(queue, "spec", "namespaceSelector")
-        if match_labels(selector, labels, may_get) is not False:
+        if match_namespace(selector, item.space, spaces.get(item.space), complete) is not False:
             continue
         why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
         message = f"the ClusterQueue {name} {why}: Kueue never admits this {item.kind}"
@@ -268,15 +264,6 @@ def _find_queues(census: Census) -> _Queues:
         waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
         census.shared[_KUEUE] = found = _Queues(local, whole, waiting)
     return found
-
-
-def _may_get(key: str) -> bool:
-    """A namespace that is not shown may have any label beside that of its name, which every one has."""
-    return key != _NAMESPACE
-
-
-def _gets_none(_: str) -> bool:
-    return False
 
 
 def _behind(queue: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.bridge.wording import NAME
-from krmfn.capacity.selectors import match_labels
+from krmfn.capacity.selectors import match_namespace
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.results import DEFAULT_NAMESPACE
@@ -56,9 +56,8 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
         space = template.item.namespace or DEFAULT_NAMESPACE
         if space in told or template.link is None:
             continue
-        labels = {**_labels(known.get(space)), "kubernetes.io/metadata.name": space}
-        may_get = (lambda key: False) if space in known else (lambda key: key != "kubernetes.io/metadata.name")
-        if all(selector and match_labels(selector, labels, may_get) is False for selector in selectors):
+        found = known.get(space)
+        if all(selector and match_namespace(selector, space, found) is False for selector in selectors):
             told.add(space)
             message = (
                 f"the binding of {NAME} does not select the namespace {space}: pods in it get no link and are not in a "
@@ -89,8 +88,3 @@ def _named(census: Census, kind: str) -> Iterator[Mapping[str, Any]]:
     """The policy or binding of the bridge, in the input or among the facts."""
     field = ("metadata", "name") if kind == _POLICY else ("spec", "policyName")
     return (value for value in census.facts.objects(_GROUP, kind) if dig(value, *field) == NAME)
-
-
-def _labels(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    found = dig(value, "metadata", "labels")
-    return found if isinstance(found, Mapping) else {}
