@@ -31,12 +31,9 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
         hint = "Generate one group for all pods instead (granularity Cluster)."
         board.note(item, "convert-impossible", message, path, hint)
     else:
-        board.note(item, "convert-lost", f"the earlier release has no {_name(path)}: it was dropped", path)
+        field = ".".join(part for part in path[1:] if isinstance(part, str))
+        board.note(item, "convert-lost", f"the earlier release has no {field}: it was dropped", path)
         board.edit(item, Item.remove, path)
-
-
-def _name(path: Path) -> str:
-    return ".".join(str(part) for part in path[1:] if isinstance(part, str))
 
 
 def _find_misfits(

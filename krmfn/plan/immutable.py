@@ -12,6 +12,7 @@ from typing import Any, Final
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import find_kind
 from krmfn.plan.records import Reason
+from krmfn.survey.values import as_mapping
 
 _RULE: Final = "immutable"
 _IMMUTABLE: Final = "field is immutable"
@@ -21,11 +22,7 @@ def find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[s
     """Why `old` cannot become `new` in place, as far as is known here."""
     row = find_kind(group, kind)
     find = _WHOLE.get((group, kind)) or _fields(*row.immutable if row else ())
-    yield from find(_mapping(old.get("spec")), _mapping(new.get("spec")))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    yield from find(as_mapping(old.get("spec")), as_mapping(new.get("spec")))
 
 
 def _reason(path: Path, message: str = _IMMUTABLE, type_: str = "Invalid") -> Reason:
@@ -59,14 +56,14 @@ def _template(value: Any, loose: bool) -> Any:
     """What of a Job's pod template cannot change; a suspended Job's placement fields can."""
     if not loose:
         return value
-    template = _mapping(value)
-    spec = {key: child for key, child in _mapping(template.get("spec")).items() if key not in _LOOSE}
+    template = as_mapping(value)
+    spec = {key: child for key, child in as_mapping(template.get("spec")).items() if key not in _LOOSE}
     boxes = spec.get("containers")
     if isinstance(boxes, list):
         spec["containers"] = [
-            {key: child for key, child in _mapping(box).items() if key != "resources"} for box in boxes
+            {key: child for key, child in as_mapping(box).items() if key != "resources"} for box in boxes
         ]
-    affinity = {key: child for key, child in _mapping(spec.pop("affinity", None)).items() if key != "nodeAffinity"}
+    affinity = {key: child for key, child in as_mapping(spec.pop("affinity", None)).items() if key != "nodeAffinity"}
     return {**spec, "affinity": affinity}
 
 
@@ -115,7 +112,7 @@ def _fixed_part(spec: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("containers", "initContainers"):
         boxes = fixed.get(name)
         if isinstance(boxes, list):
-            fixed[name] = [{key: child for key, child in _mapping(box).items() if key != "image"} for box in boxes]
+            fixed[name] = [{key: child for key, child in as_mapping(box).items() if key != "image"} for box in boxes]
     return fixed
 
 

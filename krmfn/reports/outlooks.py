@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from krmfn.reports import outlook_html, outlook_markdown, outlook_mermaid, outlook_svg, outlook_text
 from krmfn.reports.outlook_view import View
 
 FORMATS: Final = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
@@ -14,28 +15,18 @@ def render_outlooks(views: Sequence[View], form: str, *, color: bool = False) ->
     """Spell the outlooks in one of FORMATS; ValueError for another. `color` matters to text alone."""
     match form:
         case "text":
-            from krmfn.reports.outlook_text import render as render_text
-
-            return render_text(views, color=color)
+            return outlook_text.render(views, color=color)
         case "json" | "yaml":
-            from krmfn.reports.outlook_document import render as render_document
+            from krmfn.reports.outlook_document import render  # PyYAML takes a while to load
 
-            return render_document(views, form)
+            return render(views, form)
         case "markdown":
-            from krmfn.reports.outlook_markdown import render as render_markdown
-
-            return render_markdown(views)
+            return outlook_markdown.render(views)
         case "mermaid":
-            from krmfn.reports.outlook_mermaid import render as render_mermaid
-
-            return render_mermaid(views)
+            return outlook_mermaid.render(views)
         case "svg":
-            from krmfn.reports.outlook_svg import render as render_svg
-
-            return render_svg(views)
+            return outlook_svg.render(views)
         case "html":
-            from krmfn.reports.outlook_html import render as render_html
-
-            return render_html(views)
+            return outlook_html.render(views)
         case _:
             raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")

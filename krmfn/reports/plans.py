@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from krmfn.plan.records import Plan
+from krmfn.reports import plan_document, plan_markdown, plan_text
 
 FORMATS: Final = ("text", "json", "markdown")
 
@@ -13,16 +14,10 @@ def render_plan(plan: Plan, form: str = "text", *, color: bool = False) -> str:
     """Spell `plan` in one of FORMATS; ValueError for another. `color` matters to text alone."""
     match form:
         case "text":
-            from krmfn.reports.plan_text import render as render_text
-
-            return render_text(plan, color=color)
+            return plan_text.render(plan, color=color)
         case "json":
-            from krmfn.reports.plan_document import render as render_document
-
-            return render_document(plan)
+            return plan_document.render(plan)
         case "markdown":
-            from krmfn.reports.plan_markdown import render as render_markdown
-
-            return render_markdown(plan)
+            return plan_markdown.render(plan)
         case _:
             raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")

@@ -119,7 +119,10 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
         }
         entry |= {"labels": labels} if labels else {}
         entry["allocatable"] = dict(as_mapping(dig(node, "status", "allocatable")))
-        taints = [{key: taint[key] for key in ("key", "value", "effect") if key in taint} for taint in _taints(node)]
+        taints = [
+            {key: taint[key] for key in ("key", "value", "effect") if key in taint}
+            for taint in map(as_mapping, as_list(dig(node, "spec", "taints")))
+        ]
         entry |= {"taints": taints} if taints else {}
         entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
         if _name(node) in daemons:
@@ -133,10 +136,6 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
             places[alike] = len(found)
         found.append(entry)
     yield from found
-
-
-def _taints(node: Value) -> list[Value]:
-    return [as_mapping(taint) for taint in as_list(dig(node, "spec", "taints"))]
 
 
 def _stays(key: str, value: object, node: Value) -> bool:

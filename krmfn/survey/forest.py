@@ -125,7 +125,9 @@ def _branch(
     gang = gangs[id(group)]
     facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
     name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
-    return Branch("group", name, _say(group, gang.pods, "pod", facts, obstacle), facts, _pods(gang))
+    return Branch(
+        "group", name, _say(group, gang.pods, "pod", facts, obstacle), facts, tuple(map(_leaf, gang.templates))
+    )
 
 
 def _find_obstacle(group: Group, census: Census) -> str:
@@ -141,7 +143,7 @@ def _find_obstacle(group: Group, census: Census) -> str:
 def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obstacle: str) -> str:
     parts = []
     if not obstacle and group.policy != "basic" and group.quorum and count is not None and group.quorum > count:
-        obstacle = f"waits for {group.quorum} {what}s, and there {_are(count)}"
+        obstacle = f"waits for {group.quorum} {what}s, and there {'is 1' if count == 1 else f'are {count}'}"
     if obstacle:
         parts.append(f"never starts: {obstacle}")
         facts["neverStarts"] = True
@@ -162,14 +164,6 @@ def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obst
     if "priorityClassName" in facts:
         parts.append(f"priority class {facts['priorityClassName']}")
     return ", ".join(parts)
-
-
-def _are(count: int) -> str:
-    return "is 1" if count == 1 else f"are {count}"
-
-
-def _pods(gang: LinkedGang) -> tuple[Branch, ...]:
-    return tuple(_leaf(template) for template in gang.templates)
 
 
 def _stand_apart(template: Template, lost: bool) -> Branch:

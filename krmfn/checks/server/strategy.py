@@ -24,7 +24,7 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        filled, holding = _plan(of, _has_default, frozenset(), through=True)
+        filled, holding = _plan(of, lambda field: field.default is not None, frozenset(), through=True)
         plan = of.cache["defaults"] = (
             [(field.name, field.default) for field in filled],
             [(field.name, _struct_of(field), field.type.kind == "struct", field.pointer) for field in holding],
@@ -52,7 +52,7 @@ def drop_gated(
     there."""
     plan = of.cache.get("drops")
     if plan is None:
-        plan = of.cache["drops"] = _plan(of, _is_gated, frozenset())
+        plan = of.cache["drops"] = _plan(of, lambda field: field.gate, frozenset())
     own, below = plan
     for field in own:
         if field.name in new and not (old and field.name in old):
@@ -80,14 +80,6 @@ def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) ->
         matched = [*old[: len(value)], *[None] * (len(value) - len(old))]
     for index, item in enumerate(value):
         yield from drop_gated(field.type.item, item, matched[index], (*path, index))
-
-
-def _has_default(field: Field) -> bool:
-    return field.default is not None
-
-
-def _is_gated(field: Field) -> bool:
-    return bool(field.gate)
 
 
 def _plan(
