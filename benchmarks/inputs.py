@@ -205,6 +205,32 @@ spec:
           requests: {{cpu: 500m, memory: 1Gi}}
 """
 
+OPTED_IN = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train-{n}
+  namespace: ml
+  annotations:
+    krmfn.dev/gang: "true"
+spec:
+  completions: 4
+  parallelism: 4
+  completionMode: Indexed
+  backoffLimit: 2
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: train
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: train
+        image: example/train:1.2.{n}
+        command: [python, train.py, --epochs=3]
+        resources:
+          requests: {{cpu: 500m, memory: 1Gi}}
+"""
+
 
 def metadata(kind: str, group: str, name: str, n: int, opt_in: str = "") -> str:
     return METADATA.format(kind=kind, group=group, name=name, n=n, opt_in=opt_in)
@@ -246,3 +272,9 @@ def scheduling_stream(documents: int) -> Iterator[str]:
     """A multi-document stream of Workloads, PodGroups and Jobs, three by three; `documents` is rounded up to threes."""
     for n in range((documents + 2) // 3):
         yield ("---\n" if n else "") + SCHEDULING.format(n=n)
+
+
+def opted_in_jobs(count: int) -> Iterator[str]:
+    """A multi-document stream of Jobs that ask for a gang and have none yet, all different."""
+    for n in range(count):
+        yield ("---\n" if n else "") + OPTED_IN.format(n=n)

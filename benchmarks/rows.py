@@ -159,6 +159,16 @@ def validate_many(
     return Row(name, theirs.seconds / ours.seconds, None, at_least, both(ours), both(theirs))
 
 
+def tree_of_jobs(folder: Path) -> Row:
+    jobs = str(write(folder, "jobs.yaml", inputs.opted_in_jobs(5_000)))
+    runs = run_in_turns(
+        {"ours": Program(programs.krmfn("tree", jobs)), "theirs": Program(programs.krmfn("validate", jobs))}, rounds=3
+    )
+    ours, theirs = runs["ours"], runs["theirs"]
+    name = "5,000 Jobs that ask for a gang: `krmfn tree` / `krmfn validate`"
+    return Row(name, ours.seconds / theirs.seconds, 1, None, both(ours), both(theirs))
+
+
 SERVER = ("--stage", "server")
 ROWS: Mapping[str, Callable[[Path], Row]] = {
     "start-up": start_up,
@@ -170,5 +180,6 @@ ROWS: Mapping[str, Callable[[Path], Row]] = {
     "memory": peak_memory,
     "kubeconform": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1.5, *SERVER),
     "kubeconform-all": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1),
+    "tree": tree_of_jobs,
     "jsonschema": lambda folder: validate_many(folder, programs.jsonschema, "PyYAML (C) and jsonschema", 0, *SERVER),
 }
