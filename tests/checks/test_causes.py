@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from krmfn import validate
 from krmfn.checks.server.stage import check_items
 from krmfn.config import read_settings
 from krmfn.krm import Stream
@@ -89,3 +90,13 @@ def test_a_link_of_another_release_is_one_finding(release: str, field: str) -> N
 def test_a_name_that_is_filled_in_later(text: str) -> None:
     items = Stream.parse(f"apiVersion: v1\n{text}\n".encode()).items
     assert [each.rule for each in check_items(items, None, read_settings(None), "apply")] == ["value-unknown"]
+
+
+def test_one_mistake_is_one_finding_whatever_the_server_says_of_it() -> None:
+    """It refuses the name of a resource for two reasons, and again where it fills in what follows from the default."""
+    head = "apiVersion: v1\nmetadata: {name: most, namespace: ml}\nkind: "
+    quota = validate(f"{head}ResourceQuota\nspec: {{hard: {{podz: '4', cpuu: '4'}}}}\n".encode())
+    assert [result.path for result in quota.errors] == ["spec.hard.cpuu", "spec.hard.podz"]
+    assert "must be a standard resource type or fully qualified; must be a standard" in quota.errors[0].message
+    limits = validate(f"{head}LimitRange\nspec: {{limits: [{{type: Container, default: {{cpuu: '1'}}}}]}}\n".encode())
+    assert [result.path for result in limits.errors] == ["spec.limits[0].default.cpuu"]

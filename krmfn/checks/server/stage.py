@@ -10,7 +10,7 @@ from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.answers import as_sent, change, misreads_numbers
 from krmfn.checks.server.requests import create, hold
 from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
-from krmfn.checks.server.verdict import Cause, Verdict, guard, refused_by
+from krmfn.checks.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
@@ -102,7 +102,7 @@ class Judge:
 
         verdict, unknown = _leave_out(item, verdict, judge, before)
         yield from unknown
-        for cause in verdict.causes:
+        for cause in join_reasons(verdict.causes, value):
             yield _note(kind.root, value, cause).on(item)
         yield from self._tell_rest(kind, item, verdict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
@@ -27,7 +27,7 @@ def judge_known(
     A placeholder where a number is expected hides the rest of the object: it is left out, and the rest is judged.
     """
     whole = value
-    gone: set[Path] = set()
+    gone: dict[Path, None] = {}  # in the order of the text
     while len(gone) < _MOST:
         found = [cause.path for cause in verdict.causes if cause.path and _is_placeholder(cause, value)]
         hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, path[:-1]), dict)]
@@ -36,7 +36,7 @@ def judge_known(
         (*parent, _) = hiding[0]
         for key, each in dig(value, tuple(parent)).items():  # a Secret may consist of them
             if is_name_placeholder(each) or (*parent, key) in hiding:
-                gone.add((*parent, key))
+                gone[(*parent, key)] = None
                 value = _drop(value, (*parent, key))
         verdict = judge(value)
     emptied = {path[:end] for path in gone for end in range(len(path) + 1)}
@@ -54,7 +54,7 @@ def judge_known(
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
 
 
-def _is_left_out(cause: Cause, gone: set[Path]) -> bool:
+def _is_left_out(cause: Cause, gone: Collection[Path]) -> bool:
     """Whether a cause misses what was left out below its place: the server says `resources.storage` for `requests`."""
     above = cause.path[:-1]
     return cause.type == "Required" and any(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.showing import cut
 
@@ -140,3 +140,23 @@ def guard(answer: Callable[..., Verdict], *arguments: Any) -> Verdict:
     except RecursionError:
         text = "the object is nested too deeply"
         return Verdict(400, text, (Cause("Decode", (), text, "bad-value"),))
+
+
+def join_reasons(causes: Iterable[Cause], value: Any) -> list[Cause]:
+    """The causes, one for each mistake: what the server says several times about one text in `value`, or again about
+    what it has filled in from that text, is one."""
+    joined: dict[tuple[Any, ...], Cause] = {}
+    for number, cause in enumerate(causes):
+        start, is_text, reason = cause.message.partition('": ')
+        if cause.type != "Invalid" or not is_text:
+            joined[(number,)] = cause
+        elif (key := (cause.path, cause.rule, start)) in joined:
+            joined[key] = joined[key]._replace(message=f"{joined[key].message}; {reason}")
+        else:
+            joined[key] = cause
+    written = {cause.message for cause in joined.values() if cause.path and dig(value, cause.path) is not None}
+    return [
+        cause
+        for cause in joined.values()
+        if cause.type != "Invalid" or cause.message not in written or dig(value, cause.path) is not None
+    ]
