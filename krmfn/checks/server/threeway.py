@@ -65,11 +65,12 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
 
     repeated = {key for items in (new, stored) for key, count in Counter(map(identify, items)).items() if count > 1}
     if repeated:
-        # Items that are named alike are taken for one another: they are left as the server has them.
+        # Items that are named alike are taken for one another. Those that stay as they were change nothing.
+        alike = [[one for one in items if identify(one) in repeated] for items in (new, old, stored)]
         single = [[one for one in items if identify(one) not in repeated] for items in (new, old, stored)]
-        merged = _keep_items(of, field, *single)
-        alike = [one for one in stored if identify(one) in repeated]
-        return stored if merged == single[2] else [*alike, *merged]
+        if alike[0] == alike[1]:
+            merged = _keep_items(of, field, *single)
+            return stored if merged == single[2] else [*alike[2], *merged]
     was, held = {identify(one): one for one in old}, {identify(one): one for one in stored}
     wanted = {identify(one): one for one in new}
     out = dict(held)
