@@ -41,8 +41,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 #: kustomize lives for a moment: to collect its garbage less often saves up to 40 % of its time, where there is memory.
 _MEMORY = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
 #: Where kustomize begins to quote what it could not read: of Secrets, and of anything.
-_QUOTES_SECRETS = re.compile("loading KV pairs:?|with config:?|out of bounds for value")
-_QUOTES = re.compile(r"JSON patch from|with config:?|node contents:?|out of bounds for value")
+_QUOTES_SECRETS = re.compile(r"loading KV pairs:?|with config:?|out of bounds for value|(?=map\[)")
+_QUOTES = re.compile(r"JSON patch from|with config:?|node contents:?|out of bounds for value|(?=map\[)")
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 
 

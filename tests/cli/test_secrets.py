@@ -121,6 +121,23 @@ def test_a_difference_hides_secrets_however_they_are_written(above: str, tmp_pat
     assert "secret" not in done.out + done.err
 
 
+def test_no_placeholder_in_a_secret_is_shown(tmp_path: Path, krmfn: Call) -> None:
+    """A password may look like one."""
+    text = MANIFESTS.replace("secret8", "secret$word").replace("{c: secretA}", "{c: secret$word}")
+    (tmp_path / "a.yaml").write_text(text.replace("name: B, value: secret2, x: y", "name: B, Value: secret$(X)"))
+    done = krmfn("validate", "-v", "a.yaml")
+    assert f"not checked: {HIDDEN} is a placeholder" in done.out
+    assert "secret" not in (done.out + done.err).replace("Secret", "")
+
+
+def test_no_hint_repeats_what_a_value_holds(tmp_path: Path, krmfn: Call) -> None:
+    group = "groupName: {template: {spec: {containers: [{name: a, env: [{name: A, value: secret1}]}]}}}"
+    (tmp_path / "a.yaml").write_text(RAY.replace("groupName: g", group))
+    done = krmfn("generate", "--check", "a.yaml")
+    assert "should be a string" in done.err
+    assert "secret" not in done.out + done.err
+
+
 def test_nothing_endless_is_shown() -> None:
     assert show("Job", ("spec",), {"a": ["x"] * MOST_VALUES}) == f"(more than {MOST_VALUES} values)"
     assert show("Job", ("spec",), "x" * (MOST_CHARACTERS + 1)) == "x" * 100 + f"… ({MOST_CHARACTERS + 1} characters)"

@@ -326,7 +326,7 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, path, ABSENT)
     text = found if isinstance(found, str) and len(found) <= _MOST_SHOWN else "a value in it"
-    message = f"not checked: {text} is a placeholder"
+    message = hide(item.kind, path, f"not checked: {text} is a placeholder", found)
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
     )
