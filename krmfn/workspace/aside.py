@@ -14,7 +14,9 @@ _SCHEMA = re.compile(rb"^( +)openAPIV3Schema: *\n( +)(?=\w)", re.MULTILINE)
 _SHARED = re.compile(rb"[&*]\w")
 _FOREIGN = (b"<<:", b"\t", b"\r")
 #: What a patch, a replacement or a function has to spell to get at a schema.
-WORD = b"openAPIV3Schema"
+_WORD = b"openAPIV3Schema"
+#: Other ways to spell it: escapes in quotes, and other encodings.
+_ESCAPES = re.compile(rb"\\[xuU\r\n]|\0")
 
 
 class Aside:
@@ -29,7 +31,7 @@ class Aside:
         """A file of CustomResourceDefinitions with marks for their schemas; any other file as it is."""
         pieces: list[bytes] = []
         done = 0
-        for start, end, margin in _find_schemas(data) if WORD in data else ():
+        for start, end, margin in _find_schemas(data) if _WORD in data else ():
             pieces += (data[done:start], b"%bdescription: %b%d\n" % (b" " * margin, self._mark, len(self._kept)))
             self._kept.append((margin, data[start:end]))
             done = end
@@ -47,6 +49,11 @@ class Aside:
             # A comment may stand further left.
             text = re.sub(rb"^ {0,%d}(?=[^\n])" % old, b" " * margin, text, flags=re.MULTILINE)
         return text if text.endswith(b"\n") else text + b"\n"
+
+
+def may_name(data: bytes) -> bool:
+    """Whether a patch, a replacement or a function may get at a schema."""
+    return _WORD in data or _ESCAPES.search(data) is not None
 
 
 def _find_schemas(data: bytes) -> list[tuple[int, int, int]]:

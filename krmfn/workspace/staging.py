@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from krmfn.workspace.aside import WORD, Aside
+from krmfn.workspace.aside import Aside, may_name
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -344,7 +344,7 @@ class Stage:
                 self._cut[place] = data
             else:
                 self._cut.pop(place, None)
-                self._names_schemas |= not is_resource and WORD in data
+                self._names_schemas |= not is_resource and may_name(data)
             self._write(place, rest)
         return True
 
@@ -389,7 +389,7 @@ class Stage:
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
         data = content if isinstance(content, bytes) else spell_json(content)
-        self._names_schemas |= not isinstance(content, bytes) and WORD in data
+        self._names_schemas |= not isinstance(content, bytes) and may_name(data)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)
