@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from krmfn.krm.errors import Unreadable
+from krmfn.krm.errors import HOLDS_ITSELF, Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
 from krmfn.krm.types import Any
@@ -141,7 +141,7 @@ def _resolve_alias(
         # Without the name: a password that begins with a * and has no quotes is read as an alias.
         raise _refuse(event, text, "unknown anchor referenced; a text that begins with * needs quotes")
     if any(target is open_node for open_node in stack):
-        raise _refuse(event, text, f"anchor '{name}' value contains itself")
+        raise _refuse(event, text, f"anchor '{name}' {HOLDS_ITSELF}")
     alias = Alias(event.start_mark.index, event.end_mark.index, name, target, origin)
     if len(stack) + measure_height(alias) > MAX_DEPTH:
         raise _refuse(event, text, f"nested deeper than {MAX_DEPTH} levels, aliases followed")

@@ -8,6 +8,9 @@ from __future__ import annotations
 from krmfn.krm.results import FileRef, Result
 from krmfn.krm.types import Iterable
 
+#: How the message about an anchor ends that is used in its own value.
+HOLDS_ITSELF = "value contains itself"
+
 
 class Unreadable(Exception):
     """The input is not YAML or JSON, or not what was expected. `line` and `column` count from 1 (0: unknown).

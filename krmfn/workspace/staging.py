@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from krmfn.krm import FileRef, Stream, Unreadable
+from krmfn.krm.errors import HOLDS_ITSELF
 from krmfn.workspace.aside import Aside, may_name
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
@@ -46,6 +48,7 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
+_ANCHOR, _ALIAS = (re.compile(rb"(?:^|[\s\[{,:])" + sign + rb"([^\s,\[\]{}:]+)") for sign in (b"&", rb"\*"))
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -382,9 +385,11 @@ class Stage:
 
     def _read(self, path: str) -> bytes:
         try:
-            return self.tree.read(path)
+            data = self.tree.read(path)
         except (LeftOut, FileNotFoundError) as left:
             raise NotRendered(f"uses {left}") from None
+        _refuse_circles(data, path.removeprefix(self._here + os.sep))
+        return data
 
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
@@ -393,6 +398,19 @@ class Stage:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)
+
+
+def _refuse_circles(data: bytes, path: str) -> None:
+    """Raises NotRendered for YAML in which an anchor is used in its own value: kustomize would never come to an end."""
+    if b"\0" not in data and not {*_ANCHOR.findall(data)} & {*_ALIAS.findall(data)}:
+        return
+    try:
+        for item in Stream.parse(data, path).items:
+            item.value  # noqa: B018 # it is read now
+    except Unreadable as error:
+        if error.message.endswith(HOLDS_ITSELF):
+            place = FileRef(path, 0, error.line, error.column)
+            raise NotRendered(f"uses {path}, which cannot be read: {error.message}", place=place) from None
 
 
 def _refuse_fetching(value: object) -> None:

@@ -111,6 +111,16 @@ def test_kustomize_may_not_take_all_memory(folder: Path, monkeypatch: pytest.Mon
         build()
 
 
+@pytest.mark.parametrize("text", ["data: &x\n  a: *x\n", "data: &x {a: [*x]}\n", '"data":&x {"a":*x}\n'])
+def test_kustomize_gets_no_text_that_it_cannot_end(text: str, folder: Path) -> None:
+    write(folder, {"kustomization.yaml": "namePrefix: a-\nresources: [c.yaml]\n"})
+    write(folder, {"c.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\n{text}"})
+    began = time.monotonic()
+    with pytest.raises(NotRendered):
+        build()
+    assert time.monotonic() - began < 60  # kustomize would be ended after 300 seconds
+
+
 TRANSFORMER = """\
 apiVersion: builtin
 kind: LabelTransformer
