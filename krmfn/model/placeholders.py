@@ -25,8 +25,8 @@ _PAIRS: Final = (("{{", "}}"), ("[[", "]]"))
 _NAMED: Final = r"[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
 #: Words such as YOUR_NAMESPACE, NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object is called so.
 _WORD: Final = rf"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|{_NAMED}"
-#: The same as a part of a name: `cache-V_ZONE-ro`, `shell-HOSTNAME`.
-_PART: Final = rf"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|{_NAMED})(?![A-Za-z0-9_])"
+#: The same as a part of a name: `cache-V_ZONE-ro`, `shell-HOSTNAME`; not what is set, as in `CRON_TZ=UTC 0 3 * * *`.
+_PART: Final = rf"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|{_NAMED})(?![A-Za-z0-9_=])"
 #: Mappings of labels are small; what is larger is not one value.
 _MOST: Final = 100
 
@@ -50,8 +50,8 @@ def is_placeholder(value: object) -> bool:
 def is_name_placeholder(value: object) -> bool:
     """As is_placeholder, and words in capitals, where a name is meant.
 
-    >>> [is_name_placeholder(text) for text in ("YOUR_NAMESPACE", "NAMESPACE", "a-V_ZONE", "TCP", "a_JOB")]
-    [True, True, True, False, False]
+    >>> [is_name_placeholder(text) for text in ("YOUR_NAMESPACE", "NAMESPACE", "a-V_ZONE", "TCP", "a_JOB", "A_B=c")]
+    [True, True, True, False, False, False]
     """
     if not isinstance(value, str) or _is_simple(value):
         return False
