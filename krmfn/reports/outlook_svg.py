@@ -48,11 +48,12 @@ STYLE: Final = "\n".join(
         ".s{font-size:11px;fill:#59636e} .l{font-size:10px;font-weight:700;text-anchor:middle}",
         ".bg{fill:#ffffff} .dom{fill:#f6f8fa;stroke:#d1d9e0} .card{fill:#ffffff;stroke:#b7c0c9}",
         ".more{fill:none;stroke:#b7c0c9;stroke-dasharray:4 3} .o{fill:#afb8c1} .track{fill:#e6eaef} .bar{fill:#6e7781}",
+        ".full{fill:#bc4c00}",
         ".runs{fill:#1a7f37} .never{fill:#cf222e} .waits,.depends{fill:#8a5a00} .open{fill:#59636e}",
         "@media (prefers-color-scheme:dark){text{fill:#f0f6fc} .d,.s,.open{fill:#9198a1} .bg{fill:#0d1117}",
         ".dom{fill:#151b23;stroke:#3d444d} .card{fill:#0d1117;stroke:#656c76} .more{stroke:#656c76}",
-        ".o{fill:#656c76} .track{fill:#2a313c} .bar{fill:#9198a1} .runs{fill:#3fb950} .never{fill:#ff7b72}",
-        ".waits,.depends{fill:#d29922}}",
+        ".o{fill:#656c76} .track{fill:#2a313c} .bar{fill:#9198a1} .full{fill:#db6d28} .runs{fill:#3fb950}",
+        ".never{fill:#ff7b72} .waits,.depends{fill:#d29922}}",
     ]
 )
 
@@ -117,6 +118,9 @@ def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], i
     grouped = group_alike(loads)
     hidden = grouped[_MOST_CARDS:]
     top += 8
+    if loads:
+        parts += _draw_legend(any(load.others for load in loads), top)
+        top += 26
     for domain in sorted({load.domain for load, _ in grouped}):
         cards = sorted(
             (entry for entry in grouped[:_MOST_CARDS] if entry[0].domain == domain),
@@ -157,6 +161,25 @@ def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], in
         parts.append(_text(_EDGE + 30 + min(len(lost), _MOST_PODS) * _STEP, top + 12, words, "s"))
         top += _STEP + 3
     return parts, top + 6
+
+
+def _draw_legend(others: bool, top: int) -> Iterator[str]:
+    """What is in a node without a letter of its own."""
+    x = _EDGE
+    if others:
+        yield f'<rect class="o" x="{x}" y="{top}" width="{_POD}" height="{_POD}" rx="3"/>'
+        yield _text(x + _STEP + 4, top + 12, "another pod", "s")
+        x += 110
+    yield from _draw_bar(x, top + 7, 30, 0.6)
+    yield _text(x + 38, top + 12, "requested", "s")
+    yield from _draw_bar(x + 110, top + 7, 30, 1)
+    yield _text(x + 148, top + 12, "nothing left", "s")
+
+
+def _draw_bar(x: int, y: int, width: int, share: float) -> Iterator[str]:
+    yield f'<rect class="track" x="{x}" y="{y}" width="{width}" height="3"/>'
+    style = "bar full" if share >= 1 else "bar"
+    yield f'<rect class="{style}" x="{x}" y="{y}" width="{round(min(share, 1) * width)}" height="3"/>'
 
 
 def _draw_domain(
@@ -208,11 +231,9 @@ def _draw_node(
     y = top + 30 + -(-min(len(drawn), _MOST_PODS) // _IN_ROW) * _STEP
     for resource in (resource for resource in resources if resource in load.allocatable):
         share = load.used.get(resource, 0) / load.allocatable[resource] if load.allocatable.get(resource) else 0
-        width = round(min(share, 1) * (_CARD - 16))
         label = f"{_cut(resource.rpartition('/')[2], 14 * _USUAL)} {spell_share(load, resource)}"
         yield _text(left + 8, y + 10, label, "s")
-        yield f'<rect class="track" x="{left + 8}" y="{y + 14}" width="{_CARD - 16}" height="3"/>'
-        yield f'<rect class="bar" x="{left + 8}" y="{y + 14}" width="{width}" height="3"/>'
+        yield from _draw_bar(left + 8, y + 14, _CARD - 16, share)
         y += 20
     yield "</g>"
 

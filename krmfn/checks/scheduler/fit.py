@@ -138,6 +138,8 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
         if reason.startswith("Insufficient "):
             name = reason.removeprefix("Insufficient ")
             largest = max((node.allocatable.get(name, 0) for node in census.facts.nodes or ()), default=0)
+            if kind.requests[name] <= largest and len(reasons) > 1:
+                continue  # other nodes have enough of it
             asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
             less = f"request at most {given} {name} for a pod (now {asked}), or add larger nodes"
             none = f"remove the request for {name} (now {asked}), or add nodes that have it"
