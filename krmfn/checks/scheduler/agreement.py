@@ -101,8 +101,6 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         wrong = [t for t in gang.templates if not same_priority(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1]:
             continue
-        if refused and len(wrong) < len(gang.templates):  # priority-differs speaks of it
-            continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
         effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
         message = f"the priority class is {root.priority_class or 'unset'}, but the pods have {pods}: {effect}"
