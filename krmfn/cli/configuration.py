@@ -33,6 +33,7 @@ class Configurations:
         also where there is nothing to check."""
         self._options = options
         self._here = Disk(".")
+        self._elsewhere: dict[str, Disk] = {}
         self._paths: dict[tuple[Tree, str], str] = {}
         self._read: dict[tuple[Tree, str], Settings] = {}
         self._facts: dict[tuple[Tree, tuple[str, ...]], Mapping[str, Any]] = {}
@@ -73,11 +74,11 @@ class Configurations:
         """Which findings count in a folder, of a tree or else of the work tree, whatever is in it."""
         if self._named:
             return self._named.rules
-        found = self._find_above(tree or self._here, folder)
+        found = self._find_above(tree or self._open(folder), folder)
         return found.rules if found else Rulings()
 
     def _find(self, world: World) -> Settings:
-        tree = world.tree or self._here
+        tree = world.tree or self._open(world.folder)
         if world.configurations and all(each == world.configurations[0] for each in world.configurations):
             return self._understand(world.configurations[0], None, tree, world.folder)
         found = self._find_above(tree, world.folder)
@@ -90,6 +91,18 @@ class Configurations:
         return (
             self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
         )
+
+    def _open(self, folder: str) -> Disk:
+        """The work tree, or a folder that the user named outside of it."""
+        try:
+            self._here.resolve(folder)
+        except LeftOut:
+            if folder not in self._elsewhere:
+                self._elsewhere[folder] = Disk(folder)
+            return self._elsewhere[folder]
+        except OSError:
+            pass
+        return self._here
 
     def _find_above(self, tree: Tree, folder: str) -> Settings | None:
         """What the krmfn.yaml in a folder of a tree, or the nearest one above, says; None when there is none."""
