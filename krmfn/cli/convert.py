@@ -15,7 +15,7 @@ from krmfn.convert import convert
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
-from krmfn.workspace.files import open_tree, read_paths
+from krmfn.workspace.files import read_paths
 from krmfn.workspace.worlds import World
 
 SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
@@ -47,9 +47,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     manifests = read(read_paths(words), options)
     items = manifests.items
-    path = items[0].file.path if items else "-"
-    tree, place = (None, "") if path == "-" else open_tree(path)
-    settings = Configurations(options).find(World("", "", items, tree, posixpath.dirname(place) or "."))
+    folder = posixpath.dirname(items[0].file.path) if items else ""
+    settings = Configurations(options).find(World("", "", items, None, folder or "."))
     done = convert(items, options["to"], settings.api_versions)
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)
