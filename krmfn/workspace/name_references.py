@@ -13,7 +13,7 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.limits import read_limits
-from krmfn.releases.release import GROUP, find_release, list_releases, newest_release
+from krmfn.releases.release import GROUP, Release, find_release, list_releases
 from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES
 
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
@@ -147,15 +147,20 @@ def _in_custom_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[N
 def _in_groups(path: str) -> Iterator[NameField]:
     """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
     name, *rest = path.split("/")
+    levels = next(read_limits(each).levels for each in _newest_first() if "Workload" in each.kinds)
     for field in ("/".join((*word, *rest)) for word in _call(name)):
         for kind in _NATIVE:
             yield NameField(GROUP, kind, f"spec/{field}")
         for leaf, composite in _call("podGroupTemplates", _COMPOSITES):
-            for depth in range(read_limits(newest_release()).levels + 1):
+            for depth in range(levels + 1):
                 above = f"{composite}/" * depth
                 yield NameField(GROUP, "Workload", f"spec/{above}{leaf}/{field}")
                 if depth:
                     yield NameField(GROUP, "Workload", f"spec/{above}{field}")
+
+
+def _newest_first() -> list[Release]:
+    return [one for name in reversed(list_releases()) if not (one := find_release(name)).preview]
 
 
 def _call(*names: str) -> list[tuple[str, ...]]:

@@ -254,5 +254,6 @@ def test_groups_need_no_workload(alone: Run, tmp_path: Path) -> None:
     lower = alone("convert", "-q", "--to", "1.35", "-", data=made[NEXT])
     assert (lower.code, lower.out.count("kind: Workload\n"), "kind: PodGroup\n" in lower.out) == (0, 1, False)
     (tmp_path / "a.yaml").write_text(made[OLD])
+    assert alone("init", str(tmp_path)).code == 0
     plan = alone("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT, *[str(tmp_path / "a.yaml")] * 2)
     assert "1 refused" in plan.out
