@@ -14,8 +14,8 @@ from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import container_limits, container_requests, default_limits
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, Quota, Resources, read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 _ONE: Final = 10**9
 #: Of these a quota wants to know the amount of every container.

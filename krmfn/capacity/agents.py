@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.capacity.requests import count_requests
+from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, is_daemon
-from krmfn.survey.values import as_mapping, as_text, dig
 
 
 def take_off(facts: Facts) -> Facts:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import ClusterNode, Facts
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 _GROUP: Final = "resource.k8s.io"
 _OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind
+from krmfn.model.values import as_list, as_text, dig
 from krmfn.survey.facts import HOSTNAME, ClusterNode
-from krmfn.survey.values import as_list, as_text, dig
 
 #: Stands for every value of a label that nobody asks for by its value.
 OTHER: Final = "\0other"

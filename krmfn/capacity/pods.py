@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.selectors import Answer, both, match_labels, match_namespace
 from krmfn.krm.types import Any, Final, NamedTuple
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts, Resources
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 
 ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _NEWEST: Final = 1000

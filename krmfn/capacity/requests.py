@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from krmfn.krm.types import Any
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Resources, read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 _POD_LEVEL = ("cpu", "memory")
 

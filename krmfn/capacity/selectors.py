@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None

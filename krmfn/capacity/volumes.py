@@ -11,8 +11,8 @@ from typing import Any, Final
 from krmfn.capacity.pods import PodKind
 from krmfn.capacity.selectors import match_labels
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
 UNZONED: Final = "node(s) had no available volume zone"

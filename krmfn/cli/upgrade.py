@@ -11,10 +11,10 @@ from krmfn.cli.findings import report_aside
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError, spell_command
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.item import Item
+from krmfn.model.values import as_mapping
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
 from krmfn.releases.release import find_release, newest_release
-from krmfn.survey.values import as_mapping
 from krmfn.workspace.files import is_path
 from krmfn.workspace.worlds import Worlds
 

@@ -15,6 +15,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_list
 from krmfn.reconcile.links import Site, find_sites
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.spelling import find_word
@@ -96,7 +97,7 @@ def read_mapping(item: Item, path: Path) -> Mapping[str, Any]:
 def read_entries(item: Item, path: Path) -> list[Mapping[str, Any]]:
     """The mappings in the list at `path`; none where there is something else."""
     value = item.get(path)
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in as_list(value) if isinstance(entry, Mapping)]
 
 
 def move_mark(source: Item, kind: str) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, M
     for name in ("podGroupTemplates", "compositePodGroupTemplates"):
         key = find_word(value, name)
         entries = value.get(key) if isinstance(value, Mapping) else None
-        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        for index, entry in enumerate(as_list(entries)):
             if isinstance(entry, Mapping):
                 place = (*path, key, index)
                 yield place, entry, name == "compositePodGroupTemplates"

@@ -10,8 +10,8 @@ from krmfn.capacity.selectors import match_labels
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.krm.types import NamedTuple
 from krmfn.model.tree import Path
+from krmfn.model.values import as_mapping, dig
 from krmfn.survey.facts import Facts
-from krmfn.survey.values import as_mapping, dig
 
 if TYPE_CHECKING:
     Key = tuple[int, Path]

@@ -14,12 +14,12 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
+from krmfn.model.values import as_list, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, NAMED
 from krmfn.survey.census import Census
 from krmfn.survey.owners import find_controller
-from krmfn.survey.values import as_list, as_text, dig
 
 #: How kubectl abbreviates kinds.
 _SHORT: Final[Mapping[str, str]] = {"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}

@@ -13,8 +13,8 @@ from typing import Any, Final
 from krmfn.capacity.devices import fill_in
 from krmfn.capacity.volumes import Volumes
 from krmfn.forecast.roster import Pod
+from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import Facts
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
 
 Value = Mapping[str, Any]
 _DEVICES: Final = "resource.k8s.io"

@@ -9,8 +9,8 @@ from krmfn.capacity.requests import count_requests
 from krmfn.forecast.question import name_nodes
 from krmfn.forecast.roster import Pod
 from krmfn.forecast.standing import Load, Place, Standing
+from krmfn.model.values import as_list, as_text, dig
 from krmfn.survey.facts import Facts, Resources
-from krmfn.survey.values import as_list, as_text, dig
 
 _ZONE: Final = "topology.kubernetes.io/zone"
 

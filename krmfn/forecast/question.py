@@ -11,9 +11,9 @@ from krmfn.config import Settings
 from krmfn.forecast.granted import grant
 from krmfn.forecast.roster import Roster
 from krmfn.model.quantity import format_quantity
+from krmfn.model.values import as_list, as_mapping, dig
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
-from krmfn.survey.values import as_list, as_mapping, dig
 
 _SCHEDULER = "kube-scheduler"
 #: Kinds of which the facts hold objects that the scheduler looks at.

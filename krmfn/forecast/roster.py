@@ -10,9 +10,9 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_list, as_mapping, as_text, dig, key_of
 
 #: What Kubernetes is built for: https://kubernetes.io/docs/setup/best-practices/cluster-large/
 MOST_PODS: Final = 150_000

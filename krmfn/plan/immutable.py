@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import find_kind
+from krmfn.model.values import as_mapping
 from krmfn.plan.records import Reason
-from krmfn.survey.values import as_mapping
 
 _RULE: Final = "immutable"
 _IMMUTABLE: Final = "field is immutable"

@@ -9,6 +9,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
+from krmfn.model.values import as_mapping
 from krmfn.releases.spelling import LINK_FIELDS, LINKS
 
 #: The keys under which pods name a group of another scheduler.
@@ -47,7 +48,7 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
     if isinstance(spec, dict):
         yield from _sites_of_pod(value, spec, path)
     elif _PATCHES in path:
-        yield from _bridged_sites(_mapping(value.get("metadata")), path)
+        yield from _bridged_sites(as_mapping(value.get("metadata")), path)
     for key, entry in value.items():
         if isinstance(entry, dict | list):
             yield from find_sites(entry, (*path, key))
@@ -60,7 +61,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         name = dig(spec, field)
         if isinstance(name, str):
             yield Site((*path, "spec", *field), name, ((*path, "spec", field[0]),), field)
-    metadata = _mapping(template.get("metadata"))
+    metadata = as_mapping(template.get("metadata"))
     yield from _bridged_sites(metadata, path)
     for row in SCHEDULERS.values():
         yield from _sites_of(row, metadata, spec, path)
@@ -68,7 +69,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
 
 def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
     """The annotations that the link bridge reads."""
-    annotations = _mapping(metadata.get("annotations"))
+    annotations = as_mapping(metadata.get("annotations"))
     if isinstance(annotations.get(POD_GROUP), str):
         places = ((*path, "metadata", "annotations", key) for key in (POD_GROUP, POD_GROUP_BY) if key in annotations)
         yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))
@@ -76,7 +77,7 @@ def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
 
 def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
     """The link to a group of another scheduler, and what was set with it."""
-    name = _mapping(metadata.get(row.link[0])).get(row.link[1])
+    name = as_mapping(metadata.get(row.link[0])).get(row.link[1])
     if not isinstance(name, str):
         return
     place = (*path, "metadata", *row.link)
@@ -84,14 +85,9 @@ def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, An
     scheduler = ((*path, "spec", "schedulerName"),) if spec.get("schedulerName") == row.name else ()
     yield Site(place, name, (place, *scheduler))
     for part, key in row.beside:
-        if key in _mapping(metadata.get(part)):
+        if key in as_mapping(metadata.get(part)):
             also = (*path, "metadata", part, key)
             yield Site(also, name, (also,))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """What people write where a mapping belongs may be anything."""
-    return value if isinstance(value, dict) else {}
 
 
 def is_name(path: Path) -> bool:

@@ -8,6 +8,8 @@ Source: kubeflow/trainer v2.2.0 and v2.3.0 `pkg/runtime/core/trainingruntime.go`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from krmfn.krm.editing import edit_copy
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path
@@ -15,6 +17,7 @@ from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 from krmfn.krm.types import Any
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
+from krmfn.model.values import as_list, as_mapping
 from krmfn.sources.jobset import read_jobset
 from krmfn.sources.manifest import Manifest
 
@@ -41,7 +44,7 @@ def read_trainjob(manifest: Manifest) -> Group | None:
     jobs = [
         _scale(manifest, runtime, job) for job in runtime.list_paths(("spec", "template", "spec", "replicatedJobs"))
     ]
-    spec = {**_mapping(runtime.get(("spec", "template", "spec"))), "replicatedJobs": jobs}
+    spec = {**as_mapping(runtime.get(("spec", "template", "spec"))), "replicatedJobs": jobs}
     name = manifest.ref.name
     ref = ResourceRef("jobset.x-k8s.io/v1alpha2", "JobSet", name, manifest.ref.namespace)
     options = None if manifest.counting else manifest.options
@@ -101,16 +104,16 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
 
 def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
     """A replicated job of the runtime with the pods and the resources that this TrainJob gives it."""
-    job = _mapping(runtime.get(path))
-    template = _mapping(job.get("template"))
-    spec = _mapping(template.get("spec"))
-    step = _mapping(_mapping(template.get("metadata")).get("labels")).get(_STEP)
+    job = as_mapping(runtime.get(path))
+    template = as_mapping(job.get("template"))
+    spec = as_mapping(template.get("spec"))
+    step = as_mapping(as_mapping(template.get("metadata")).get("labels")).get(_STEP)
     policy = runtime.get(("spec", "mlPolicy"))
-    mpi = _mapping(policy).get("mpi")
-    as_node = _mapping(mpi).get("runLauncherAsNode") is True
+    mpi = as_mapping(policy).get("mpi")
+    as_node = as_mapping(mpi).get("runLauncherAsNode") is True
     pods = spec.get("parallelism", 1)
     if step == "trainer" and policy is not None:
-        pods = _mapping(policy).get("numNodes", 1)
+        pods = as_mapping(policy).get("numNodes", 1)
     pods = max(pods, 1) if isinstance(pods, int) else pods  # as Trainer does with the numbers of a runtime
     if _is_scaled(manifest, runtime, job):
         pods = manifest.count(_NODES, 1)
@@ -122,13 +125,13 @@ def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
         and policy is not None
         and (step == "trainer" or (as_node and job.get("name") == _NODE))
     ):
-        pod = _size(_mapping(pod), resources)
+        pod = _size(as_mapping(pod), resources)
     scaled = {**spec, "parallelism": pods, "completions": pods, "template": pod}
     replicas = {"replicas": 1} if step in _STEPS else {}
     return {**job, **replicas, "template": {**template, "spec": scaled}}
 
 
-def _is_scaled(manifest: Manifest, runtime: Manifest, job: dict[str, Any]) -> bool:
+def _is_scaled(manifest: Manifest, runtime: Manifest, job: Mapping[str, Any]) -> bool:
     """Whether numNodes of the TrainJob decides how many pods the job has: in an MPI runtime that of the workers."""
     if manifest.get(_NODES) is None:
         return False
@@ -142,20 +145,20 @@ def _is_scaled(manifest: Manifest, runtime: Manifest, job: dict[str, Any]) -> bo
     return steps[:1] == [job.get("name")]  # Trainer takes the first
 
 
-def _size(pod: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
+def _size(pod: Mapping[str, Any], resources: Mapping[str, Any]) -> Mapping[str, Any]:
     """The pod template with the resources of the TrainJob over those of the container that trains."""
-    spec = _mapping(pod.get("spec"))
+    spec = as_mapping(pod.get("spec"))
     boxes = spec.get("containers")
     sized = [
-        {**box, "resources": _merge(_mapping(box.get("resources")), resources)} if box.get("name") == _NODE else box
-        for box in (boxes if isinstance(boxes, list) else ())
+        {**box, "resources": _merge(as_mapping(box.get("resources")), resources)} if box.get("name") == _NODE else box
+        for box in as_list(boxes)
         if isinstance(box, dict)
     ]
     return {**pod, "spec": {**spec, "containers": sized}} if sized else pod
 
 
-def _merge(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    return {key: {**_mapping(old.get(key)), **_mapping(new.get(key))} for key in ("requests", "limits")}
+def _merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: {**as_mapping(old.get(key)), **as_mapping(new.get(key))} for key in ("requests", "limits")}
 
 
 def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group) -> Group | None:
@@ -192,10 +195,10 @@ def _put(manifest: Manifest, path: Path, value: Any) -> None:
 
 def _overlay(template: Any, patch: Any) -> dict[str, Any]:
     """The pod template of the runtime with the annotations of the patch: more of it is not read here."""
-    metadata = {**_mapping(template.get("metadata"))}
-    given = _mapping(_mapping(_mapping(patch).get("metadata")).get("annotations"))
+    metadata = {**as_mapping(template.get("metadata"))}
+    given = as_mapping(as_mapping(as_mapping(patch).get("metadata")).get("annotations"))
     if given:
-        metadata["annotations"] = {**_mapping(metadata.get("annotations")), **given}
+        metadata["annotations"] = {**as_mapping(metadata.get("annotations")), **given}
     return {**template, "metadata": metadata}
 
 
@@ -204,7 +207,3 @@ def _find_entry(manifest: Manifest, path: Path, key: str, name: str) -> Path:
     entries = manifest.list_paths(path)
     found = next((entry for entry in entries if manifest.get((*entry, key)) == name), None)
     return found or (*path, len(manifest.get(path) or ()))
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

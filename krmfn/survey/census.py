@@ -13,13 +13,13 @@ from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
+from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
 from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
-from krmfn.survey.values import as_mapping, as_text, dig
 
 _NO_FACTS: Mapping[str, Any] = {}
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import format_quantity
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
 from krmfn.survey.facts import is_daemon, read_resources
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 Value = Mapping[str, Any]
 #: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.

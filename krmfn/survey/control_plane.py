@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.release import Gate, UnknownRelease, find_release
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 _NAMESPACE: Final = "kube-system"

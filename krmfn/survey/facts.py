@@ -12,7 +12,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.quantity import parse_quantity
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

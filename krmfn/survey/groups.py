@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.tree import Path
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 Policy: TypeAlias = 'Literal["gang", "basic", ""]'
 Mode: TypeAlias = 'Literal["single", "all", ""]'

@@ -10,7 +10,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.krm.types import Final, NamedTuple
-from krmfn.survey.values import as_int, as_text, dig
+from krmfn.model.values import as_int, as_text, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any
 from krmfn.model.marks import list_previous_names
+from krmfn.model.values import as_text, dig
 from krmfn.sources.manifest import Find
-from krmfn.survey.values import as_text, dig
 
 Names = dict[tuple[str, str], Mapping[str, Any]]
 

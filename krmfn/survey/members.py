@@ -14,8 +14,8 @@ from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.tree import Group, Path, leaves
+from krmfn.model.values import as_int, dig
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey.values import as_int, dig
 
 #: What stands in every object with a linked pod template.
 _WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from krmfn.config.settings import Settings
 from krmfn.model.kinds import KINDS
+from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.groups import Group, read_policy
-from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 
 def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.item import Item
-from krmfn.survey.values import as_list, as_text, dig
+from krmfn.model.values import as_list, as_text, dig
 
 
 def list_owned(items: Iterable[Item]) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.krm.types import Any
+from krmfn.model.values import as_list
 
 
 def find_policy(cluster: Mapping[str, Any], name: str) -> str:
@@ -31,4 +32,4 @@ def _list_classes(cluster: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _entries(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else iter(())
+    return (entry for entry in as_list(value) if isinstance(entry, Mapping))

@@ -9,6 +9,7 @@ from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.tree import Gang
+from krmfn.model.values import as_mapping
 
 #: How much earlier than the pods an object is created.
 _OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
@@ -49,4 +50,4 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
     found = dig(value, ("metadata", "annotations"))
-    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
+    return {key: text for key, text in as_mapping(found).items() if isinstance(text, str)}

@@ -11,6 +11,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
+from krmfn.model.values import as_list
 
 
 def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, str]:
@@ -38,7 +39,7 @@ def count_requests(value: Any, path: Path) -> dict[str, int] | None:
     """The requests of one pod of the template at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
     containers = dig(value, (*path, "spec", "containers"))
-    for container in containers if isinstance(containers, list) else ():
+    for container in as_list(containers):
         limits, requests = (dig(container, ("resources", part)) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
         for name, text in dict(named).items():

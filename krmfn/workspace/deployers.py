@@ -18,6 +18,7 @@ from typing import Any
 
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
 
@@ -158,21 +159,21 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
 def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
     tree, group = repository.tree, item.ref.group
     if group == _FLUX and item.kind == "Kustomization":
-        spec = _mapping(item.value.get("spec"))
-        if not _text(spec.get("path")) and not _name_source(item)[1]:  # a patch completes it
+        spec = as_mapping(item.value.get("spec"))
+        if not as_text(spec.get("path")) and not _name_source(item)[1]:  # a patch completes it
             return
-        variables = _read_variables(_mapping(spec.get("postBuild")), items)
-        placing = Placing(_text(spec.get("targetNamespace")), True, variables)
-        folder = _find_folder(tree, _text(spec.get("path")), item.file.path)
+        variables = _read_variables(as_mapping(spec.get("postBuild")), items)
+        placing = Placing(as_text(spec.get("targetNamespace")), True, variables)
+        folder = _find_folder(tree, as_text(spec.get("path")), item.file.path)
         yield Deployment(str(item.ref), folder, placing, True, True, tuple(_list_before(spec)))
     elif group == _ARGO and item.kind == "Application":
-        yield from _list_sources(tree, str(item.ref), _mapping(item.value.get("spec")))
+        yield from _list_sources(tree, str(item.ref), as_mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":
-        spec = _mapping(item.value.get("spec"))
-        template = _prune(_mapping(_mapping(spec.get("template")).get("spec")))
+        spec = as_mapping(item.value.get("spec"))
+        template = _prune(as_mapping(as_mapping(spec.get("template")).get("spec")))
         for parameters in _list_parameters(repository, spec):
             repository.spend(_STEPS_OF_ELEMENT)
-            yield from _list_sources(tree, str(item.ref), _mapping(_fill(template, parameters)))
+            yield from _list_sources(tree, str(item.ref), as_mapping(_fill(template, parameters)))
 
 
 def _find_folder(tree: Tree, path: str, named_in: str) -> str:
@@ -202,21 +203,21 @@ def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:
 
 
 def _name_source(item: Item) -> tuple[str, str]:
-    reference = _mapping(_mapping(item.value.get("spec")).get("sourceRef"))
-    return _text(reference.get("kind")), _text(reference.get("name"))
+    reference = as_mapping(as_mapping(item.value.get("spec")).get("sourceRef"))
+    return as_text(reference.get("kind")), as_text(reference.get("name"))
 
 
 def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:
     """The folders of an Application's spec; charts have none."""
-    namespace = _text(_mapping(spec.get("destination")).get("namespace"))
+    namespace = as_text(as_mapping(spec.get("destination")).get("namespace"))
     sources = spec.get("sources")
-    values = [_mapping(source) for source in [spec.get("source"), *(sources if isinstance(sources, list) else ())]]
-    called = [_text(value.get("chart")) or _text(value.get("path")) for value in values]
+    values = [as_mapping(source) for source in [spec.get("source"), *as_list(sources)]]
+    called = [as_text(value.get("chart")) or as_text(value.get("path")) for value in values]
     for index, value in enumerate(values):
-        path = _text(value.get("path"))
+        path = as_text(value.get("path"))
         if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
-        directory = _mapping(value.get("directory"))
+        directory = as_mapping(value.get("directory"))
         beside = tuple(f"the source {each} of {name}" for each in (*called[:index], *called[index + 1 :]) if each)
         yield Deployment(
             name,
@@ -224,8 +225,8 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
             Placing(namespace),
             directory.get("recurse") is True,
             beside=beside,
-            included=_text(directory.get("include")),
-            excluded=_text(directory.get("exclude")),
+            included=as_text(directory.get("include")),
+            excluded=as_text(directory.get("exclude")),
         )
 
 
@@ -233,8 +234,8 @@ def _list_before(spec: Mapping[str, Any]) -> Iterator[str]:
     """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
     for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
         listed = spec.get(field)
-        for each in listed if isinstance(listed, list) else ():
-            if name := _text(_mapping(each).get("name")) or _text(each):
+        for each in as_list(listed):
+            if name := as_text(as_mapping(each).get("name")) or as_text(each):
                 yield f"{words} {name}"
 
 
@@ -251,38 +252,38 @@ def _is_either(path: str, pattern: str) -> bool:
 def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What `_list_sources` reads of a template: all of it is filled in for every element."""
     sources = spec.get("sources")
-    listed = [spec.get("source"), *(sources if isinstance(sources, list) else ())]
+    listed = [spec.get("source"), *as_list(sources)]
     folders = [
         {name: value[name] if name in _READ else {} for name in (*_READ, *_RENDERERS) if name in value}
-        for value in map(_mapping, listed)
+        for value in map(as_mapping, listed)
     ]
-    return {"destination": {"namespace": _mapping(spec.get("destination")).get("namespace")}, "sources": folders}
+    return {"destination": {"namespace": as_mapping(spec.get("destination")).get("namespace")}, "sources": folders}
 
 
 def _list_parameters(repository: _Repository, spec: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
     """The parameters of list and git generators of an ApplicationSet."""
     generators = spec.get("generators")
-    for generator in generators if isinstance(generators, list) else ():
-        listed = _mapping(_mapping(generator).get("list")).get("elements")
-        for element in listed if isinstance(listed, list) else ():
+    for generator in as_list(generators):
+        listed = as_mapping(as_mapping(generator).get("list")).get("elements")
+        for element in as_list(listed):
             yield dict(_flatten(element))
-        git = _mapping(_mapping(generator).get("git"))
+        git = as_mapping(as_mapping(generator).get("git"))
         yield from map(_name_folder, _list_folders(repository, git.get("directories")))
         yield from filter(None, map(repository.read, _list_files(repository, git.get("files"))))
 
 
 def _name_unknown(item: Item) -> list[str]:
     """The generators of an ApplicationSet that are not expanded here."""
-    generators = _mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
-    names = {str(key) for each in (generators if isinstance(generators, list) else ()) for key in _mapping(each)}
+    generators = as_mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
+    names = {str(key) for each in as_list(generators) for key in as_mapping(each)}
     return sorted(names - {"list", "git", "selector"})
 
 
 def _list_folders(repository: _Repository, patterns: object) -> list[str]:
     """The folders, from the top of the repository, that a git generator's patterns name; `exclude` wins."""
-    given = [_mapping(each) for each in patterns] if isinstance(patterns, list) else []
-    wanted = [_text(each.get("path")) for each in given if each.get("exclude") is not True]
-    unwanted = [_text(each.get("path")) for each in given if each.get("exclude") is True]
+    given = [as_mapping(each) for each in as_list(patterns)]
+    wanted = [as_text(each.get("path")) for each in given if each.get("exclude") is not True]
+    unwanted = [as_text(each.get("path")) for each in given if each.get("exclude") is True]
     found: set[str] = set()
     for pattern in filter(None, wanted):
         level = [""]
@@ -303,7 +304,7 @@ def _match(repository: _Repository, above: str, part: str) -> Iterator[str]:
 
 def _list_files(repository: _Repository, patterns: object) -> Iterator[str]:
     """The files that a git generator's patterns name: `*` within a folder, `**` over several."""
-    given = [_text(_mapping(each).get("path")) for each in patterns] if isinstance(patterns, list) else []
+    given = [as_text(as_mapping(each).get("path")) for each in as_list(patterns)]
     for pattern in filter(None, given):
         words = re.findall(r"\*\*/|\*\*|\*|[^*]+", posixpath.normpath(pattern))
         yield from (path for path, named in repository.paths if _is_named(named, words, repository.spend))
@@ -368,23 +369,15 @@ def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str
     """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
     variables: dict[str, str] = {}
     listed = build.get("substituteFrom")
-    for reference in listed if isinstance(listed, list) else ():
-        named = _mapping(reference)
+    for reference in as_list(listed):
+        named = as_mapping(reference)
         for other in items:
             if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:
-                variables |= {key: text for key, text in _mapping(other.value.get("data")).items() if _text(text)}
-    return variables | {key: str(text) for key, text in _mapping(build.get("substitute")).items()}
+                variables |= {key: text for key, text in as_mapping(other.value.get("data")).items() if as_text(text)}
+    return variables | {key: str(text) for key, text in as_mapping(build.get("substitute")).items()}
 
 
 def _locate(tree: Tree, path: str) -> str:
     """A path from the top of the repository, as the tree spells it."""
     top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
     return posixpath.normpath(posixpath.join(top, path.lstrip("/")))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

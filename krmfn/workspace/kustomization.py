@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
+from krmfn.model.values import as_list
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND
 from krmfn.workspace.replacing import FileChange
@@ -111,7 +112,7 @@ def list_patches(data: bytes, path: str) -> list[str]:
     entries: list[object] = []
     for field in ("patches", "patchesJson6902"):
         listed = value.get(field)
-        entries += [each.get("path") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        entries += [each.get("path") for each in as_list(listed) if isinstance(each, dict)]
     merges = value.get("patchesStrategicMerge")
     entries += merges if isinstance(merges, list) else []
     folder = os.path.dirname(path)
@@ -190,7 +191,7 @@ def _is_listed(path: str, data: bytes | None) -> bool:
 
 def _entries(path: str, data: bytes, field: str) -> list[str]:
     listed = Item.parse(data, path).get((field,))
-    return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+    return [entry for entry in as_list(listed) if isinstance(entry, str)]
 
 
 def _parse(data: bytes, path: str) -> Item:

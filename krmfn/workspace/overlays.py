@@ -15,6 +15,7 @@ from typing import Any
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import FileRef
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
@@ -146,7 +147,7 @@ def _check_fields(item: Item) -> None:
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
     """The texts in a list of a kustomization."""
     listed = value.get(field)
-    return [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+    return [entry for entry in as_list(listed) if isinstance(entry, str)]
 
 
 def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLUGINS)) -> Iterator[str]:
@@ -211,7 +212,7 @@ def list_generated(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _list_mappings(listed: object) -> list[dict[str, Any]]:
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [each for each in as_list(listed) if isinstance(each, dict)]
 
 
 def _list_files(generator: Mapping[str, Any]) -> Iterator[str]:

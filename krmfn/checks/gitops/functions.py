@@ -13,8 +13,8 @@ from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_list, as_mapping, dig
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_list, as_mapping, dig
 
 _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 

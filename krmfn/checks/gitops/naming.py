@@ -13,11 +13,11 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
+from krmfn.model.values import as_list, as_text
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.survey.census import Census
 from krmfn.survey.groups import find_reference
-from krmfn.survey.values import as_list, as_text
 
 #: Namespace, kind and name.
 _Named: TypeAlias = tuple[str, str, str]

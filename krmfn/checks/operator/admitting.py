@@ -18,10 +18,10 @@ from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census
 from krmfn.survey.facts import ClusterNode
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 _KUEUE: Final = "kueue.x-k8s.io"
 _LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)

@@ -11,10 +11,10 @@ from krmfn.config import Settings
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.values import as_text, dig
 from krmfn.model.wording import join
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_text, dig
 
 _GROUP: Final = "admissionregistration.k8s.io"
 _POLICY: Final = "MutatingAdmissionPolicy"

@@ -12,9 +12,9 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.tree import Path
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 
 @rule("crd-drops-link", "warning", "The CRD of a resource may drop the link to the group.")

@@ -14,10 +14,10 @@ from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.tree import Path
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census
 from krmfn.survey.groups import Workload
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 
 @rule(

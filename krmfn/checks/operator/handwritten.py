@@ -15,9 +15,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import KINDS
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"

@@ -11,9 +11,9 @@ from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path
+from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
 LONGEST_NAME: Final = 57

@@ -17,9 +17,9 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]

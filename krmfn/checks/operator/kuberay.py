@@ -10,9 +10,9 @@ from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
+from krmfn.model.values import dig
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
-from krmfn.survey.values import dig
 
 _RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
 _SCHEDULERS: Final = {

@@ -12,9 +12,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.tree import Path
+from krmfn.model.values import as_mapping, dig
 from krmfn.survey.census import Census
 from krmfn.survey.jobs import find_jobs, is_suspended
-from krmfn.survey.values import as_mapping, dig
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
 _PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}

@@ -10,10 +10,10 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
 from krmfn.model.findings import Finding
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import count_first
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 
 @rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")

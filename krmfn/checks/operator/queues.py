@@ -10,9 +10,9 @@ from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 Resources = Mapping[str, int]
 

@@ -10,8 +10,8 @@ from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 #: KubeRay's port for metrics, where the head does not name one.
 _METRICS: Final = 8080

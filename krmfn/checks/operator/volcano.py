@@ -16,10 +16,10 @@ from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census
 from krmfn.survey.facts import Resources, read_resources
-from krmfn.survey.values import as_int, as_mapping, as_text, dig
 
 _GROUP: Final = "scheduling.volcano.sh"
 _JOBS: Final = "batch.volcano.sh"

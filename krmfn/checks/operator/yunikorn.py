@@ -13,9 +13,9 @@ from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.values import as_int, as_mapping, as_text
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_int, as_mapping, as_text
 
 _NAME: Final = "yunikorn.apache.org/task-group-name"
 _GROUPS: Final = "yunikorn.apache.org/task-groups"

@@ -9,11 +9,11 @@ from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
+from krmfn.model.values import as_int, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
 from krmfn.survey.obstacles import OTHER_SCHEDULERS
-from krmfn.survey.values import as_int, as_text, dig
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 

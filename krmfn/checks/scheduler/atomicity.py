@@ -11,11 +11,11 @@ from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
+from krmfn.model.values import as_list, dig
 from krmfn.model.wording import join
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
 from krmfn.survey.groups import Group, disruption_mode
-from krmfn.survey.values import as_list, dig
 
 
 @rule(

@@ -11,8 +11,8 @@ from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
+from krmfn.model.values import as_text
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_text
 
 
 @rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")

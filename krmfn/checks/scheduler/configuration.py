@@ -10,8 +10,8 @@ from krmfn.config import Settings
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census
-from krmfn.survey.values import as_list, as_mapping, as_text, dig
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
 _FIELDS: Final = (

@@ -12,9 +12,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template
-from krmfn.survey.values import as_int, as_list, as_mapping, as_text, dig
 
 
 @rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")

@@ -12,11 +12,11 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.values import as_int, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 from krmfn.survey.own_gangs import list_own_gangs
-from krmfn.survey.values import as_int, as_text, dig
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 

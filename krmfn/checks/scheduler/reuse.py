@@ -11,10 +11,10 @@ from krmfn.config.selection import is_selected
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
+from krmfn.model.values import as_int, as_mapping, dig
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import Jobs, find_jobs
 from krmfn.survey.own_gangs import list_own_gangs
-from krmfn.survey.values import as_int, as_mapping, dig
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")

@@ -13,11 +13,11 @@ from krmfn.config import Settings
 from krmfn.krm.types import Final
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
+from krmfn.model.values import as_list, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
-from krmfn.survey.values import as_list, dig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

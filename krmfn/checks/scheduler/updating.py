@@ -20,9 +20,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.rollouts import ROLLOUTS
+from krmfn.model.values import as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template, take_census
 from krmfn.survey.jobs import is_suspended
-from krmfn.survey.values import as_text, dig
 
 #: Groups whose kinds delete their pods when they are suspended.
 _SUSPENDED: Final = ("ray.io", "kubeflow.org")
