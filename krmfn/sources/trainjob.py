@@ -206,4 +206,4 @@ def _find_entry(manifest: Manifest, path: Path, key: str, name: str) -> Path:
     """The place of the entry of a list that has this key, or of the one that is to be appended."""
     entries = manifest.list_paths(path)
     found = next((entry for entry in entries if manifest.get((*entry, key)) == name), None)
-    return found or (*path, len(manifest.get(path) or ()))
+    return found or (*path, len(as_list(manifest.get(path))))
