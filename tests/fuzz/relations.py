@@ -121,7 +121,7 @@ def _as_list(_: random.Random, objects: list[Object]) -> dict[str, str]:
 
 
 def _as_json(_: random.Random, objects: list[Object]) -> dict[str, str]:
-    return {f"f{number:03}.json": json.dumps(each, indent=1) for number, each in enumerate(objects)}
+    return {f"f{number:03}.json": json.dumps(each, indent=1, ensure_ascii=False) for number, each in enumerate(objects)}
 
 
 def _commented(chance: random.Random, objects: list[Object]) -> dict[str, str]:
@@ -153,7 +153,7 @@ def _check_same_state(case: Case) -> None:
     """Nothing changes from a state to itself, however it is laid out."""
     case.lay_out("other", case.chance.choice((_in_one, *LAYOUTS)))
     done = case.run("diff", "-o", "json", "one", "other")
-    if done.code != 2:
+    if done.code != 2 and not _is_partial(done):
         found = json.loads(done.out)["entries"]
         # What the server does not know it refuses, whether it changes or not.
         refused = [entry for entry in found if "version-not-served" in json.dumps(entry.get("reasons"))]
