@@ -71,7 +71,8 @@ class Disk(Tree):
             named = os.path.normpath(os.path.join(self.here, path))
             if is_below(named, self.boundary):
                 raise LeftOut(path, f"is a link that leaves {self.boundary}")
-            raise LeftOut(path, f"is outside of {self.boundary}")
+            way = "" if self.repository else "; without a git repository, run krmfn from a folder that contains both"
+            raise LeftOut(path, f"is outside of {self.boundary}{way}")
         if not os.path.lexists(real):
             raise FileNotFoundError(path)
         return real
