@@ -78,11 +78,10 @@ def column(text: str, offset: int) -> int:
 
 def last_leaf(node: Node) -> Node:
     """The node whose text ends `node`."""
-    while True:
-        if isinstance(node, Scalar) or not isinstance(node, Mapping | Sequence) or node.flow or not node.children:
-            return node
+    while isinstance(node, Mapping | Sequence) and not node.flow and node.children:
         last = node.children[-1]
         node = last[1] if isinstance(node, Mapping) else last
+    return node
 
 
 def is_block_scalar(node: Node) -> bool:

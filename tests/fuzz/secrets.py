@@ -123,7 +123,6 @@ def _make_kustomization(chance: random.Random) -> Object:
             {"patches": [{"target": {"kind": "Secret"}, "patch": patch}]},
             {"patches": [{"patch": json.dumps(_make_secret(chance))}]},
             {"replacements": [{"source": source, "targets": []}]},
-            {"configMapGenerator": [{"name": "s", "envs": ["a.yaml"]}]},
             {"labels": [{"pairs": {"a": "b"}, "includeSelectors": True}]},
         )
     )
