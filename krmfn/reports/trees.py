@@ -59,10 +59,12 @@ def _render_text(forest: Forest, one_of_several: bool, color: bool) -> str:
 
 
 def _draw(tree: Branch, indent: str, color: bool) -> Iterator[str]:
-    for number, child in enumerate(tree.children):
-        last = number == len(tree.children) - 1
-        yield paint(indent + ("└─ " if last else "├─ "), FAINT, color) + _line(child, color)
-        yield from _draw(child, indent + ("   " if last else "│  "), color)
+    waiting = [(child, indent, child is tree.children[-1]) for child in reversed(tree.children)]
+    while waiting:
+        branch, indent, last = waiting.pop()
+        yield paint(indent + ("└─ " if last else "├─ "), FAINT, color) + _line(branch, color)
+        indent += "   " if last else "│  "
+        waiting += ((child, indent, child is branch.children[-1]) for child in reversed(branch.children))
 
 
 def _line(branch: Branch, color: bool) -> str:
@@ -97,13 +99,10 @@ def _render_dot(trees: Sequence[Branch]) -> str:
 
 def _number(trees: Sequence[Branch]) -> Iterator[tuple[int, Branch, int | None]]:
     """Every branch with a number of its own and that of its parent."""
-    waiting: list[tuple[Branch, int | None]] = [(tree, None) for tree in trees]
-    number = 0
-    while waiting:
-        branch, parent = waiting.pop(0)
+    found: list[tuple[Branch, int | None]] = [(tree, None) for tree in trees]
+    for number, (branch, parent) in enumerate(found):  # which grows on the way
         yield number, branch, parent
-        waiting += [(child, number) for child in branch.children]
-        number += 1
+        found += [(child, number) for child in branch.children]
 
 
 def _to_json(branch: Branch) -> dict[str, Any]:

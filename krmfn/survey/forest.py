@@ -84,9 +84,11 @@ def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
 
 def walk(branch: Branch) -> Iterator[Branch]:
     """The branch and all below it, from the top."""
-    yield branch
-    for child in branch.children:
-        yield from walk(child)
+    waiting = [branch]
+    while waiting:
+        branch = waiting.pop()
+        yield branch
+        waiting += reversed(branch.children)
 
 
 def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Group]]:
