@@ -205,31 +205,13 @@ spec:
           requests: {{cpu: 500m, memory: 1Gi}}
 """
 
-OPTED_IN = """apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train-{n}
-  namespace: ml
-  annotations:
-    krmfn.dev/gang: "true"
-spec:
-  completions: 4
-  parallelism: 4
-  completionMode: Indexed
-  backoffLimit: 2
-  template:
-    metadata:
-      labels:
-        app.kubernetes.io/name: train
-    spec:
-      restartPolicy: Never
-      containers:
-      - name: train
-        image: example/train:1.2.{n}
-        command: [python, train.py, --epochs=3]
-        resources:
-          requests: {{cpu: 500m, memory: 1Gi}}
-"""
+#: The Job of these, which asks for a gang and has none yet.
+OPTED_IN = (
+    SCHEDULING.rpartition("---\n")[2]
+    .replace("  namespace: ml\n", '  namespace: ml\n  annotations:\n    krmfn.dev/gang: "true"\n')
+    .replace("      schedulingGroup:\n        podGroupName: train-{n}\n", "")
+    .replace("train:1.2.3", "train:1.2.{n}")
+)
 
 
 def metadata(kind: str, group: str, name: str, n: int, opt_in: str = "") -> str:
