@@ -93,8 +93,8 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
     for field, unwanted in entries.items():
         gone = {posixpath.normpath(entry) for entry in unwanted}
         listed = kustomization.get((field,))
-        for place in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-            if _normalize(kustomization.get((field, place))) in gone:
+        for place, entry in reversed([*enumerate(as_list(listed))]):
+            if _normalize(entry) in gone:
                 try:
                     kustomization.remove((field, place))
                 except EditRefused as refusal:
