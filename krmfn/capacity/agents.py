@@ -7,7 +7,7 @@ from typing import Any
 
 from krmfn.capacity.requests import count_requests
 from krmfn.model.values import as_mapping, as_text, dig
-from krmfn.survey.facts import Facts, is_daemon
+from krmfn.survey.facts import Facts, is_daemon, read_resources
 
 
 def take_off(facts: Facts) -> Facts:
@@ -37,6 +37,4 @@ def take_off(facts: Facts) -> Facts:
 
 
 def _count(spec: Mapping[str, Any]) -> Mapping[str, int]:
-    from krmfn.survey.facts import read_resources
-
     return count_requests(spec, read_resources(spec.get("overhead")))
