@@ -205,12 +205,13 @@ class HeadReader:
     def _read_names(self, start: int, end: int) -> tuple[str, str] | None:
         data = self._data
         place = data.find(self._metadata, start, end)
-        if place < 0 or data[place + len(self._metadata)] == 32:
+        behind = place + len(self._metadata)
+        if place < 0 or behind == end or data[behind] == 32:
             return None
-        following = self._keys.search(data, place + len(self._metadata), end)
+        following = self._keys.search(data, behind, end)
         found = {b"name": "", b"namespace": ""}
         seen: set[bytes] = set()
-        begin = place + len(self._metadata) - self._column - _STEP - 1
+        begin = behind - self._column - _STEP - 1
         for line, more in self._fields.findall(data, begin, following.start() if following else end):
             key, _, text = line.partition(b":")
             if line[0] in _ODD or key in seen or key[-1:] == b" ":

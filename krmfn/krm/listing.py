@@ -98,9 +98,11 @@ class Listing:
         added = [item for item in items if id(item) not in own]
         staying = [item for item in self.items if id(item) in kept]
         if staying and added and self.form == "block" and staying[-1].end == len(self.source.data):
-            staying[-1] = staying[-1].end_line()
-            if not staying[-1].text:  # a dash alone, at the end of the document
-                edits.append((staying[-1].end, staying[-1].end, self.source.newline.encode()))
+            last = staying[-1]
+            if last.text[-1:] in ("\n", "\r") or last.value:
+                staying[-1] = last.end_line()
+            elif self.source.data[-1:] not in (b"\n", b"\r"):  # a dash with nothing that a line break would change
+                edits.append((last.end, last.end, self.source.newline.encode()))
         edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
         if results:

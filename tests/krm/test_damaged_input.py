@@ -77,6 +77,14 @@ def use(resources: ResourceList | Stream) -> None:
         resources.render()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_text_that_ends_anywhere(seed: bytes) -> None:
+    for end in range(len(seed)):
+        for parse in (ResourceList.parse, Stream.parse):
+            with contextlib.suppress(Unreadable):
+                use(parse(seed[:end]))
+
+
 @given(damaged())
 @example(b"")
 @example(b"\xef\xbb\xbf")
