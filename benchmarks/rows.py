@@ -165,7 +165,7 @@ def tree_of_jobs(folder: Path) -> Row:
         {"ours": Program(programs.krmfn("tree", jobs)), "theirs": Program(programs.krmfn("validate", jobs))}, rounds=3
     )
     ours, theirs = runs["ours"], runs["theirs"]
-    name = "5,000 Jobs that ask for a gang: `krmfn tree` / `krmfn validate`"
+    name = "5,000 Jobs that opt in: `krmfn tree` / `krmfn validate`"
     return Row(name, ours.seconds / theirs.seconds, 1, None, both(ours), both(theirs))
 
 
