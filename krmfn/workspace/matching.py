@@ -15,18 +15,16 @@ from difflib import Match, SequenceMatcher
 class Matcher(SequenceMatcher[str]):
     """A SequenceMatcher of lines."""
 
-    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
-        super().__init__(None, before, after)
-        self.before = before
-        self.after = after
+    a: Sequence[str]  # what SequenceMatcher compares; its type stubs lack the names
+    b: Sequence[str]
 
     def get_matching_blocks(self) -> list[Match]:
         """The runs of lines that both texts have, in order, no two of them adjacent; an empty one ends the list."""
         found: list[tuple[int, int, int]] = []
         i = j = 0
-        for x, y, size in [*_find_anchors(self.before, self.after), (len(self.before), len(self.after), 0)]:
+        for x, y, size in [*_find_anchors(self.a, self.b), (len(self.a), len(self.b), 0)]:
             if i < x and j < y:
-                inner = SequenceMatcher(None, self.before[i:x], self.after[j:y]).get_matching_blocks()
+                inner = SequenceMatcher(None, self.a[i:x], self.b[j:y]).get_matching_blocks()
                 found += [(i + block.a, j + block.b, block.size) for block in inner if block.size]
             found.append((x, y, size))
             i, j = x + size, y + size

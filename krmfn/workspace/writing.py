@@ -67,7 +67,7 @@ def spell_diff(changes: Iterable[FileChange]) -> str:
         shown_before, shown_after = _hide(before, old, path), _hide(after, new, path)
         parts.append(f"--- {'/dev/null' if old is None else f'a/{path}'}\n")
         parts.append(f"+++ {'/dev/null' if new is None else f'b/{path}'}\n")
-        for group in Matcher(before, after).get_grouped_opcodes():
+        for group in Matcher(None, before, after).get_grouped_opcodes():
             first, last = group[0], group[-1]
             parts.append(f"@@ -{_spell_range(first[1], last[2])} +{_spell_range(first[3], last[4])} @@\n")
             for kind, i1, i2, j1, j2 in group:
