@@ -20,8 +20,11 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
         return []
     found: list[LinkedGang] = []
     for job in census.kind("batch", "Job"):
+        spec = as_mapping(dig(job.value, "spec", "scheduling"))
+        if not spec:
+            continue
         path = ("spec", "scheduling", "schedulingPolicy")
-        policy, quorum, field = read_policy(dig(job.value, *path), "PodGroup")
+        policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
         templates = census.templates_of(job)
         manager = as_text(dig(job.value, "spec", "managedBy"))
         if policy != "gang" or not templates or templates[0].link or manager not in ("", KINDS["batch", "Job"].manager):
@@ -31,7 +34,6 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
         quorum = parallelism if quorum is None else quorum
         if quorum > parallelism:
             continue  # the API server refuses it
-        spec = as_mapping(dig(job.value, "spec", "scheduling"))
         place = (*path, "gang", field)
         group = Group(job, job.space, job.name, path[:2], policy, quorum, place, "", "", "", spec)
         found.append(LinkedGang(group, tuple(templates)))
