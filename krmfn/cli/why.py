@@ -53,12 +53,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     settings = settings._replace(cluster={**settings.cluster, **given})
     diagnosis = explain(items, settings, _choose(items, words[0]), find_asker(settings, options))
     form = options["output"]
-    show(
-        _to_json(diagnosis)
-        if form == "json"
-        else "".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))),
-        form,
-    )
+    if form == "json":
+        show(_to_json(diagnosis), form)
+    else:
+        show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), form)
     return 1 if diagnosis.cause else 0
 
 
