@@ -169,7 +169,8 @@ def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> Itera
 
 def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence[Entry]:
     """What becomes of the objects of a world."""
-    entries = make_plan(old.items if old else (), new.items, new.settings, options["update"]).entries
+    before = old.settings if old else None
+    entries = make_plan(old.items if old else (), new.items, new.settings, options["update"], before).entries
     worlds = [state.world for state in (old, new) if state and state.world.origins]
     places = {item.ref: world.place(item) for world in worlds for item in world.items}
     made = FileRef(worlds[-1].origins.overlay) if worlds and worlds[-1].origins else FileRef(new.world.name)

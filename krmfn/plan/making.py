@@ -26,18 +26,32 @@ from krmfn.survey.census import Census, take_census
 #: What no applier sends to a cluster.
 
 
-def make_plan(old: Sequence[Item], new: Sequence[Item], settings: Settings, update: Mode = "apply") -> Plan:
-    """What applying `new` does where `old` was applied before. `update` is how the change is sent.
+def make_plan(
+    old: Sequence[Item],
+    new: Sequence[Item],
+    settings: Settings,
+    update: Mode = "apply",
+    before: Settings | None = None,
+) -> Plan:
+    """What applying `new` does where `old` was applied before. `update` is how the change is sent, `before` the
+    settings of the cluster that `old` was applied to, where it is upgraded since.
 
     Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
     """
     judge = _UpdateJudge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
-    before = _index(old)
+    left = _index(old)
     entries = []
     for key, item in _index(new).items():
-        earlier = before.pop(key, None)
-        entries.append(judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item))
-    entries += [judge.judge_removed(item) for item in before.values()]
+        earlier = left.pop(key, None)
+        entry = judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item)
+        if before and earlier and entry.action != "refuse" and before.release is not settings.release:
+            from krmfn.plan.filling import explain_filling  # only where a cluster is upgraded
+
+            entry = entry._replace(
+                consequences=(*entry.consequences, *explain_filling(earlier, item, before, settings))
+            )
+        entries.append(entry)
+    entries += [judge.judge_removed(item) for item in left.values()]
     return Plan(tuple(entries))
 
 

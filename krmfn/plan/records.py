@@ -57,6 +57,11 @@ class Entry(NamedTuple):
     renames: tuple[JoinedField, ...] = ()
     world: str = ""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is to be said of it."""
+        return self.action == "unchanged" and not self.consequences
+
 
 class Shift(NamedTuple):
     """A gang whose outlook in the cluster changes, from `before` to `after`: what would become of it in either state,

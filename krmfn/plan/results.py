@@ -6,18 +6,18 @@ from krmfn.krm.paths import format_path
 from krmfn.krm.results import Result
 from krmfn.plan.records import Entry, Plan
 
+_DONE = {"remove": "is removed", "new": "is new", "update": "is updated in place", "unchanged": "is unchanged"}
+
 
 def to_results(plan: Plan) -> tuple[Result, ...]:
     """An error for every reason of what is refused or must be replaced, an info for everything else that changes."""
-    return tuple(result for entry in plan.entries if entry.action != "unchanged" for result in _explain(entry))
+    return tuple(result for entry in plan.entries if not entry.is_silent for result in _explain(entry))
 
 
 def _explain(entry: Entry) -> list[Result]:
     hint = " ".join(entry.consequences)
     if not entry.reasons:
-        done = {"remove": "is removed", "new": "is new", "update": "is updated in place"}.get(
-            entry.action, entry.action
-        )
+        done = _DONE.get(entry.action, entry.action)
         tags = {"rule": f"plan-{entry.action}", "stage": "server", **({"hint": hint} if hint else {})}
         return [Result(done, "info", entry.ref, file=entry.file, tags=tags)]
     results = []

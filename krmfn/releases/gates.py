@@ -34,10 +34,12 @@ def complete(given: Mapping[str, bool], release: Release) -> dict[str, bool]:
 def assume_gates(given: Mapping[str, bool], release: Release, fields: Container[str]) -> dict[str, bool]:
     """Every gate for a question to the server about an object that has these fields (or is this text).
 
-    Gates that nobody named are on; one that fills in fields by itself only where the object speaks of them.
+    Gates that nobody named are on; one that fills in fields by itself only where the object speaks of them, or where
+    it is on by default.
     """
     gates = {
-        gate.name: not gate.fills or any(field in fields for field in gate.fills) for gate in release.gates.values()
+        gate.name: gate.default or not gate.fills or any(field in fields for field in gate.fills)
+        for gate in release.gates.values()
     }
     return {**gates, **given}
 

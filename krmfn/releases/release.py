@@ -30,7 +30,8 @@ class Gate:
     `stage` is alpha, beta or ga; a component with the gate on needs those in `needs` on, too, and does not start with
     one that is `locked` set to anything but its default. The gate brings `kinds`, `fields` of scheduling objects (at
     any depth of their spec) and `features`. One that is `opt_in` changes what happens to objects that do not mention
-    it, so it counts as on only where the settings say so; with it on, the server fills in the fields in `fills`.
+    it, so it counts as on only where the settings say so, or where it is on by default; with it on, the server fills in
+    the fields in `fills`.
     """
 
     def __init__(self, name: str, row: Mapping[str, Any]) -> None:
@@ -39,7 +40,7 @@ class Gate:
         self.default: bool = row["default"]
         self.needs: tuple[str, ...] = tuple(row["needs"])
         self.components: tuple[str, ...] = tuple(row["components"])
-        self.opt_in: bool = row.get("optIn", False)
+        self.opt_in: bool = row.get("optIn", False) and not self.default
         self.locked: bool = row.get("locked", False)
         self.kinds, self.fields, self.fills, self.features = (
             frozenset(row.get(key, ())) for key in ("kinds", "fields", "fills", "features")

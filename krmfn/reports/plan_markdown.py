@@ -13,7 +13,7 @@ from krmfn.reports.plan_text import MANY, TITLES, spell_change, spell_place, spe
 def render(plan: Plan) -> str:
     """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
     lines = ["## Update plan", "", _verdict(plan), "", summarize(plan), ""]
-    changed = [entry for action in ACTIONS for entry in plan.entries if entry.action == action != "unchanged"]
+    changed = [entry for action in ACTIONS for entry in plan.entries if entry.action == action and not entry.is_silent]
     if changed:
         lines += ["| object | what happens | why, or which fields |", "|---|---|---|"]
         lines += [

@@ -1,4 +1,5 @@
-"""An update plan for people: one block per action, the worst first; unchanged objects are only counted."""
+"""An update plan for people: one block per action, the worst first; unchanged objects are only counted, unless
+they mean something else in a newer release."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def render(plan: Plan, *, color: bool = False) -> str:
     """The plan as text; the last line counts."""
     lines: list[str] = []
     for action in ACTIONS:
-        entries = [entry for entry in plan.entries if entry.action == action]
-        if not entries or action == "unchanged":
+        entries = [entry for entry in plan.entries if entry.action == action and not entry.is_silent]
+        if not entries:
             continue
         lines.append(paint(TITLES[action], _COLORS[action], color))
         for entry in entries:

@@ -13,6 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
 from krmfn.krm.types import NamedTuple
 from krmfn.model import wording
+from krmfn.model.values import as_mapping
 from krmfn.releases.release import GROUP
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obst
     elif group.policy == "basic":
         parts.append("no quorum: each starts on its own")
     elif group.quorum is None:
-        parts.append("no readable quorum")
+        policy = next(iter(as_mapping(group.spec.get("schedulingPolicy"))), "")
+        unknown = policy if policy not in ("", "gang") else ""
+        parts.append(f"policy {unknown}, whose quorum krmfn does not know" if unknown else "no readable quorum")
     elif count is None:
         parts.append(f"starts when {group.quorum} {what}s fit (their number is unknown)")
     elif count == 1:

@@ -34,7 +34,9 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
     ]
     import json
 
-    text = json.dumps([_deep(templates, mutable), more, pods], sort_keys=True, default=str)
+    # in the words of 1.37: what a release only calls otherwise is no change
+    names = {word: name for name, word in release.names.items()}
+    text = json.dumps([_deep(templates, mutable, names), _deep(more, (), names), pods], sort_keys=True, default=str)
     for index, owner in enumerate(gang.owners if len(gang.owners) > 1 else ()):
         # templates of a gang across resources are called after them
         text = text.replace(f'"name": "{slug(f"{owner.kind.lower()}-{owner.name}")}', f'"name": "{index}')
@@ -47,10 +49,11 @@ def _is_renewed(owner: ResourceRef) -> bool:
     return kind is not None and kind.renewed
 
 
-def _deep(value: Any, without: Iterable[str]) -> Any:
+def _deep(value: Any, without: Iterable[str], names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _deep(child, without) for key, child in value.items() if key not in without}
-    return [_deep(child, without) for child in value] if isinstance(value, list) else value
+        kept = {names.get(key, key): child for key, child in value.items() if key not in without}
+        return {key: _deep(child, without, names) for key, child in kept.items()}
+    return [_deep(child, without, names) for child in value] if isinstance(value, list) else value
 
 
 def _without(value: Any, keys: Iterable[str]) -> Any:

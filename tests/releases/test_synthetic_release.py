@@ -22,6 +22,7 @@ spec:
   completionMode: Indexed
   template: {{spec: {{restartPolicy: Never, {POD}}}}}
 """
+LONE = JOB.replace(', annotations: {krmfn.dev/gang: "true", krmfn.dev/naming: Revisioned}', "")
 CRON = f"""\
 apiVersion: batch/v1
 kind: CronJob
@@ -154,9 +155,39 @@ def bare(schemas: Path) -> None:
     (folder / "workload.json").unlink()
 
 
+def filled(schemas: Path) -> None:
+    """Other defaults, gates that are on, a policy more, and fields under other names."""
+    folder = schemas / "kubernetes" / NEXT
+    release = json.loads((folder / "release.json").read_text())
+    for gate in release["gates"].values():
+        gate.update(stage="beta", default=True)
+    names = {"disruptionMode": "disruption", "priorityClassName": "priorityClass"}
+    (folder / "release.json").write_text(json.dumps(release | {"names": names}))
+    for kind in ("workload", "podgroup", "compositepodgroup"):
+        path = folder / f"{kind}.json"
+        for old, new in names.items():
+            path.write_text(path.read_text().replace(f'"{old}"', f'"{new}"'))
+        change(path, add_policy)
+    change(folder / "podgroup.json", fill_otherwise)
+
+
+def fill_otherwise(schema: dict[str, Any]) -> None:
+    fields = schema["$defs"]["PodGroupSpec"]["properties"]
+    fields["disruption"]["default"], fields["preemptionPolicy"]["default"] = {"all": {}}, "Never"
+
+
+def add_policy(schema: dict[str, Any]) -> None:
+    policy = schema["$defs"].get("PodGroupSchedulingPolicy")
+    if policy:
+        schema["$defs"]["Elastic"] = schema["$defs"]["GangSchedulingPolicy"]
+        policy["properties"]["elastic"] = {"$ref": "#/$defs/Elastic", "x-kubernetes-pointer": True}
+        policy["x-kubernetes-union"].append("elastic")
+
+
 other = installed(odd)
 less = installed(poor)
 alone = installed(bare)
+fuller = installed(filled)
 
 
 def test_quorums_of_another_name_are_written_read_and_converted(other: Run, tmp_path: Path) -> None:
@@ -257,3 +288,42 @@ def test_groups_need_no_workload(alone: Run, tmp_path: Path) -> None:
     assert alone("init", str(tmp_path)).code == 0
     plan = alone("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT, *[str(tmp_path / "a.yaml")] * 2)
     assert "1 refused" in plan.out
+
+
+def test_other_defaults_are_told_before_the_upgrade(fuller: Run, tmp_path: Path) -> None:
+    """What stays as it is means something else when it is created anew; a field that is written does not."""
+    (tmp_path / "a.yaml").write_text(GROUP.replace("minMember", "minCount"))
+    words = ("diff", "--kubernetes", OLD, "--to-kubernetes", NEXT)
+    told = fuller(*words, str(tmp_path / "a.yaml")).out
+    mode = f'Kubernetes {NEXT} fills in {{"all": {{}}}}, {OLD} filled in {{"single": {{}}}}. Write the field'
+    assert (mode in told, f'fills in "Never", {OLD} filled in nothing.\n' in told) == (True, True), told
+    assert "1 unchanged" in fuller("diff", "--kubernetes", OLD, *[str(tmp_path / "a.yaml")] * 2).out
+    written = "{disruptionMode: {single: {}}, preemptionPolicy: PreemptLowerPriority, schedulingPolicy"
+    (tmp_path / "a.yaml").write_text((tmp_path / "a.yaml").read_text().replace("{schedulingPolicy", written))
+    assert "fills in" not in fuller(*words, str(tmp_path / "a.yaml")).out
+
+
+def test_a_policy_that_older_releases_lack_is_not_dropped(fuller: Run) -> None:
+    asked = GROUP.replace("gang: {minMember", "elastic: {minCount")
+    assert fuller("validate", "--fail-on", "error", "-", data=asked).code == 0
+    assert "policy elastic, whose quorum krmfn does not know" in fuller("tree", "-q", "-", data=asked).out
+    for to in (OLD, "1.36", "1.35"):
+        done = fuller("convert", "--to", to, "-", data=asked)
+        assert (done.code, "olicy elastic; it is unchanged" in done.err) == (1, True), (to, done.err)
+
+
+def test_other_names_alone_make_no_new_revision(fuller: Run) -> None:
+    asked = JOB.replace("restartPolicy", "priorityClassName: high, restartPolicy")
+    found = {
+        release: fuller("generate", "-q", "--kubernetes", release, "-", data=asked).out.splitlines()
+        for release in (OLD, NEXT)
+    }
+    names = {release: {line for line in lines if "name: job-train-" in line} for release, lines in found.items()}
+    assert names[OLD] == names[NEXT] != set()
+    assert "  priorityClass: high" in found[NEXT]
+
+
+def test_a_gate_that_is_on_counts_as_on(fuller: Run) -> None:
+    """WorkloadWithJob, which a configuration has to name while it is off by default."""
+    told = {release: fuller("validate", "--kubernetes", release, "-", data=LONE).out for release in (OLD, NEXT)}
+    assert ["job-gang-lost" in told[release] for release in (OLD, NEXT)] == [False, True]
