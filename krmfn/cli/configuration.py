@@ -110,7 +110,7 @@ class Configurations:
             self._paths[tree, folder] = _find_above(tree, folder)
         path = self._paths[tree, folder]
         if path and (tree, path) not in self._read:
-            item = _parse(tree.read(path), path)
+            item = _read(tree, path)
             self._read[tree, path] = self._understand(item.value, item, tree, posixpath.dirname(path))
         return self._read[tree, path] if path else None
 
@@ -118,11 +118,9 @@ class Configurations:
         try:
             data = read_stream(path)
             disk = Disk(path)
-            item = _parse(disk.read(path) if data is None else data, path)
+            item = _read(disk, path) if data is None else _parse(data, path)
         except FileNotFoundError:
             raise Disk(path).miss(path, "file") from None
-        except LeftOut as left:
-            raise UsageError(f"the configuration {left}") from None
         return self._understand(item.value, item, disk, posixpath.dirname(path))
 
     def _understand(self, value: Mapping[str, Any], item: Item | None, tree: Tree, folder: str) -> Settings:
@@ -221,6 +219,13 @@ def _find_above(tree: Tree, folder: str) -> str:
         except (LeftOut, FileNotFoundError):
             return ""
         folder = above
+
+
+def _read(tree: Tree, path: str) -> Item:
+    try:
+        return _parse(tree.read(path), path)
+    except LeftOut as left:
+        raise UsageError(f"the configuration {left}") from None
 
 
 def _parse(data: bytes, path: str) -> Item:

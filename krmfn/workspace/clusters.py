@@ -11,7 +11,7 @@ from krmfn.krm.json_reading import load_json
 from krmfn.model.marks import PREFIX
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
-from krmfn.workspace.trees import InputMissing, ManifestFile, Tree
+from krmfn.workspace.trees import InputMissing, LeftOut, ManifestFile, Tree
 
 #: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
 KIND: Final = "ClusterFacts"
@@ -23,14 +23,14 @@ def read_clusters(paths: Sequence[str]) -> list[tuple[str, Any]]:
     """What each of the files and folders says about the cluster, with its path; `-` is stdin. It is spelled like
     `spec.cluster`, where it is a mapping. Raises InputMissing, also for what cannot be read."""
     inputs = read_paths(paths)
-    if inputs.left_out:
-        raise InputMissing(str(inputs.left_out[0]))
-    return _read_files(inputs.files)
+    return _read_files(inputs.files, inputs.left_out)
 
 
 def read_cluster_in(tree: Tree, paths: Iterable[str]) -> list[tuple[str, Any]]:
     """As read_clusters, in a tree."""
-    return _read_files(file for path in paths for file in read_tree(tree, path).files)
+    before = len(tree.left_out)
+    files = [file for path in paths for file in read_tree(tree, path).files]
+    return _read_files(files, tree.left_out[before:])
 
 
 def merge(clusters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -52,7 +52,9 @@ def merge(clusters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def _read_files(files: Iterable[ManifestFile]) -> list[tuple[str, Any]]:
+def _read_files(files: Iterable[ManifestFile], left_out: Sequence[LeftOut]) -> list[tuple[str, Any]]:
+    if left_out:
+        raise InputMissing(str(left_out[0]))
     found = []
     for path, data in files:
         try:

@@ -37,6 +37,8 @@ _ENVIRONMENT = {
 }
 #: What a caller's environment may say: where its own configuration is, which names the folders that it trusts.
 _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
+#: In what git says of an object that a partial clone lacks.
+_PARTIAL = "promisor remote"
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
 #: About a million files. A few trees that hold each other ten times name more than any disk has.
@@ -118,7 +120,7 @@ class Revision(Tree):
             )
         except Failed as failure:
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
-                reason = failure.lines[0].removeprefix("fatal: ")
+                reason = _tell(failure)
             else:
                 reason = "no such revision in this clone. Fetch it first: a CI job often has the newest commit only"
             raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
@@ -139,7 +141,7 @@ class Revision(Tree):
         try:
             out = read(command, self._environment(), _MOST_LISTED)
         except Failed as failure:
-            raise InputMissing(f"{self.argument}: git cannot list the files: {failure}") from None
+            raise InputMissing(f"{self.argument}: git cannot list the files: {_tell(failure)}") from None
         if len(out) > _MOST_LISTED:
             raise InputMissing(f"{self.argument}: the repository has too many files: the list is longer than 128 MiB")
         for line in out.decode("utf-8", "surrogateescape").split("\0"):
@@ -231,3 +233,11 @@ class Revision(Tree):
         own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
         return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.repository)}
+
+
+def _tell(failure: Failed) -> str:
+    """Why git failed, after its warnings."""
+    said = next((line for line in failure.lines if line.startswith("fatal: ")), str(failure)).removeprefix("fatal: ")
+    return (
+        f"{said}: this clone has only a part of the repository; git fetch the rest first" if _PARTIAL in said else said
+    )

@@ -172,11 +172,16 @@ class Tree:
     def _add_patterns(self, folder: str, names: Iterable[str], patterns: list[Pattern]) -> list[Pattern]:
         for name in names:
             if name in self.ignores:
-                data = self.find(_join(folder, name))
-                if data is not None:
-                    from krmfn.model.patterns import read_patterns
+                try:
+                    data = self.read(_join(folder, name))
+                except FileNotFoundError:
+                    continue
+                except LeftOut as left:
+                    self.left_out.append(left)
+                    continue
+                from krmfn.model.patterns import read_patterns
 
-                    patterns = [*patterns, *read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))]
+                patterns = [*patterns, *read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))]
         return patterns
 
     def _is_ignored(self, patterns: list[Pattern], path: str, kind: str) -> bool:

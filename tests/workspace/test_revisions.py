@@ -74,6 +74,15 @@ def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, monke
     assert not trap.was_run
 
 
+def test_a_clone_without_folders_says_so(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repository}", str(clone))
+    monkeypatch.chdir(clone)
+    with pytest.raises(InputMissing, match=r"^git:HEAD:\.: could not fetch .* git fetch the rest first$"):
+        read_revision("git:HEAD", [])
+
+
 def test_one_missing_object_does_not_hide_the_others(repository: Path) -> None:
     (repository / "apps/other.yaml").write_text(JOB.replace("train", "other"))
     commit(repository)
