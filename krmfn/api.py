@@ -12,14 +12,15 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from krmfn.config import ConfigError, read_settings
+from krmfn.config import ConfigError, check_feature_gates, read_settings
 from krmfn.judging import Judging
-from krmfn.krm import Item, Stream, Unreadable
+from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
-from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.manifests import load
+from krmfn.workspace.trees import InputMissing, ManifestFile
 from krmfn.workspace.worlds import Rendering, World, Worlds, find_worlds
 
 __all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
@@ -29,6 +30,9 @@ __all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Un
 Manifests = (
     str | os.PathLike[str] | Mapping[str, Any] | bytes | Iterable[str | os.PathLike[str] | Mapping[str, Any] | bytes]
 )
+#: How a change is sent.
+UPDATES = ("apply", "server-side-apply", "replace")
+_EMPTY = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling"}
 
 
 class Findings(tuple[Result, ...]):
@@ -84,15 +88,21 @@ def validate(
     warning of the rule not-rendered. No krmfn.yaml is looked for: a test depends on what it says. What `spec.rules` of
     `config`, comments and annotations ignore is left out.
 
-    Raises ConfigError, InputMissing and Unreadable.
+    Raises ConfigError, InputMissing and Unreadable, and ValueError for arguments that mean nothing.
     """
     from krmfn import pipeline
 
-    value: dict[str, Any] = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", **(config or {})}
-    settings = read_settings(value)
+    settings = read_settings({**_EMPTY, **(config or {})})
+    _refuse_unknown("stage", stages, STAGES)
+    _refuse_unknown("update", [update], UPDATES)
+    check_feature_gates(feature_gates or {})
+    for gate, on in (feature_gates or {}).items():
+        if not isinstance(on, bool):
+            raise ValueError(f"the feature gate {gate} is neither True nor False: {on!r}")
     if kubernetes is not None:
         # Read like a configuration, so that an unknown release is refused in the same words.
-        settings = settings._replace(release=read_settings(_with_version(kubernetes)).release, assumed=False)
+        spec = {"kubernetes": {"version": kubernetes}}
+        settings = settings._replace(release=read_settings({**_EMPTY, "spec": spec}).release, assumed=False)
     if feature_gates:
         gates = complete(feature_gates, settings.release)
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
@@ -118,29 +128,29 @@ def validate(
     return Findings(order(merge(results)))
 
 
-def _with_version(release: str) -> dict[str, Any]:
-    spec = {"kubernetes": {"version": release}}
-    return {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec}
+def _refuse_unknown(what: str, given: Collection[str], known: Collection[str]) -> None:
+    for each in given:
+        if each not in known:
+            raise ValueError(f"no such {what}: {each}; there are {', '.join(known)}")
 
 
 def _read(manifests: Manifests) -> tuple[Worlds, tuple[Result, ...]]:
     """The worlds of the manifests: paths as on the command line; objects and bytes belong together."""
-    items: list[Item] = []
+    texts: list[ManifestFile] = []
     paths: list[str] = []
     for each in [manifests] if isinstance(manifests, bytes | Mapping | str | os.PathLike) else manifests:
-        if isinstance(each, bytes):
-            items += Stream.parse(each).items
-        elif isinstance(each, Mapping):
-            items.append(Item.new(each))
+        if isinstance(each, bytes | Mapping):
+            texts.append(ManifestFile("", each if isinstance(each, bytes) else Item.new(each).text.encode()))
         else:
             paths.append(os.fspath(each))
-    found = find_worlds(paths, Rendering())
-    for problem in found.problems:
+    found, given = find_worlds(paths, Rendering()), load(texts)
+    problems = (*found.problems, *given.problems)
+    for problem in problems:
         if problem.tags.get("rule") == "unreadable" and problem.file:
             raise Unreadable(problem.message, problem.file.line, problem.file.column)
-    if not items:
-        return found, found.problems
-    own = World("", ".", items, None, ".")
+    if not given.items:
+        return found, problems
+    own = World("", ".", given.items, None, ".")
     if len(found.worlds) == 1 and not found.worlds[0].name:  # named one by one, so they belong together
-        return Worlds((own._replace(items=[*found.worlds[0].items, *items]),), found.problems), found.problems
-    return Worlds((*found.worlds, own), found.problems), found.problems
+        return Worlds((own._replace(items=[*found.worlds[0].items, *given.items]),), problems), problems
+    return Worlds((*found.worlds, own), problems), problems

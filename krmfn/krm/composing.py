@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from krmfn.krm.errors import HOLDS_ITSELF, Unreadable
-from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import MAX_DEPTH, Alias, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
 from krmfn.krm.types import Any
-
-#: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
-MAX_DEPTH = 200
 
 #: Looks an anchor up outside the text: name -> node and where its part of the document begins, or None.
 FindAnchor = Callable[[str], tuple[Node, int] | None]

@@ -51,7 +51,10 @@ class Item:
 
     @classmethod
     def new(cls, value: Mapping[str, Any], file: FileRef | None = None) -> Item:
-        """An object that did not exist, written in block form; `file` says where it belongs."""
+        """An object that did not exist, written in block form; `file` says where it belongs.
+
+        Raises ValueError for what no manifest can say, such as a date, or a value that holds itself.
+        """
         from krmfn.krm.writing import to_plain, write_block
 
         plain = to_plain(value)
@@ -227,15 +230,16 @@ class Item:
         return self.frame.source
 
     def set(self, path: Path, value: Any) -> None:
-        """Put `value` at `path`, creating parents: text that need not change stays. Raises EditRefused.
+        """Put `value` at `path`, creating parents: text that need not change stays.
 
-        Parts of a value that are equal stay as they are written. An index equal to a list's length appends.
+        Parts of a value that are equal stay as they are written. An index equal to a list's length appends. Raises
+        EditRefused, and ValueError as `new` does.
         """
         from krmfn.krm.writing import is_collection, to_plain
 
         if not path and not is_collection(value):
             raise EditRefused("an object cannot be replaced by a scalar")
-        plain = to_plain(value, self.frame.json)
+        plain = to_plain(value, self.frame.json, len(path))
         self._edit(lambda editor: editor.set(path, plain), path, plain)
 
     def remove(self, path: Path) -> None:

@@ -5,10 +5,9 @@ Strings become double-quoted scalars; numbers and words keep their spelling, so 
 
 from __future__ import annotations
 
-from krmfn.krm.composing import MAX_DEPTH
 from krmfn.krm.dialect import replace_surrogates
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import NUMBER_TAG, Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import MAX_DEPTH, NUMBER_TAG, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
 from krmfn.krm.types import Any
 

@@ -11,6 +11,8 @@ from krmfn.krm.types import Sequence as Children
 
 #: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"
+#: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
+MAX_DEPTH = 200
 
 
 class Node:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from _collections_abc import Mapping, Sequence  # the same classes, without loading the package `collections`
 
+from krmfn.krm.nodes import MAX_DEPTH
 from krmfn.krm.style import Style
 from krmfn.krm.types import Any
 
@@ -80,12 +81,15 @@ def write_scalar(value: Any, json: bool = False) -> str:
     raise ValueError(f"a {type(value).__name__} cannot be written as YAML")
 
 
-def to_plain(value: Any, json: bool = False) -> Any:
-    """Copy a value into plain dicts and lists, as it will be read back. Raises ValueError for what has no spelling."""
+def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
+    """Copy a value, which stands in `depth` collections, into plain dicts and lists, as it will be read back. Raises
+    ValueError for what has no spelling, and for what would be too deep to be read."""
+    if depth >= MAX_DEPTH and (depth > MAX_DEPTH or is_collection(value)):
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         return {
             key if type(key) is str else _check_key(key): (
-                child if type(child) is str and child.isascii() else to_plain(child, json)
+                child if type(child) is str and child.isascii() else to_plain(child, json, depth + 1)
             )
             for key, child in value.items()
         }
@@ -93,14 +97,18 @@ def to_plain(value: Any, json: bool = False) -> Any:
         if not value.isascii():
             quote(value)
         return value
-    if value is None or isinstance(value, int):
-        return value if value is None or -(1 << 63) <= value < 1 << 64 else float(value)
+    if value is None:
+        return value
+    if isinstance(value, int):
+        if -(1 << 63) <= value < 1 << 64:
+            return value
+        value = float(str(value))  # infinite where float() would overflow
     if isinstance(value, float) and not json and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, Mapping):
-        return to_plain(dict(value), json)
+        return to_plain(dict(value), json, depth)
     if is_collection(value):
-        return [to_plain(child, json) for child in value]
+        return [to_plain(child, json, depth + 1) for child in value]
     write_scalar(value)
     return value
 
@@ -112,11 +120,11 @@ def _check_key(key: Any) -> str:
 
 
 def is_collection(value: Any) -> bool:
-    """Whether a value is a mapping or a list (strings are neither)."""
+    """Whether a value is a mapping or a list (strings and bytes are neither)."""
     kind = type(value)
     if kind is str or kind is dict or kind is list:  # the plain ones first: they are cheap to tell
         return kind is not str
-    return isinstance(value, dict | list | Mapping | Sequence) and not isinstance(value, str)
+    return isinstance(value, dict | list | Mapping | Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def write_flow(value: Any, style: Style = DEFAULT) -> str:

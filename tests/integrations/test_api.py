@@ -84,6 +84,28 @@ def test_what_cannot_be_read_is_raised(tmp_path: Path) -> None:
         krmfn.validate(group(1), config={"spec": {"kubernetes": {"versoin": "1.37"}}})
 
 
+def test_lists_as_values() -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [group(0), group(1)]}
+    assert [str(each.ref) for each in krmfn.validate(listed, stages=["server"]).errors] == ["PodGroup ml/train"]
+
+
+@pytest.mark.parametrize("form", [{"metadata": {"name": "a"}, "kind": "Job"}, b"kind: Job\nmetadata: {name: a}\n"])
+def test_what_is_no_object_is_said(form: Any) -> None:
+    assert krmfn.validate(form).errors.of("kind-missing")
+
+
+def test_arguments_that_mean_nothing_are_refused() -> None:
+    gates = {"GenericWorkload": "true"}
+    for wrong in ({"stages": ["bogus"]}, {"stages": "server"}, {"update": "bogus"}, {"feature_gates": gates}):
+        with pytest.raises(ValueError, match=r"no such|neither True nor False"):
+            krmfn.validate(group(1), **wrong)
+    with pytest.raises(ConfigError):
+        krmfn.validate(group(1), feature_gates={"GenericWorkloads": True})
+    assert not krmfn.validate(
+        group(1), feature_gates={"AllAlpha": True, "SomethingElse": False}, stages=["server"]
+    ).errors
+
+
 def test_importing_the_package_loads_none_of_it() -> None:
     program = "import sys, krmfn; print(*(name for name in sys.modules if name.startswith('krmfn.')))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

@@ -175,3 +175,34 @@ def test_what_has_no_spelling_is_a_mistake_of_the_caller(value: Any) -> None:
         Item.parse(b"a: 1\n").set(("b",), value)
     with pytest.raises(ValueError, match=r"."):
         Item.new(value)
+
+
+def _nest(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+def _hold_itself() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["a"] = [value]
+    return value
+
+
+@pytest.mark.parametrize("text", ["apiVersion: v1\nkind: A\n", '{"apiVersion": "v1", "kind": "A"}'])
+def test_what_could_not_be_read_again_is_not_written(text: str) -> None:
+    for value in (_hold_itself(), _nest(200), _nest(9999), b"x", bytearray(b"x"), 10**400, 10**9999, float("nan"), {1}):
+        item = Item.parse(text.encode())
+        for work in (lambda: item.set(("spec",), value), lambda: Item.new({"spec": value})):  # noqa: B023 # called at once
+            with pytest.raises(ValueError, match=r"cannot be written|nested deeper than 200|limit"):
+                work()
+        assert item.text == text
+    item = Item.parse(text.encode())
+    item.set(("spec",), _nest(199))
+    assert Item.parse(item.text.encode()).value["spec"] == _nest(199)
+    for path in ((*["a"] * 201,), (*["a"] * 9999,)):
+        with pytest.raises(ValueError, match="nested deeper"):
+            item.set(path, 1)
+    item.set(("b", *["a"] * 199), 1)
+    assert Item.parse(item.text.encode()).value == item.value
