@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from conformance.bridge import changes
 from conformance.bridge.live import GATES, REPORT, SCENARIOS, is_whole, run_release, write_report
 from conformance.bridge.record import DATA, FILES, path_of, record
 from conformance.storage import write_records
@@ -23,9 +24,12 @@ def main(words: Sequence[str]) -> int:
     one.add_argument("--seed", type=int, default=1)
     one.add_argument("--out", type=Path, default=DATA)
     commands.add_parser("live", help="run the scenarios with real schedulers, and write the report")
+    commands.add_parser("changes", help="change resources under a real scheduler, and write that report")
     given = parser.parse_args(words)
     if given.command == "live":
         return prove()
+    if given.command == "changes":
+        return prove_changes()
     for name in given.files or FILES:
         records = record(name, given.count, given.seed)
         write_records(path_of(name, given.out), records)
@@ -46,6 +50,20 @@ def prove() -> int:
     ]
     print("\n".join(torn) or REPORT.read_text())
     return int(bool(torn))
+
+
+def prove_changes() -> int:
+    """Runs all courses; 1 where a group was bound or a pod linked otherwise than expected."""
+    outcomes = changes.run()
+    changes.REPORT.write_text(changes.write_report(outcomes))
+    wrong = [
+        f"{course.title}, {step.title}: {found.bound}, not {step.bound}; {found.surprises}"
+        for course in changes.list_courses()
+        for step in course.steps
+        if (found := outcomes[course.title, step.title]) != (step.bound, [])
+    ]
+    print("\n".join(wrong) or changes.REPORT.read_text())
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

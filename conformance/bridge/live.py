@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ _CONFIG: Value = {
     "metadata": {"name": "gangs"},
     "spec": {"link": "Auto", "kuberay": {"version": "1.6"}},
 }
-_POD = {
+POD = {
     "spec": {
         "containers": [{"name": "main", "image": "registry.example.com/a:1", "resources": {"requests": {"cpu": "1"}}}]
     }
@@ -67,34 +67,34 @@ class Outcome(NamedTuple):
     linked: int
 
 
-def _resource(api_version: str, kind: str, name: str, spec: Value, granularity: str = "Cluster") -> Value:
+def make_resource(api_version: str, kind: str, name: str, spec: Value, granularity: str = "Cluster") -> Value:
     annotations = {"krmfn.dev/gang": "true", "krmfn.dev/granularity": granularity}
     metadata = {"name": name, "namespace": "ml", "annotations": annotations}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _mpi(name: str) -> Value:
-    roles = {"Launcher": {"replicas": 1, "template": _POD}, "Worker": {"replicas": 4, "template": _POD}}
-    return _resource("kubeflow.org/v2beta1", "MPIJob", name, {"mpiReplicaSpecs": roles})
+    roles = {"Launcher": {"replicas": 1, "template": POD}, "Worker": {"replicas": 4, "template": POD}}
+    return make_resource("kubeflow.org/v2beta1", "MPIJob", name, {"mpiReplicaSpecs": roles})
 
 
 def _ray(name: str, granularity: str) -> Value:
-    group = {"groupName": "tpu", "replicas": 2, "minReplicas": 0, "maxReplicas": 2, "numOfHosts": 4, "template": _POD}
-    spec = {"headGroupSpec": {"rayStartParams": {}, "template": _POD}, "workerGroupSpecs": [group]}
-    return _resource("ray.io/v1", "RayCluster", name, spec, granularity)
+    group = {"groupName": "tpu", "replicas": 2, "minReplicas": 0, "maxReplicas": 2, "numOfHosts": 4, "template": POD}
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": POD}, "workerGroupSpecs": [group]}
+    return make_resource("ray.io/v1", "RayCluster", name, spec, granularity)
 
 
 def _list_scenarios() -> Iterator[Scenario]:
     yield Scenario("two MPIJobs of 5 pods", (_mpi("a"), _mpi("b")), 8, (5,))
-    whole = {"size": 4, "leaderTemplate": _POD, "workerTemplate": _POD}
+    whole = {"size": 4, "leaderTemplate": POD, "workerTemplate": POD}
     lws = {"replicas": 3, "leaderWorkerTemplate": whole}
-    serve = _resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "serve", lws, "Replica")
+    serve = make_resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "serve", lws, "Replica")
     yield Scenario("a LeaderWorkerSet with 3 groups of 4 pods", (serve,), 10, (4, 4))
     jobs = [
-        {"name": name, "replicas": replicas, "template": {"spec": {"parallelism": pods, "template": _POD}}}
+        {"name": name, "replicas": replicas, "template": {"spec": {"parallelism": pods, "template": POD}}}
         for name, replicas, pods in (("driver", 1, 1), ("workers", 2, 4))
     ]
-    train = _resource("jobset.x-k8s.io/v1alpha2", "JobSet", "train", {"replicatedJobs": jobs}, "Replica")
+    train = make_resource("jobset.x-k8s.io/v1alpha2", "JobSet", "train", {"replicatedJobs": jobs}, "Replica")
     yield Scenario("a JobSet: a driver and 2 Jobs of 4 pods", (train,), 7, (1, 4))
     yield Scenario("two RayClusters of 9 pods", (_ray("a", "Cluster"), _ray("b", "Cluster")), 12, (9,))
     yield Scenario("a RayCluster: a head and 2 replicas of 4 hosts", (_ray("c", "Replica"),), 7, (1, 4))
@@ -103,9 +103,9 @@ def _list_scenarios() -> Iterator[Scenario]:
 SCENARIOS = tuple(_list_scenarios())
 
 
-def read_crds() -> Iterator[Value]:
+def read_crds(places: Mapping[str, str] = CRDS) -> Iterator[Value]:
     """The CRDs, from the module cache of Go; downloaded where they are missing."""
-    for module, path in CRDS.items():
+    for module, path in places.items():
         done = subprocess.run(
             ["go", "mod", "download", "-json", module], check=True, capture_output=True, cwd=tempfile.gettempdir()
         )
@@ -116,28 +116,38 @@ def run_release(release: str, bridged: bool) -> dict[str, Outcome]:
     """All scenarios on a control plane of the release, one after the other. Raises RuntimeError for a refusal."""
     profile, gates = GATES[release]
     with control(release, dict.fromkeys(gates, True)) as plane, serve_webhook(plane.folder) as webhook:
-        _post(plane, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"gangs": "on"}}})
-        for crd in read_crds():
-            _post(plane, crd)
+        prepare(plane, CRDS)
         if bridged:
             install(plane.client, [*print_policies(read_profiles()[profile]), webhook])
-        time.sleep(3)  # until the new kinds are served
+        wait_for_kinds()
         return {scenario.title: _run(plane, scenario, release) for scenario in SCENARIOS}
 
 
+def prepare(plane: Plane, places: Mapping[str, str]) -> None:
+    """The namespace and the kinds of the scenarios."""
+    post(plane, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"gangs": "on"}}})
+    for crd in read_crds(places):
+        post(plane, crd)
+
+
+def wait_for_kinds() -> None:
+    """Until the new kinds are served."""
+    time.sleep(3)
+
+
 def _run(plane: Plane, scenario: Scenario, release: str) -> Outcome:
-    generated = _generate(scenario.resources, release)
+    generated = generate(scenario.resources, release)
     node = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": "node"},
         "status": {"allocatable": {"cpu": str(scenario.room), "memory": "64Gi", "pods": "110"}},
     }
-    made = [_post(plane, value) for value in (*generated, node)]
+    made = [post(plane, value) for value in (*generated, node)]
     pods = [pod for value in made if value["kind"] != "Node" for pod in list_pods(value)]  # as the CRD has kept them
     for pod in pods:
-        _post(plane, pod)
-    found = _settle(plane)
+        post(plane, pod)
+    found = settle(plane)
     groups: dict[str, list[bool]] = {}
     linked = 0
     for pod in found:
@@ -145,11 +155,11 @@ def _run(plane: Plane, scenario: Scenario, release: str) -> Outcome:
         linked += bool(link)
         groups.setdefault(link or pod["metadata"]["annotations"][ASK], []).append(bool(pod["spec"].get("nodeName")))
     for value in (*found, *reversed(made)):
-        _remove(plane, value)
+        remove(plane, value)
     return Outcome({name: (sum(bound), len(bound)) for name, bound in sorted(groups.items())}, linked)
 
 
-def _generate(resources: tuple[Value, ...], release: str) -> list[Value]:
+def generate(resources: tuple[Value, ...], release: str) -> list[Value]:
     """What `krmfn generate` makes of the resources."""
     with tempfile.TemporaryDirectory() as folder:
         config = _CONFIG | {"spec": {**_CONFIG["spec"], "kubernetes": {"version": release}}}
@@ -161,24 +171,32 @@ def _generate(resources: tuple[Value, ...], release: str) -> list[Value]:
     return [*(value for value in found if value["kind"] != "PodGroup"), *(v for v in found if v["kind"] == "PodGroup")]
 
 
-def _post(plane: Plane, value: Value) -> Value:
-    answer = plane.client.post(_collection(value), value)
+def post(plane: Plane, value: Value) -> Value:
+    """Creates an object; what the server made of it. Raises RuntimeError."""
+    answer = plane.client.post(collection(value), value)
     if not answer.accepted:
         raise RuntimeError(f"{value['kind']} {value['metadata']['name']}: {answer.status} {answer.body}")
     return {"apiVersion": value["apiVersion"], "kind": value["kind"], **answer.body}
 
 
-def _collection(value: Value) -> str:
+def collection(value: Value) -> str:
+    """Where objects of a kind are; of a pod without one too."""
     version, space = value.get("apiVersion", "v1"), value["metadata"].get("namespace")
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     return f"{root}{f'/namespaces/{space}' if space else ''}/{value.get('kind', 'Pod').lower()}s"
 
 
-def _settle(plane: Plane, quiet: float = 6, longest: float = 60) -> list[Value]:
+def read_pods(plane: Plane) -> list[Value]:
+    """The pods of the namespace, bound or not."""
+    found: list[Value] = plane.client.get("/api/v1/namespaces/ml/pods").body["items"]
+    return found
+
+
+def settle(plane: Plane, quiet: float = 6, longest: float = 60) -> list[Value]:
     """The pods, when none has been bound for a while."""
     end, changed, known = time.monotonic() + longest, time.monotonic(), -1
     while True:
-        pods: list[Value] = plane.client.get("/api/v1/namespaces/ml/pods").body["items"]
+        pods = read_pods(plane)
         bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
         if bound != known:
             known, changed = bound, time.monotonic()
@@ -187,8 +205,9 @@ def _settle(plane: Plane, quiet: float = 6, longest: float = 60) -> list[Value]:
         time.sleep(0.3)
 
 
-def _remove(plane: Plane, value: Value) -> None:
-    path = f"{_collection(value)}/{value['metadata']['name']}"
+def remove(plane: Plane, value: Value) -> None:
+    """Deletes an object at once."""
+    path = f"{collection(value)}/{value['metadata']['name']}"
     plane.client.patch(path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
     plane.client.send("DELETE", path, {"gracePeriodSeconds": 0})
 

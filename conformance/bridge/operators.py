@@ -1,6 +1,7 @@
 """The pods that operators make of a resource: the template's metadata and spec, with a name and the labels they give.
 
-Must not know groups. Sources: mpi-operator v0.6.0, lws v0.8.0, jobset v0.11.1, kuberay v1.6.2.
+Must not know groups. Sources: mpi-operator v0.6.0, lws v0.8.0, jobset v0.11.1, kuberay v1.6.2; those that take only
+the annotations of pods from a resource: spark-operator v2.3.0 (and Spark 4.0), argo-workflows v3.6.10, grove v0.1.0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Value = dict[str, Any]
 
 
 def list_pods(value: Value) -> Iterator[Value]:
-    """The pods of a LeaderWorkerSet, JobSet, MPIJob or RayCluster, as their operators create them."""
+    """The pods of a resource, as its operator creates them; of a Workflow those of its first step."""
     name, spec = value["metadata"]["name"], value["spec"]
     match value["kind"]:
         case "LeaderWorkerSet":
@@ -47,6 +48,30 @@ def list_pods(value: Value) -> Iterator[Value]:
                 for number in range(group["replicas"] * hosts):
                     labels = ray | {"ray.io/node-type": "worker", INDEX["ray"]: str(number // hosts)}
                     yield _make(value, f"{name}-{group['groupName']}-{number}", group["template"], labels)
+        case "SparkApplication":
+            for number in range(spec["executor"]["instances"]):
+                labels = {"spark-role": "executor", "spark-app-name": name, "spark-exec-id": str(number + 1)}
+                yield _make(value, f"{name}-exec-{number + 1}", _dress(spec["executor"]), labels)
+        case "Workflow":
+            by_name = {template["name"]: template for template in spec["templates"]}
+            for step in by_name[spec["entrypoint"]]["steps"][0]:
+                for number in range(int(step["withSequence"]["count"])):
+                    labels = {"workflows.argoproj.io/workflow": name}
+                    yield _make(value, f"{name}-{step['name']}-{number}", _dress(by_name[step["template"]]), labels)
+        case "PodCliqueSet":
+            for replica in range(spec["replicas"]):
+                for clique in spec["template"]["cliques"]:
+                    for number in range(clique["spec"]["replicas"]):
+                        labels = {"grove.io/podgang": f"{name}-{replica}"}
+                        made = {**_dress(clique), "spec": clique["spec"]["podSpec"]}
+                        yield _make(value, f"{name}-{replica}-{clique['name']}-{number}", made, labels)
+
+
+def _dress(source: Value) -> Value:
+    """A template with the annotations of `source` and a container of its own, as Spark and Argo write it."""
+    metadata = source.get("metadata", source)
+    container = {"name": "main", "image": "registry.example.com/a:1", "resources": {"requests": {"cpu": "1"}}}
+    return {"metadata": {"annotations": metadata.get("annotations", {})}, "spec": {"containers": [container]}}
 
 
 def _make(owner: Value, name: str, template: Value, labels: dict[str, str]) -> Value:

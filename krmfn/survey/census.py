@@ -52,6 +52,11 @@ class Template(NamedTuple):
     replicas: int = 0
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the spec of the pods is here; some operators write one of their own."""
+        return "containers" in self.spec
+
+    @property
     def spec_path(self) -> Path:
         """Where the pod's spec is in the object."""
         return (*self.path, "spec")
@@ -271,8 +276,9 @@ def _template(member: Member) -> Template:
     whole = member.item.value if member.value is None else member.value
     value = dig(whole, *member.path) if member.path else whole
     spec = as_mapping(dig(value, "spec"))
-    metadata = as_mapping(dig(value, "metadata"))
-    link = _read_bridged(metadata, member.path) or _link(spec, (*member.path, "spec"))
+    place: Path = ("metadata",) if dig(value, "annotations") is None else ()  # some kinds give pods theirs directly
+    metadata = as_mapping(dig(value, *place))
+    link = _read_bridged(metadata, (*member.path, *place)) or _link(spec, (*member.path, "spec"))
     known = member.replicas if link is not None and link.by == member.by else 0
     return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known)
 
@@ -281,7 +287,7 @@ def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | Non
     """What the annotations ask the link bridge for, which goes before any link in the template."""
     annotations = as_mapping(metadata.get("annotations"))
     base, by = (as_text(annotations.get(key)) for key in (POD_GROUP, POD_GROUP_BY))
-    return TemplateLink(base, "", (*path, "metadata", "annotations", POD_GROUP), True, by) if base else None
+    return TemplateLink(base, "", (*path, "annotations", POD_GROUP), True, by) if base else None
 
 
 def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
@@ -319,8 +325,11 @@ def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Itera
     link = template.link
     if link is None:
         return
+    label = as_text(dig(template.metadata, "labels", link.by)) if link.by else ""
     if not link.by:
         yield template
+    elif label:
+        yield template._replace(link=link._replace(group=f"{link.group}-{label}"))
     elif template.replicas:
         pods = None if template.pods is None else template.pods // template.replicas
         for number in range(template.replicas):
@@ -328,7 +337,8 @@ def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Itera
     else:
         stem, space = f"{link.group}-", template.item.space
         names = [name for at, name in index if at == space and name.startswith(stem)]
-        for name in [name for name in names if name[len(stem) :].isdecimal()] or [f"{stem}0"]:
+        numbered = [name for name in names if name[len(stem) :].isdecimal()]
+        for name in numbered or names or [f"{stem}*"]:
             yield template._replace(pods=None, link=link._replace(group=name))
 
 

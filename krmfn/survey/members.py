@@ -39,14 +39,20 @@ def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Membe
 
 
 def from_item(item: Item) -> tuple[Member, ...]:
-    """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link."""
+    """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link; and
+    where an operator takes the annotations of its pods from, if they ask for one."""
     kind = find_kind(item.ref.group, item.kind)
     if item.kind == "CustomResourceDefinition":  # large, and it only says which fields there may be
         return ()
     if kind is None:
         is_likely = any(item.may_hold(word) for word in _WORDS)
         return tuple(Member(item, path, None, path) for path in _find_linked(item.value, ())) if is_likely else ()
-    found = []
+    if not kind.source and item.may_hold(_WORDS[-1]):
+        known = {path for template in kind.templates for path, _ in _expand(item.value, template.path)}
+        asking = [path for path in _find_linked(item.value, ()) if path not in known]
+    else:
+        asking = []
+    found = [Member(item, path, None, path) for path in asking]
     for template in kind.templates:
         for path, entries in _expand(item.value, template.path):
             if not template.aside:
@@ -55,15 +61,20 @@ def from_item(item: Item) -> tuple[Member, ...]:
 
 
 def _find_linked(value: Any, path: Path) -> Iterator[Path]:
-    spec = value.get("spec") if isinstance(value, Mapping) else None
-    if isinstance(spec, Mapping) and "containers" in spec:
-        marks = dig(value, "metadata", "annotations") or ()
-        if POD_GROUP in marks or not LINK_FIELDS.isdisjoint(spec):
+    if isinstance(value, Mapping):
+        spec = value.get("spec")
+        marks = dig(value, "annotations") or dig(value, "metadata", "annotations")
+        if path and isinstance(marks, Mapping) and POD_GROUP in marks:
             yield path
-        return
+            return
+        if isinstance(spec, Mapping) and "containers" in spec:
+            if not LINK_FIELDS.isdisjoint(spec):
+                yield path
+            return
     pairs = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     for key, child in pairs:
-        yield from _find_linked(child, (*path, key))
+        if key != "metadata":
+            yield from _find_linked(child, (*path, key))
 
 
 def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:

@@ -69,9 +69,9 @@ def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("priority-differs", "error", "The pods of one gang have different priorities.", needs="group-priority")
 def find_priority_differs(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang in _list_gangs(census, settings, "priorityClassName"):
-        first = gang.templates[0] if gang.templates else None
-        for template in gang.templates[1:]:
-            if first is None or same_priority(census.facts, first.priority_class, template.priority_class):
+        whole = [each for each in gang.templates if each.is_whole]
+        for first, template in zip(whole[:1] * len(whole), whole[1:], strict=False):
+            if same_priority(census.facts, first.priority_class, template.priority_class):
                 continue
             unsure = is_unsure(census.facts, first.priority_class, template.priority_class)
             message = (
@@ -98,7 +98,8 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     refused = settings.has("priority-of-root")
     for gang in census.gangs_with("priorityClassName"):
         root = census.root(gang.group)
-        wrong = [t for t in gang.templates if not same_priority(census.facts, root.priority_class, t.priority_class)]
+        whole = [each for each in gang.templates if each.is_whole]
+        wrong = [t for t in whole if not same_priority(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1]:
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
