@@ -28,8 +28,10 @@ def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> li
     if options["write_baseline"]:
         unreadable = [result for result in known if result.tags.get("rule") == "unreadable"]
         text = spell_baseline(result for result in known if result not in unreadable)
-        disk = Disk(path)
-        replace([FileChange(path, disk.find(path), text.encode())])
+        old = Disk(path).find(path)
+        if old and not old.startswith(_HEAD[:10].encode()):
+            raise UsageError(f"--write-baseline: {path} is not a file that krmfn wrote; name another one, or remove it")
+        replace([FileChange(path, old, text.encode())])
         if not options["quiet"]:
             streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
         return unreadable

@@ -135,14 +135,14 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[FileChan
     if Disk(folder).kind(folder) != "folder":
         raise Disk(folder).miss(folder, "folder")
     path = find_kustomization(folder)
+    old = _read(path) if path else None
     entries: dict[str, Sequence[str]] = {}
-    if path is None:
+    if not old:
         entries["resources"] = _list_resources(folder)
         if not entries["resources"]:
             raise NotPossible(
                 f"{folder}: neither a kustomization.yaml nor manifests for one; put the manifests there first"
             )
-    old = _read(path) if path else None
     if old:
         _parse(old, path or "")
     _refuse_generator(path or "", old)

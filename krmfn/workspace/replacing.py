@@ -77,13 +77,16 @@ def _prepare(change: FileChange) -> _Writing:
     path = change.path
     tree = Disk(path)
     try:
-        tree.resolve(os.path.dirname(path) or ".")
-        real = tree.resolve(path) if os.path.lexists(path) else os.path.abspath(path)
-        found = tree.read(path) if os.path.lexists(path) else None
+        if os.path.lexists(path):
+            real, found = tree.resolve(path), tree.read(path)
+        else:
+            tree.resolve(os.path.dirname(path) or ".")
+            real, found = os.path.abspath(path), None
     except LeftOut as left:
         raise WriteFailed(f"{path} is not written: it {left.reason}. Nothing was written") from None
     except FileNotFoundError:
-        raise WriteFailed(f"{path} is not written: it is a link to nothing. Nothing was written") from None
+        reason = "it is a link to nothing" if os.path.lexists(path) else "its folder does not exist"
+        raise WriteFailed(f"{path} is not written: {reason}. Nothing was written") from None
     if found != change.old:
         raise WriteFailed(f"{path} was changed while krmfn was running. Nothing was written; run krmfn again")
     if found is not None and not os.access(real, os.W_OK):

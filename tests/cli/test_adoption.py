@@ -172,6 +172,10 @@ def test_only_what_is_new_fails(pods: Path, krmfn: Call) -> None:
     done = krmfn("validate", "--baseline", "known.txt", "old")
     assert "1 no longer found" in done.err
     assert krmfn("validate", "--write-baseline", "old").code == 2
+    pod = (pods / "old/pod.yaml").read_bytes()
+    done = krmfn("validate", "--baseline", "old/pod.yaml", "--write-baseline", "old")
+    assert "old/pod.yaml is not a file that krmfn wrote" in done.err
+    assert ((pods / "old/pod.yaml").read_bytes(), done.code) == (pod, 2)
 
 
 CONFIGURATION = """\

@@ -71,6 +71,13 @@ def test_nothing_is_written_through_a_link_that_leaves(folder: Path) -> None:
     assert not (folder / "fine").exists()
 
 
+def test_the_folder_of_a_new_file_is_there(folder: Path) -> None:
+    for path, reason in (("no/a.yaml", "its folder does not exist"), (str(folder.parent), "it is a folder")):
+        with pytest.raises(WriteFailed, match=reason):
+            replace([FileChange(path, None, b"")])
+    assert not list(folder.iterdir())
+
+
 def test_somebody_else_has_changed_a_file(folder: Path) -> None:
     (folder / "a").write_bytes(b"other")
     for old in (b"1", None):
