@@ -142,9 +142,14 @@ def kustomizations(n: int, use: Callable[[int], str]) -> dict[str, str]:
     return {**files, **last}
 
 
-def resources(n: int) -> dict[str, str]:
-    """A kustomization with `n` Jobs, each in a file of its own."""
-    files = {f"{k}.yaml": JOB_DOCUMENT.format(n=k, more="") for k in range(n)}
+GENERATED = GROUP.replace("metadata: {{", "metadata: {{annotations: {{krmfn.dev/generated-from: Job.batch/job-{n}}}, ")
+
+
+def resources(n: int, gangs: bool = True) -> dict[str, str]:
+    """A kustomization with `n` Jobs, each in a file of its own; without `gangs` beside what was generated for it."""
+    job = JOB_DOCUMENT if gangs else JOB_DOCUMENT.replace('"true"', '"false"')
+    files = {f"{k}.yaml": job.format(n=k, more="") for k in range(n)}
+    files |= {} if gangs else {f"{k}-gang.yaml": GENERATED.format(n=k, count=1, more="") for k in range(n)}
     return {**files, "kustomization.yaml": "kind: Kustomization\nresources:\n" + "".join(f"- {k}\n" for k in files)}
 
 
@@ -245,6 +250,9 @@ SHAPES: Mapping[str, Shape] = {
     "generate over files": Shape(("generate", "FILE"), documents(JOB_DOCUMENT), 300),
     "what generate changes in a file": Shape(("generate", "--check", "FILE"), documents(JOB_DOCUMENT), 300),
     "what generate changes in a kustomization": Shape(("generate", "--check", "FOLDER"), resources, 100),
+    "what generate takes out of a kustomization": Shape(
+        ("generate", "--check", "FOLDER"), lambda n: resources(n, gangs=False), 200
+    ),
     "convert of groups": Shape(("convert", "--to", "1.36", "FILE"), documents(WORKLOAD), 300),
     "a chain of kustomizations": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{k + 1}"), 1_500),
     "kustomizations in a circle": Shape(FOLDER, lambda n: kustomizations(n, lambda k: f"../{(k + 1) % n}"), 1_500),

@@ -7,12 +7,13 @@ anchor stand in the way, it first writes one of them out, and asks to be called 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.places import begins_line, column
+from krmfn.krm.places import begins_line, column, is_block_scalar, last_leaf
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.types import Any
@@ -124,6 +125,10 @@ class Editor:
                 return False
             self.edits = insert_elements(self.text, node, value[len(node.items) :], self.style)
             return True
+        if isinstance(node, Sequence) and isinstance(value, list) and value:
+            gone = _find_missing([self._read(child) for child in node.items], value)
+            if gone:
+                return self._remove_elements(way, node, path, gone)
         return self._replace(way, path, value)
 
     def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: dict[str, Any]) -> bool:
@@ -139,6 +144,19 @@ class Editor:
                 self._change(way, node, (*path, key), len(path), REMOVED)
                 return False
         return True
+
+    def _remove_elements(self, way: list[Step], node: Sequence, path: Path, places: list[int]) -> bool:
+        """Plan to take out some elements of a list: all together where each has lines of its own, else the last one."""
+        self.removes = True
+        edits = [edit for place in places for edit in remove_child(self.text, node, place)]
+        apart = all(one[0] + one[1] <= other[0] for one, other in pairwise(edits))
+        if not apart or node.flow or any(child.anchor or is_block_scalar(last_leaf(child)) for child in walk(node)):
+            self._change(way, node, (*path, places[-1]), len(path), REMOVED)
+            return False
+        if self._free(way, node, None):
+            self.edits = edits
+            return True
+        return False
 
     def _insert(self, way: list[Step], node: Mapping | Sequence, path: Path, depth: int, value: Any) -> bool:
         part = path[depth]
@@ -229,6 +247,16 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and bool(one == other)
+
+
+def _find_missing(old: list[Any], new: list[Any]) -> list[int]:
+    """The places of the elements without which `old` is `new`; none when that is not all that differs."""
+    gone: list[int] = []
+    for place, child in enumerate(old):
+        kept = place - len(gone)
+        if kept == len(new) or not same(child, new[kept]):
+            gone.append(place)
+    return gone if len(old) - len(gone) == len(new) else []
 
 
 def _merge(value: Any) -> set[str]:

@@ -93,12 +93,12 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
     for field, unwanted in entries.items():
         gone = {posixpath.normpath(entry) for entry in unwanted}
         listed = kustomization.get((field,))
-        for place, entry in reversed([*enumerate(as_list(listed))]):
-            if _normalize(entry) in gone:
-                try:
-                    kustomization.remove((field, place))
-                except EditRefused as refusal:
-                    raise NotPossible(f"{path}: {field}: entry {place} cannot be removed: {refusal}") from None
+        kept = [entry for entry in as_list(listed) if _normalize(entry) not in gone]
+        try:
+            if len(kept) < len(as_list(listed)):
+                kustomization.set((field,), kept)
+        except EditRefused as refusal:
+            raise NotPossible(f"{path}: {field}: entries cannot be removed: {refusal}") from None
     return kustomization.text.encode() if kustomization.changed else data
 
 

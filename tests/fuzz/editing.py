@@ -190,7 +190,8 @@ def change(random: Random, value: Any) -> Any:
     if isinstance(value, list) and value:
         roll = random.random()
         if roll < 0.3:
-            del value[random.randrange(len(value))]
+            for _ in range(random.randint(1, len(value))):
+                del value[random.randrange(len(value))]
         elif roll < 0.6:
             value.insert(random.randint(0, len(value)), write_value(random, 1))
         else:

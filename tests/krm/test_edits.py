@@ -206,3 +206,11 @@ def test_what_could_not_be_read_again_is_not_written(text: str) -> None:
             item.set(path, 1)
     item.set(("b", *["a"] * 199), 1)
     assert Item.parse(item.text.encode()).value == item.value
+
+
+def test_a_shorter_list_keeps_its_other_lines() -> None:
+    text = "a:\n# one\n- x # first\n- y\n# two\n- z\n- w\n"
+    assert edit(text, (("a",), ["x", "z"])) == "a:\n# one\n- x # first\n# two\n- z\n"
+    assert edit(text, (("a",), ["w"])) == "a:\n# one\n# two\n- w\n"
+    assert edit("a: [x, y, z] # c\n", (("a",), ["z"])) == "a: [z] # c\n"
+    assert edit("- - x\n  - y\n  - z\n", ((0,), ["z"])) == "- - z\n"
