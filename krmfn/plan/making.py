@@ -23,8 +23,6 @@ from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import Census, take_census
 
-#: What no applier sends to a cluster.
-
 
 def make_plan(
     old: Sequence[Item],
