@@ -36,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "plan": {"krm", "model", "releases", "config", "survey", "checks"},
     "workspace": {"krm", "model", "releases", "reconcile"},
     "forecast": {"krm", "model", "releases", "config", "survey", "capacity"},
-    "catalogue": {"model", "config", "sources", "targets", "checks", "convert", "workspace"},
+    "catalogue": {"model", "checks"},
     "reports": {"krm", "model", "releases", "survey", "plan", "forecast"},
     "pipeline": {
         *("krm", "model", "releases", "config", "survey", "targets", "reconcile", "checks", "forecast", "catalogue"),

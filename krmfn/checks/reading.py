@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from krmfn.krm.item import Item
 from krmfn.krm.types import Final
-from krmfn.model.findings import Finding, Rule
+from krmfn.model.findings import Finding
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
@@ -48,20 +48,3 @@ _CODES: Final = {
     "refused-escape": "Write / instead of \\/.",
     "ambiguous-scalar": "If the value is a string, write it in quotes; otherwise write the number in decimal.",
 }
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        "merged-key-set-twice",
-        "gitops",
-        "warning",
-        "A key is set directly and again by a later merge (<<), and YAML readers disagree which value counts.",
-    ),
-    Rule("non-string-key", "gitops", "warning", "A key is a number, a boolean or null, not a string."),
-    Rule(
-        "refused-escape",
-        "gitops",
-        "error",
-        "A string contains the escape \\/, which the YAML readers of Kubernetes refuse.",
-    ),
-    Rule("ambiguous-scalar", "gitops", "warning", "Different YAML readers interpret an unquoted value differently."),
-)

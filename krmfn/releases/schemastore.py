@@ -11,6 +11,7 @@ import os
 from krmfn.krm.types import Any
 
 _READ: dict[str, dict[str, Any]] = {}
+_NO_SCHEMAS = ("release.json", "rules.json")
 
 
 class SchemaMissing(LookupError):
@@ -61,5 +62,5 @@ def list_paths(folder: str = "") -> list[str]:
         folders[:] = [name for name in folders if name not in ("others", "crds")]
         relative = os.path.relpath(directory, root()).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
-        found += [prefix + name for name in names if name.endswith(".json") and name != "release.json"]
+        found += [prefix + name for name in names if name.endswith(".json") and name not in _NO_SCHEMAS]
     return sorted(found)

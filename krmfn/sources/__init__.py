@@ -10,8 +10,8 @@ To add a kind:
    Where the row has a `keeper`, it calls `manifest.note_link_version`. A kind like ReplicaSet needs no function.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
-4. Add the rules you need to `rules.py`, as rows, the kind's worked examples to `tests/sources/`, and one that is a gang
-   to EXAMPLES in `tests/sources/test_source_properties.py`. `./dev test tests/sources tests/docs/test_mapping.py`
+4. Add the rules you need to `schemas/rules.json`, the kind's worked examples to `tests/sources/`, and one that is a
+   gang to EXAMPLES in `tests/sources/test_source_properties.py`. `./dev test tests/sources tests/docs/test_mapping.py`
    says what is forgotten.
 5. Say in the table "Kinds" of `docs/reference/mapping.md` how its pods are counted. `python docs/generate.py` writes
    the other table there from the row.

@@ -100,9 +100,9 @@ class Manifest:
         """Whether a note of severity error was left: then there is no tree."""
         if not self.notes:
             return False
-        from krmfn.sources.rules import SEVERITIES  # the rules' texts are only needed where there is something to say
+        from krmfn.model.rules import RULES  # only needed where there is something to say
 
-        return any(SEVERITIES[note.rule] == "error" or note.rule == "value-unknown" for note in self.notes)
+        return any(RULES[note.rule].severity == "error" or note.rule == "value-unknown" for note in self.notes)
 
     def note(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> None:
         """Leave a note at `path`, with the value that stands there when it is a scalar."""

@@ -8,7 +8,6 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
-from krmfn.sources.rules import SEVERITIES
 from krmfn.survey.lookup import make_lookup
 from krmfn.survey.members import from_tree
 
@@ -48,4 +47,6 @@ def count_all(items: Sequence[Item], settings: Settings) -> Census:
 def is_severe(finding: Finding) -> bool:
     """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
     is told by the checks of the server, in its own words."""
-    return SEVERITIES[finding.rule] == "error" and finding.item.ref.group != "batch"
+    from krmfn.model.rules import RULES
+
+    return RULES[finding.rule].severity == "error" and finding.item.ref.group != "batch"

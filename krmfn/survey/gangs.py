@@ -125,10 +125,11 @@ def _choose(settings: Settings, item: Item) -> Selection:
 def _weigh(note: Note, options: GangOptions, reading: SourceReading) -> Severity | None:
     """The severity of a note on a resource, None for the rule's. What nobody asked for in particular is not missed: a
     resource that its controller refuses gets no gang, and the others get theirs."""
-    from krmfn.sources.rules import SEVERITIES
+    from krmfn.model.rules import RULES
 
-    if reading.group is None and not options.requested and SEVERITIES[note.rule] != "info":
-        return "info" if SEVERITIES[note.rule] == "warning" else "warning"
+    usual = RULES[note.rule].severity
+    if reading.group is None and not options.requested and usual != "info":
+        return "info" if usual == "warning" else "warning"
     return "warning" if options.requested and note.rule == "value-unknown" else None
 
 

@@ -9,7 +9,7 @@ One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). 
    What groups of other schedulers have in common is in `others`.
 2. Add its row to `krmfn/model/schedulers.py` (its PodGroup and the link to it, for everyone who looks for them), its
    name to the schema of the configuration and to `Scheduler` in `krmfn/config/settings.py`; choose it in `emit` below.
-3. Add its rules to `rules.py`, and the fields that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
+3. Add its rules to `schemas/rules.json`, and the fields that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets.
 
 A target knows no source and no check.

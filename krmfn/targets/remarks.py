@@ -82,10 +82,9 @@ def is_error(notes: Iterable[Note]) -> bool:
     notes = tuple(notes)
     if not notes:
         return False
-    from krmfn.targets.rules import RULES
+    from krmfn.model.rules import RULES
 
-    errors = {rule.id for rule in RULES if rule.severity == "error"}
-    return any(note.rule in errors for note in notes)
+    return any(RULES[note.rule].severity == "error" for note in notes)
 
 
 def drop_foreign(notes: Iterable[Note], release: Release) -> tuple[Note, ...]:
@@ -93,10 +92,9 @@ def drop_foreign(notes: Iterable[Note], release: Release) -> tuple[Note, ...]:
     notes = tuple(notes)
     if not notes:
         return ()
-    from krmfn.targets.rules import RULES
+    from krmfn.model.rules import RULES
 
-    foreign = {rule.id for rule in RULES if not rule.holds(release)}
-    return tuple(note for note in notes if note.rule not in foreign)
+    return tuple(note for note in notes if RULES[note.rule].holds(release))
 
 
 def blame(emission: Emission) -> Emission:

@@ -13,33 +13,12 @@ from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
 from krmfn.krm.types import NamedTuple
-from krmfn.model.findings import Rule
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 #: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
 RENDERED = "(rendered)"
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("unreadable", "server", "error", "A file is not valid YAML or JSON."),
-    Rule("kind-missing", "server", "error", "An object has no kind or no API version."),
-    Rule(
-        "not-rendered",
-        "gitops",
-        "warning",
-        "A kustomization, or a part of it, could not be rendered and was not checked.",
-    ),
-    Rule("skipped", "gitops", "info", "A document was not read, because it is a template or not a manifest."),
-    Rule("ignore-unused", "gitops", "warning", "An instruction to ignore a finding matches nothing."),
-    Rule(
-        "alternatives",
-        "gitops",
-        "info",
-        "Several files in one folder define the same object, so each is checked separately.",
-    ),
-)
 
 
 class LoadedFile(NamedTuple):
@@ -135,12 +114,11 @@ def _tell(left: LeftOut) -> Result:
 
 
 def tell(rule: str, message: str, file: FileRef | None, severity: Severity | None = None, **tags: str) -> Result:
-    """What one of the RULES says about a file; without a `severity` that of its row."""
-    row = _ROWS[rule]
+    """What a rule says about a file; without a `severity` that of its row."""
+    from krmfn.model.rules import RULES  # few runs have something to say
+
+    row = RULES[rule]
     return Result(message, severity or row.severity, file=file, tags={"rule": rule, "stage": row.stage, **tags})
-
-
-_ROWS = {rule.id: rule for rule in RULES}
 
 
 def _leave_out_patches(files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:

@@ -16,23 +16,22 @@ import yaml
 
 from krmfn import pipeline
 from krmfn.catalogue import RULES
-from krmfn.checks import reading
 from krmfn.checks.rule import check_stages, list_checks
 from krmfn.config import Settings, read_settings
 from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream
 from krmfn.model.findings import Finding
+from krmfn.model.rules import PARTS
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import survey
 from krmfn.survey.lookup import make_lookup
-from krmfn.workspace import manifests
 
 #: Rules that the three stages find in the objects by themselves.
 CHECKED = tuple(sorted(check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)))
-PROBLEMS = tuple(sorted(rule.id for rule in reading.RULES))
+PROBLEMS = tuple(sorted(PARTS["reading"]))
 #: Rules about files that cannot be read as objects; tests/workspace shows them.
-FILES = {rule.id for rule in manifests.RULES}
+FILES = {*PARTS["files"]}
 #: What a request says besides its object; tests/conformance shows them.
 REQUESTS = {"wrong-kind", "namespace-of-request", "claim-status-name", "conditions"}
 #: The rules whose pages have an example.

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.catalogue import PARTS, RULES, list_rules
+from krmfn.catalogue import RULES
+from krmfn.checks.rule import list_checks
+from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
 
@@ -16,7 +18,8 @@ PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
 
 def test_no_id_stands_twice() -> None:
-    ids = [rule.id for part in PARTS for rule in list_rules(part)]
+    ids = [id for part in PARTS.values() for id in part]
+    ids += [check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)]
     assert sorted(ids) == sorted(set(ids))
 
 

@@ -15,12 +15,12 @@ from conformance.offline import create_from_text
 from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, validate_update
 from krmfn.checks.server.body import Address, read_body
 from krmfn.checks.server.formats import FORMATS
-from krmfn.checks.server.rules import RULES
 from krmfn.checks.server.schema import find_kind
 from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
+from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release
 from tests.conformance.replay import PROFILES, read
 
@@ -31,7 +31,7 @@ GROUP = {
     "metadata": {"name": "a", "namespace": "ml"},
     "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
 }
-KNOWN = {rule.id for rule in RULES}
+KNOWN = {*PARTS["server"]}
 
 
 def changed(value: dict[str, Any], path: str, to: Any) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from krmfn.checks.server import validate_create
 from krmfn.krm.paths import Path
+from krmfn.model.rules import PARTS
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import find_release
 from krmfn.targets import Emission, emit
-from krmfn.targets.rules import RULES
 from tests.targets.trees import RELEASES, gang, ray, settings
 
 names = st.one_of(st.sampled_from(["cpu", "gpu", "head", "cluster", "part-1"]), st.text(min_size=1, max_size=70))
@@ -67,7 +67,7 @@ def test_created(root: Group, release: str, priority: str, name: str, naming: st
         assert verdict is not None
         assert verdict.accepted, verdict
         assert not [path for path, _ in verdict.dropped if was_sent(value, path)], "a gate is missing in the list"
-    severe = {rule.id for rule in RULES if rule.severity == "error"}
+    severe = {rule.id for rule in PARTS["targets"].values() if rule.severity == "error"}
     pods = sum(leaf.pods for leaf in leaves(root))
     assert bool(emission.objects) == (pods > 0 and not severe & {note.rule for note in emission.notes})
     check_names(emission)

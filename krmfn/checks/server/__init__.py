@@ -17,7 +17,7 @@ the modules here know keywords:
 | `customrules`, `cel`, `correlation` | the CEL rules of definitions; what stays as it was in an update |
 | `typed` | what a change of a live custom resource leads to |
 | `spell`, `formats`, `verdict` | texts and answers |
-| `stage`, `scope`, `hints`, `rules` | items to findings; what was judged; what to do; the rows of the catalogue |
+| `stage`, `scope`, `hints` | items to findings; what was judged; what to do |
 
 A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
 """

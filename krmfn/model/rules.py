@@ -1,0 +1,18 @@
+"""The rules that are found outside of the checks' functions: rows of `schemas/rules.json`, by the part that finds them.
+
+Those of the API server stand for keywords and hand-written checks; their messages are the server's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from krmfn.krm.types import Final
+from krmfn.model.findings import Rule
+from krmfn.releases import schemastore
+
+#: Which parts there are, each with its rules by id.
+PARTS: Final[Mapping[str, Mapping[str, Rule]]] = {
+    part: {id: Rule(id, **row) for id, row in rows.items()} for part, rows in schemastore.load("rules.json").items()
+}
+RULES: Final[Mapping[str, Rule]] = {id: rule for rules in PARTS.values() for id, rule in rules.items()}
