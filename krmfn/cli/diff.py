@@ -13,7 +13,6 @@ from krmfn.cli.options import (
     COMMON,
     CRDS,
     EXCLUDE,
-    FORMATS,
     RENDERING,
     SIMULATOR,
     UPDATE,
@@ -32,8 +31,7 @@ from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.plan.results import to_results
 from krmfn.releases.release import find_release
-from krmfn.reports.plans import FORMATS as PLAN_FORMATS
-from krmfn.reports.plans import render_plan
+from krmfn.reports import FORMATS, plans
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import GIT
 from krmfn.workspace.manifests import hides
@@ -50,12 +48,7 @@ ARGUMENTS = Argument(
     2,
 )
 OPTIONS = (
-    Option(
-        ("-o", "--output"),
-        "Format of the plan.",
-        "text",
-        (*PLAN_FORMATS, *(form for form in FORMATS if form not in PLAN_FORMATS)),
-    ),
+    Option(("-o", "--output"), "Format of the plan.", "text", tuple(dict.fromkeys((*plans.FORMATS, *FORMATS)))),
     Option(
         ("--to-kubernetes",),
         "The version that the cluster runs in NEW, after its upgrade. NEW defaults to OLD, converted.",
@@ -121,8 +114,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 2
     report_aside(problems, options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
-    if options["output"] in PLAN_FORMATS:
-        show(render_plan(plan, options["output"], color=is_colored(options)), options["output"])
+    if options["output"] in plans.FORMATS:
+        show(plans.render_plan(plan, options["output"], color=is_colored(options)), options["output"])
     else:
         report(to_results(plan), options)
     return 2 if broken else int(plan.is_refused or plan.is_harmful)

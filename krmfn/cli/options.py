@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm.types import Any, NamedTuple
-
-FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
+from krmfn.reports import FORMATS
 
 
 class Option(NamedTuple):

@@ -2,31 +2,278 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from krmfn.reports import outlook_html, outlook_markdown, outlook_mermaid, outlook_svg, outlook_text
-from krmfn.reports.outlook_view import View
+from krmfn.forecast.standing import Load, Outlook, Place, Standing
+from krmfn.model.quantity import format_quantity
+from krmfn.model.wording import count
+from krmfn.reports import channels, outlook_html, outlook_svg
+from krmfn.reports.outlook_view import (
+    LIGHT,
+    MEANINGS,
+    View,
+    group_alike,
+    list_resources,
+    name_authority,
+    note_worlds,
+    spell_nodes,
+    spell_share,
+    summarize,
+)
+from krmfn.reports.paint import CYAN, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
 
+_COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "depends": YELLOW, "open": CYAN}
+_WIDTH = 110
+#: So many nodes are listed, or drawn; the rest is told as a number.
+_MOST_LINES = 40
+_SIGNS = {"runs": "🟢", "never": "🔴", "waits": "🟡", "depends": "🟡", "open": "⚪"}
+_MOST_ROWS = 60
+
 
 def render_outlooks(views: Sequence[View], form: str, *, color: bool = False) -> str:
-    """Spell the outlooks in one of FORMATS; ValueError for another. `color` matters to text alone."""
+    """Spell the outlooks in one of FORMATS. `color` matters to text alone."""
     match form:
-        case "text":
-            return outlook_text.render(views, color=color)
         case "json" | "yaml":
-            from krmfn.reports.outlook_document import render  # PyYAML takes a while to load
-
-            return render(views, form)
+            return _render_document(views, form)
         case "markdown":
-            return outlook_markdown.render(views)
+            return _render_markdown(views)
         case "mermaid":
-            return outlook_mermaid.render(views)
+            return _render_mermaid(views)
         case "svg":
             return outlook_svg.render(views)
         case "html":
             return outlook_html.render(views)
-        case _:
-            raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
+    return _render_text(views, color)
+
+
+def _render_text(views: Sequence[View], color: bool) -> str:
+    """World by world."""
+    parts = []
+    for view in views:
+        title = [f"{view.world or 'other files'}:"] if len(views) > 1 else []
+        parts.append("".join(f"{line}\n" for line in [*title, *_tell_world(view, color)]))
+    note = note_worlds(views)
+    return "\n".join([*parts, *([f"{note}\n"] if note else ())])
+
+
+def _tell_world(view: View, color: bool) -> Iterator[str]:
+    outlook = view.outlook
+    if outlook.standings:
+        width = max(len("GANG"), *(len(standing.name) for standing in outlook.standings))
+        yield f"{'GANG':{width}}  {'PODS':>9}  VERDICT"
+        for standing in outlook.standings:
+            yield from _tell_gang(standing, width, color)
+    if outlook.loose:
+        placed = sum(bool(place.node) for place in outlook.loose)
+        yield (
+            f"in no gang: {count(len(outlook.loose), 'pod')}, {placed} with a node"
+            if outlook.simulator
+            else f"in no gang: {count(len(outlook.loose), 'pod')}"
+        )
+    if outlook.loads and any(load.gangs or load.others or load.used for load in outlook.loads):
+        yield ""
+        yield from _list_nodes(outlook)
+    yield ""
+    yield f"{summarize(outlook)}; {name_authority(view)}"
+
+
+def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
+    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else f"{len(standing.places)}"
+    verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
+    words = f": {MEANINGS[standing.verdict]}" if standing.verdict in ("depends", "open") else ""
+    words = " for capacity that others use" if standing.verdict == "waits" else words
+    if standing.verdict == "runs" and standing.placed:
+        words = f" on {spell_nodes(standing)}"
+    yield f"{channels.line(standing.name):{width}}  {pods:>9}  {verdict}{channels.line(words)}"
+    indent = " " * (width + 13)
+    for text in (standing.why, f"change: {standing.way_out}" if standing.way_out else ""):
+        lines = textwrap.wrap(channels.line(text), max(40, _WIDTH - len(indent)), break_on_hyphens=False)
+        yield from (channels.line(indent + line) for line in lines)
+
+
+def _list_nodes(outlook: Outlook) -> Iterator[str]:
+    loads = outlook.loads or ()
+    resources = list_resources(loads)
+    head = ["NODE", *([outlook.key.rpartition("/")[2].upper()] if outlook.key else []), *resources, "PODS"]
+    rows = []
+    grouped = sorted(group_alike(loads), key=lambda entry: (entry[0].domain, not entry[0].gangs))
+    for load, number in grouped[:_MOST_LINES]:
+        name = f"{load.name} and {number - 1} like it" if number > 1 else load.name
+        pods = [f"{gang} ×{count}" if count > 1 else gang for gang, count in load.gangs.items()]
+        pods += [f"{load.others} other{'s' if load.others > 1 else ''}"] if load.others else []
+        pods += ["cordoned"] if load.unschedulable else []
+        domain = [load.domain or "–"] if outlook.key else []
+        rows.append([name, *domain, *(spell_share(load, resource) for resource in resources), ", ".join(pods)])
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        cells = [
+            f"{channels.line(cell):>{width}}"
+            if 0 < len(row) - 1 - column <= len(resources)
+            else (f"{channels.line(cell):{width}}")
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield channels.line("  ".join(cells).rstrip())
+    if len(grouped) > _MOST_LINES:
+        yield f"… and {sum(number for _, number in grouped[_MOST_LINES:])} more nodes"
+
+
+def _render_markdown(views: Sequence[View]) -> str:
+    """A heading for each world."""
+    parts = []
+    for view in views:
+        title = f"## What would run{f' from {channels.code(view.world)}' if view.world else ''}"
+        parts.append("\n".join([title, "", *_write_world(view)]).rstrip("\n") + "\n")
+    note = note_worlds(views)
+    return "\n".join([*parts, *([f"{channels.markdown(note)}\n"] if note else ())])
+
+
+def _write_world(view: View) -> Iterator[str]:
+    outlook = view.outlook
+    yield f"**{channels.markdown(summarize(outlook))}**, {channels.markdown(name_authority(view))}."
+    yield ""
+    if outlook.standings:
+        yield "| gang | pods | verdict | where, or why not |"
+        yield "|---|---:|---|---|"
+        yield from map(_write_row, outlook.standings)
+        yield ""
+    for standing in outlook.standings:
+        if standing.way_out and standing.verdict != "runs":
+            yield f"* {channels.code(standing.name)}: {channels.markdown(standing.way_out)}"
+    if outlook.loads and any(load.gangs for load in outlook.loads):
+        yield ""
+        yield from _write_nodes(outlook)
+
+
+def _write_row(standing: Standing) -> str:
+    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
+    where = spell_nodes(standing) if standing.verdict == "runs" else standing.why
+    verdict = f"{_SIGNS[standing.verdict]} {MEANINGS[standing.verdict]}"
+    return f"| {channels.code(standing.name)} | {pods} | {verdict} | {channels.markdown(where)} |"
+
+
+def _write_nodes(outlook: Outlook) -> Iterator[str]:
+    loads = outlook.loads or ()
+    resources = list_resources(loads)
+    domain = [channels.code(outlook.key)] if outlook.key else []
+    yield f"<details><summary>{len(loads)} nodes</summary>"
+    yield ""
+    yield f"| node | {' | '.join([*domain, *map(channels.code, resources), 'pods'])} |"
+    yield f"|---|{'---|' * len(domain)}{'---:|' * len(resources)}---|"
+    grouped = sorted(group_alike(loads), key=lambda entry: (entry[0].domain, not entry[0].gangs))
+    for load, number in grouped[:_MOST_ROWS]:
+        name = channels.code(load.name) + (f" and {number - 1} like it" if number > 1 else "")
+        pods = [f"{channels.code(gang)} ×{count}" for gang, count in load.gangs.items()]
+        pods += [f"{load.others} others"] if load.others else []
+        cells = [channels.markdown(load.domain)] if domain else []
+        cells += [spell_share(load, resource) for resource in resources]
+        yield f"| {name} | {' | '.join([*cells, ', '.join(pods)])} |"
+    if len(grouped) > _MOST_ROWS:
+        yield f"| {sum(number for _, number in grouped[_MOST_ROWS:])} more | {'| ' * (len(domain) + len(resources))}|"
+    yield ""
+    yield "</details>"
+
+
+def _render_mermaid(views: Sequence[View]) -> str:
+    """One chart over all worlds; GitHub, GitLab and documentation sites draw it."""
+    lines = ["flowchart LR"]
+    for number, view in enumerate(views):
+        lines += _draw_chart(view.outlook, f"w{number}")
+    for number, (fill, ink) in enumerate(LIGHT):
+        lines.append(f"  classDef g{number} fill:{fill},stroke:{fill},color:{ink}")
+    lines.append("  classDef free fill:none,stroke:#888888,stroke-dasharray:3")
+    return "\n".join(lines) + "\n"
+
+
+def _draw_chart(outlook: Outlook, name: str) -> Iterator[str]:
+    colors = {standing.name: f"g{number % len(LIGHT)}" for number, standing in enumerate(outlook.standings)}
+    grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
+    domains = dict.fromkeys(load.domain for load, _ in grouped)
+    for place, domain in enumerate(sorted(domains)):
+        title = f"{outlook.key.rpartition('/')[2]} {domain}" if domain else "nodes"
+        yield f'  subgraph {name}d{place}["{channels.mermaid(title)}"]'
+        for number, (load, alike) in enumerate(grouped):
+            if load.domain != domain:
+                continue
+            if alike > 1 or not load.gangs:
+                text = channels.mermaid(f"{load.name} and {alike - 1} like it" if alike > 1 else load.name)
+                yield f'    {name}n{number}["{text}"]:::free'
+                continue
+            yield f'    subgraph {name}n{number}["{channels.mermaid(load.name)}"]'
+            for index, (gang, pods) in enumerate(load.gangs.items()):
+                yield f'      {name}n{number}p{index}("{channels.mermaid(f"{gang} ×{pods}")}"):::{colors[gang]}'
+            yield "    end"
+        yield "  end"
+    waiting = [standing for standing in outlook.standings if standing.verdict != "runs"]
+    if waiting:
+        yield f'  subgraph {name}x["{channels.mermaid(summarize(outlook))}"]'
+        for number, standing in enumerate(waiting):
+            text = f"{channels.mermaid(standing.name)}<br/>{channels.mermaid(MEANINGS[standing.verdict])}"
+            why = f"<br/>{channels.mermaid(standing.why)}" if standing.why else ""
+            yield f'    {name}x{number}["{text}{why}"]:::{colors[standing.name]}'
+        yield "  end"
+
+
+def _render_document(views: Sequence[View], form: str) -> str:
+    """One document: an outlook, or with several worlds a list of them."""
+    outlooks = [_spell(view) for view in views]
+    document = outlooks[0] if len(outlooks) == 1 else {"worlds": outlooks}
+    if form == "json":
+        return channels.json(document)
+    from krmfn.reports.document import write_yaml  # PyYAML takes a while to load
+
+    return write_yaml(document)
+
+
+def _spell(view: View) -> dict[str, Any]:
+    outlook = view.outlook
+    document: dict[str, Any] = {"world": view.world} if view.world else {}
+    document |= {
+        "simulator": outlook.simulator or None,
+        "gangs": [_spell_standing(standing) for standing in outlook.standings],
+        "podsWithoutGroup": [_spell_place(place) for place in outlook.loose],
+    }
+    if outlook.loads is not None:
+        document |= {"topologyKey": outlook.key, "nodes": [_spell_load(load) for load in outlook.loads]}
+    return document
+
+
+def _spell_standing(standing: Standing) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "name": standing.name,
+        "verdict": standing.verdict,
+        "pods": len(standing.places),
+        "placed": standing.placed,
+    }
+    if standing.why:
+        document["why"] = standing.why
+    if standing.way_out:
+        document["change"] = standing.way_out
+    if standing.rule:
+        document["rule"] = standing.rule
+    document["groups"] = [{"name": f"{group.namespace}/{group.name}"} for group in standing.groups]
+    document["places"] = [_spell_place(place) for place in standing.places]
+    return document
+
+
+def _spell_place(place: Place) -> dict[str, Any]:
+    document: dict[str, Any] = {"pod": place.pod.name, "node": place.node or None}
+    if place.message:
+        document["message"] = place.message
+    return document
+
+
+def _spell_load(load: Load) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": load.name}
+    if load.domain:
+        document["domain"] = load.domain
+    if load.unschedulable:
+        document["unschedulable"] = True
+    document["allocatable"] = {name: format_quantity(amount) for name, amount in load.allocatable.items()}
+    document["used"] = {name: format_quantity(amount) for name, amount in load.used.items()}
+    document["gangs"] = dict(load.gangs)
+    document["otherPods"] = load.others
+    return document

@@ -1,23 +1,247 @@
-"""Update plans in a format by name. Knows the formats, not how a plan is made."""
+"""Update plans for people (text: one block per action, the worst first), for pull requests (Markdown), and as JSON.
+
+Knows the formats, not how a plan is made.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from krmfn.plan.records import Plan
-from krmfn.reports import plan_document, plan_markdown, plan_text
+from krmfn.krm.paths import format_path
+from krmfn.krm.results import ABSENT, FileRef, ResourceRef
+from krmfn.model.showing import HIDDEN
+from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
+from krmfn.reports import channels
+from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "markdown")
+#: Changes shown per object; the JSON has all of them.
+_MANY: Final = 12
+
+_TITLES: Final[Mapping[Action, str]] = {
+    "refuse": "Refused by the API server",
+    "replace": "Must be replaced",
+    "remove": "Removed",
+    "new": "New",
+    "update": "Updated in place",
+    "unchanged": "Unchanged",
+}
+_COLORS: Final[Mapping[Action, str]] = {
+    "refuse": RED,
+    "replace": RED,
+    "remove": YELLOW,
+    "new": GREEN,
+    "update": CYAN,
+    "unchanged": "",
+}
 
 
 def render_plan(plan: Plan, form: str = "text", *, color: bool = False) -> str:
-    """Spell `plan` in one of FORMATS; ValueError for another. `color` matters to text alone."""
+    """Spell `plan` in one of FORMATS. `color` matters to text alone."""
     match form:
-        case "text":
-            return plan_text.render(plan, color=color)
         case "json":
-            return plan_document.render(plan)
+            return channels.json(_to_document(plan))
         case "markdown":
-            return plan_markdown.render(plan)
-        case _:
-            raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
+            return _render_markdown(plan)
+    return _render_text(plan, color)
+
+
+def _render_text(plan: Plan, color: bool) -> str:
+    """The plan as text; the last line counts."""
+    lines: list[str] = []
+    for action in ACTIONS:
+        entries = [entry for entry in plan.entries if entry.action == action and not entry.is_silent]
+        if not entries:
+            continue
+        lines.append(paint(_TITLES[action], _COLORS[action], color))
+        for entry in entries:
+            place = _spell_place(entry.file)
+            name = paint(channels.line(str(entry.ref)), BOLD, color)
+            lines.append(f"  {name}{channels.line(f'  ({place})' if place else '')}")
+            lines += [f"      {line}" for line in _describe(entry, color)]
+        lines.append("")
+    if plan.shifts:
+        lines.append("In the cluster")
+        for shift in plan.shifts:
+            told = channels.line(f"{shift.gang}: {_tell_shift(shift)}")
+            lines.append(f"  {paint(told, RED if shift.harmful else '', color)}")
+            lines += [channels.line(f"      {text}") for text in (shift.why, shift.way_out) if text]
+        lines.append("")
+    elif plan.shifts is not None:
+        lines += ["In the cluster: the same gangs run as before.", ""]
+    lines.append(_summarize(plan))
+    return "\n".join(lines) + "\n"
+
+
+def _summarize(plan: Plan) -> str:
+    """`1 refused, 0 to be replaced, 2 removed, 0 new, 3 updated in place, 7 unchanged`."""
+    words = {"refuse": "refused", "replace": "to be replaced", "remove": "removed", "update": "updated in place"}
+    return ", ".join(f"{number} {words.get(action, action)}" for action, number in plan.counts.items())
+
+
+def _tell_shift(shift: Shift) -> str:
+    """`starts before, never starts now`."""
+    parts = [f"{shift.before} before"] if shift.before else ["new"]
+    return ", ".join([*parts, f"{shift.after} now" if shift.after else "gone now"])
+
+
+def _spell_place(file: FileRef | None) -> str:
+    """`base/job.yaml:3:5`, empty when it is unknown or stdin."""
+    return file.spell() if file and file.path != "-" else ""
+
+
+def _tell_change(change: Change) -> str:
+    """`spec.replicas: 3 -> 4`; what is not there is spelled `(none)`."""
+    return f"{format_path(change.path)}: {_spell_value(change.old)} -> {_spell_value(change.new)}"
+
+
+def _spell_value(value: Any) -> str:
+    """The value in one short line of JSON."""
+    if value is ABSENT:
+        return "(none)"
+    if value == HIDDEN:
+        return HIDDEN
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _describe(entry: Entry, color: bool) -> Iterator[str]:
+    """What there is to say about an object, line by line, made harmless for a terminal."""
+    line = channels.line
+    for reason in entry.reasons:
+        path = format_path(reason.path)
+        yield line(f"{path + ': ' if path else ''}{reason.message} ") + paint(line(f"[{reason.rule}]"), FAINT, color)
+    for change in entry.changes[:_MANY]:
+        old = paint(line(_spell_value(change.old)), RED, color)
+        new = paint(line(_spell_value(change.new)), GREEN, color)
+        yield f"{line(format_path(change.path))}: {old} -> {new}"
+    if len(entry.changes) > _MANY:
+        yield f"... and {len(entry.changes) - _MANY} more changes"
+    yield from map(line, entry.consequences)
+    if entry.renames:
+        yield "to be renamed together:"
+        for place in entry.renames:
+            where = _spell_place(place.file)
+            yield line(f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}")
+
+
+def _render_markdown(plan: Plan) -> str:
+    """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
+    lines = ["## Update plan", "", _verdict(plan), "", _summarize(plan), ""]
+    changed = [entry for action in ACTIONS for entry in plan.entries if entry.action == action and not entry.is_silent]
+    if changed:
+        lines += ["| object | what happens | why, or which fields |", "|---|---|---|"]
+        lines += [
+            f"| {channels.code(str(entry.ref))} | {_TITLES[entry.action]} | {_reason(entry)} |" for entry in changed
+        ]
+        lines.append("")
+    if plan.shifts:
+        lines += ["### In the cluster", "", "| gang | outlook | why |", "|---|---|---|"]
+        for shift in plan.shifts:
+            sign = "🔴 " if shift.harmful else ""
+            why = " ".join(text for text in (shift.why, shift.way_out) if text)
+            outlook = f"{sign}{channels.markdown(_tell_shift(shift))}"
+            lines.append(f"| {channels.code(shift.gang)} | {outlook} | {channels.markdown(why)} |")
+        lines.append("")
+    elif plan.shifts is not None:
+        lines += ["In the cluster, the same gangs run as before.", ""]
+    for entry in changed:
+        if entry.reasons or entry.consequences:
+            lines += [f"### {channels.code(str(entry.ref))}", "", *_details(entry), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _verdict(plan: Plan) -> str:
+    if not plan.is_refused:
+        return "Everything can be applied in place."
+    return "**The API server would refuse this change.** What must be replaced needs a new name, or a deletion first."
+
+
+def _reason(entry: Entry) -> str:
+    if entry.reasons:
+        fields = dict.fromkeys(format_path(reason.path) or reason.message for reason in entry.reasons)
+        return ", ".join(channels.code(field) for field in fields)
+    fields = dict.fromkeys(format_path(change.path) for change in entry.changes)
+    shown = ", ".join(channels.code(field) for field in list(fields)[:4])
+    return shown + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
+
+
+def _details(entry: Entry) -> Iterator[str]:
+    for reason in entry.reasons:
+        path = format_path(reason.path)
+        yield f"* {f'{channels.code(path)}: ' if path else ''}{channels.markdown(reason.message)} ({reason.rule})"
+    yield from (f"* {channels.code(_tell_change(change))}" for change in entry.changes[:_MANY])
+    if entry.consequences:
+        yield ""
+        yield channels.markdown(" ".join(entry.consequences))
+    if entry.renames:
+        yield ""
+        yield "To be renamed together:"
+        yield ""
+        for place in entry.renames:
+            where = _spell_place(place.file)
+            field = channels.code(format_path(place.path))
+            yield f"* {channels.code(str(place.ref))} {field}{f' in {channels.code(where)}' if where else ''}"
+
+
+def _to_document(plan: Plan) -> dict[str, Any]:
+    """The plan as plain values; keys without a value are left out."""
+    document: dict[str, Any] = {
+        "entries": [_spell_entry(entry) for entry in plan.entries],
+        "summary": dict(plan.counts),
+        "refused": plan.is_refused,
+    }
+    if plan.shifts is not None:
+        document["cluster"] = [_spell_shift(shift) for shift in plan.shifts]
+    return document
+
+
+def _spell_shift(shift: Shift) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "gang": shift.gang,
+        "before": shift.before or None,
+        "after": shift.after or None,
+        "harmful": shift.harmful,
+    }
+    document |= {"why": shift.why} if shift.why else {}
+    return document | ({"change": shift.way_out} if shift.way_out else {})
+
+
+def _spell_entry(entry: Entry) -> dict[str, Any]:
+    document: dict[str, Any] = {"action": entry.action, "resourceRef": _spell_ref(entry.ref)}
+    document |= {"file": _spell_file(entry.file)} if entry.file and entry.file.path else {}
+    if entry.changes:
+        document["changes"] = [_spell_change(change) for change in entry.changes]
+    if entry.reasons:
+        document["reasons"] = [
+            {"path": format_path(reason.path), "rule": reason.rule, "type": reason.type, "message": reason.message}
+            for reason in entry.reasons
+        ]
+    if entry.consequences:
+        document["consequences"] = list(entry.consequences)
+    if entry.renames:
+        document["renames"] = [
+            {"resourceRef": _spell_ref(place.ref), "path": format_path(place.path)}
+            | ({"file": _spell_file(place.file)} if place.file and place.file.path else {})
+            for place in entry.renames
+        ]
+    return document
+
+
+def _spell_change(change: Change) -> dict[str, Any]:
+    document: dict[str, Any] = {"path": format_path(change.path)}
+    document |= {} if change.old is ABSENT else {"old": change.old}
+    document |= {} if change.new is ABSENT else {"new": change.new}
+    return document
+
+
+def _spell_ref(ref: ResourceRef) -> dict[str, str]:
+    document = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name}
+    return {**document, "namespace": ref.namespace} if ref.namespace else document
+
+
+def _spell_file(file: FileRef) -> dict[str, Any]:
+    document: dict[str, Any] = {"path": file.path, "index": file.index}
+    return {**document, "line": file.line, "column": file.column} if file.line else document

@@ -22,11 +22,9 @@ class Forest(NamedTuple):
 
 
 def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False) -> str:
-    """Spell the trees of all worlds in one of FORMATS; ValueError for another. `color` matters to text alone."""
+    """Spell the trees of all worlds in one of FORMATS. `color` matters to text alone."""
     trees = [tree for forest in forests for tree in forest.trees]
     match form:
-        case "text":
-            return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1, color)))
         case "mermaid":
             return _render_mermaid(trees)
         case "dot":
@@ -37,8 +35,7 @@ def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False)
                 "withoutGroup": [name for forest in forests for name in forest.loose],
             }
             return channels.json(document)
-        case _:
-            raise ValueError(f"unknown format {form!r}: use one of {', '.join(FORMATS)}")
+    return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1, color)))
 
 
 def _name(forest: Forest) -> dict[str, str]:
