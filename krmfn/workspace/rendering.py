@@ -89,16 +89,14 @@ def render_all(
     with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
-        lost: set[tuple[str, str]] = set()
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set())
         rest = iter(folders)
         try:
             while True:
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        command = [kustomize, "build"]
-                        how = (tree, folder, command, programs, root, signals)
-                        build = Build(*how, free=folder in free, partly=partly, lost=lost)
+                        build = Build(workshop, folder, free=folder in free)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
@@ -117,52 +115,58 @@ def render_all(
                     each.kill()
 
 
+class _Workshop(NamedTuple):
+    """What the builds of a call share. `lost` are the patches that one of them did without, by folder and target."""
+
+    tree: Tree
+    command: Sequence[str]
+    programs: dict[str, str]
+    root: str
+    signals: _Signals
+    partly: bool
+    lost: set[tuple[str, str]]
+
+
 class Build:
     """kustomize at work on a copy of a kustomization."""
 
     def __init__(
         self,
-        tree: Tree,
+        workshop: _Workshop,
         folder: str,
-        command: Sequence[str],
-        programs: dict[str, str],
-        root: str,
-        signals: _Signals,
-        plain: bool = False,
-        free: bool = False,
-        partly: bool = False,
+        *,
+        free: bool,
         depth: int = 0,
         known: dict[str, Rendered | NotRendered] | None = None,
-        lost: set[tuple[str, str]] | None = None,
     ) -> None:
-        """Makes the copy below `root`. `plain` ones run no function, and do not say where objects come from; `known`
-        are those made for the same outer one, each of which is used `depth` levels below it. `lost` are the patches
-        that builds before did without, by folder and target. Raises NotRendered."""
-        self._place = place = tempfile.mkdtemp(dir=root)
-        self._root = root
-        self._signals = signals
+        """Makes the copy below the workshop's root. `known` are the inner builds that were made for the same outer one,
+        each of which is used `depth` levels below it; None for an outer one. Inner ones run no function, leave nothing
+        out, and do not say where objects come from. Raises NotRendered."""
+        plain = known is not None
+        self._workshop = workshop = workshop._replace(programs={}, partly=False, lost=set()) if plain else workshop
+        self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._copied: set[str] = set()
         self._running: Background | None = None
-        self._lost = set() if lost is None else lost
-
-        known = {} if known is None else known
+        done_before = {} if known is None else known
 
         def render_plainly(path: str, depth: int) -> bytes:
-            if path not in known:  # 20 folders, each using the next one twice, are a million uses
-                inner = Build(tree, path, command, {}, root, signals, True, free, False, depth, known)
+            if path not in done_before:  # 20 folders, each using the next one twice, are a million uses
+                inner = Build(workshop, path, free=free, depth=depth, known=done_before)
                 try:
                     inner.start()
-                    known[path] = inner.end()
+                    done_before[path] = inner.end()
                 finally:
                     inner.kill()
-            done = known[path]
+            done = done_before[path]
             if isinstance(done, NotRendered):
                 raise done
             self._copied.update(done.copied)
             return done.data
 
-        runs = {} if plain else programs
-        self._stage = stage = Stage(tree, place, _write_program(root), runs, render_plainly, free, partly)
+        program = _write_program(workshop.root)
+        self._stage = stage = Stage(
+            workshop.tree, place, program, workshop.programs, render_plainly, free, workshop.partly
+        )
         try:
             self._built = built = stage.add(folder, top=not plain, depth=depth)
             stage.finish()
@@ -172,17 +176,17 @@ class Build:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         if plain and stage.runs:
             raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
-        self._words = [*command, *(_PLUGINS if stage.runs else ()), built]
+        self._words = [*workshop.command, *(_PLUGINS if stage.runs else ()), built]
 
     def start(self) -> None:
         """Starts kustomize. Raises NotRendered."""
-        environment = {**os.environ, **_MEMORY} if self._stage.runs_others else _spell_environment(self._root)
+        environment = {**os.environ, **_MEMORY} if self._stage.runs_others else _spell_environment(self._workshop.root)
         try:
-            # They are closed where kustomize is ended.
-            out, err = (tempfile.TemporaryFile(dir=self._root) for _ in range(2))  # noqa: SIM115
+            root = self._workshop.root
+            out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
-        with self._signals.hold():  # who is killed between a start and its being known leaves kustomize behind
+        with self._workshop.signals.hold():  # who is killed between a start and its being known leaves kustomize behind
             most = 0 if self._stage.runs_others else _MOST_MEMORY
             self._running = Background(self._words, environment, self._place, out, err, most)
 
@@ -218,7 +222,7 @@ class Build:
             except Failed as failure:
                 found = find_patch(failure.lines, self._built) if self._stage.left_out else None
                 if found and drop_patch(*found):
-                    self._lost.add((found[0].removeprefix(self._place), found[1]))
+                    self._workshop.lost.add((found[0].removeprefix(self._place), found[1]))
                     self._drop_lost()
                 elif self._supplied:  # perhaps a literal has that name
                     self._supplied = supply_values(self._stage.emptied, ())
@@ -227,7 +231,7 @@ class Build:
             self.start()
 
     def _drop_lost(self) -> None:
-        for folder, target in sorted(self._lost) if self._stage.left_out else ():
+        for folder, target in sorted(self._workshop.lost) if self._stage.left_out else ():
             drop_patch(self._place + folder, target)
 
     def kill(self) -> None:
