@@ -27,7 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "sources": {"krm", "model", "releases", "config"},
     "survey": {"krm", "releases", "model", "config", "sources"},
     "capacity": {"krm", "model", "survey"},
-    "targets": {"krm", "model", "releases", "config"},
+    "targets": {"krm", "model", "releases", "config", "survey"},
     "reconcile": {"krm", "model", "releases", "targets"},
     "convert": {"krm", "model", "releases", "targets", "reconcile"},
     "checks": {

@@ -6,7 +6,7 @@ A topic that nobody gave is None or empty, and rules that need it say so once. R
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
@@ -172,12 +172,6 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     def all_of(topic: str) -> list[Mapping[str, Any]]:
         return [*given.get(_TOPICS[topic], ()), *own[_TOPICS[topic]]]
 
-    classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
-    for value in all_of("priorityClasses"):
-        policy = as_text(value.get("preemptionPolicy")) or "PreemptLowerPriority"
-        classes[_name(value)] = PriorityClass(
-            as_int(value.get("value")) or 0, policy, value.get("globalDefault") is True
-        )
     nodes = given.get(_TOPICS["nodes"])
     queues = all_of("queues")
     schedulers = cluster.get("schedulers")
@@ -186,7 +180,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*_OTHERS, *_GIVEN)}
     listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed"))))
     return Facts(
-        priority_classes=classes,
+        priority_classes=_read_classes(all_of("priorityClasses")),
         complete_classes="PriorityClass" in listed,
         nodes=None if nodes is None else tuple(_node(value) for value in nodes),
         quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
@@ -203,6 +197,22 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         found={kind: values for kind, values in others.items() if values},
         listed=listed,
     )
+
+
+def read_given_classes(cluster: Mapping[str, Any]) -> Mapping[str, PriorityClass]:
+    """The priority classes that `cluster` tells, and those that every cluster has; nothing else is read."""
+    classes = [value for value in as_list(cluster.get("items")) if dig(value, "kind") == "PriorityClass"]
+    short = {topic: cluster[topic] for topic in ("priorityClasses",) if topic in cluster}
+    return _read_classes(_gather({"items": classes, **short}).get(_TOPICS["priorityClasses"], ()))
+
+
+def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClass]:
+    classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
+    for value in values:
+        policy = as_text(value.get("preemptionPolicy")) or "PreemptLowerPriority"
+        default = value.get("globalDefault") is True
+        classes[_name(value)] = PriorityClass(as_int(value.get("value")) or 0, policy, default)
+    return classes
 
 
 def is_daemon(pod: Mapping[str, Any]) -> bool:

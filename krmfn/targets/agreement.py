@@ -13,7 +13,6 @@ from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves
-from krmfn.model.values import as_list, as_text
 
 _FIELDS: Final[Mapping[str, Path]] = {
     "priority_class": ("spec", "priorityClassName"),
@@ -45,16 +44,11 @@ def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHED
 
 def _find_default_class(cluster: Mapping[str, Any]) -> str:
     """The priority class that the facts about the cluster give to pods without one, empty where they name none."""
-    given = cluster.get("priorityClasses") or ()
-    entries: Any = as_list(given)
-    if isinstance(given, dict):
-        entries = [{"name": name, **entry} for name, entry in given.items() if isinstance(entry, dict)]
-    items = [item for item in cluster.get("items") or () if item.get("kind") == "PriorityClass"]
-    for entry in (*entries, *items):
-        if isinstance(entry, dict) and entry.get("globalDefault") is True:
-            name = (entry.get("metadata") or entry).get("name")
-            return as_text(name)
-    return ""
+    if not cluster:
+        return ""
+    from krmfn.survey.facts import read_given_classes
+
+    return next((name for name, entry in read_given_classes(cluster).items() if entry.default), "")
 
 
 def _common(

@@ -205,9 +205,10 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
         return {}
     policy = agreed.preemption_policy
     if agreed.priority_class and not policy:
-        from krmfn.targets.classes import find_policy
+        from krmfn.survey.facts import read_given_classes
 
-        policy = find_policy(settings.cluster, agreed.priority_class)
+        found = read_given_classes(settings.cluster).get(agreed.priority_class)
+        policy = found.preemption_policy if found else ""
     return {release.call("preemptionPolicy"): "Never"} if policy == "Never" else {}
 
 
