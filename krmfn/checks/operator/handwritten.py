@@ -25,6 +25,8 @@ _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 _OLD_LABELS: Final = (
     *("pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name", "pod-group.scheduling.x-k8s.io"),
 )
+#: The label of a queue in the first releases of KAI.
+_OLD_QUEUE: Final = "runai/queue"
 #: The names under which schedulers are installed by default.
 _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCHEDULERS.values()))
 
@@ -92,6 +94,27 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
 
 
+@rule("scheduler-link-unread", "warning", "A PodGroup is named where its scheduler does not read it.")
+def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
+    """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
+    for choice, row in SCHEDULERS.items():
+        names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+        names -= _group_by(census, *row.link).keys() if names else set()
+        part, key = row.link
+        for template in census.templates if names else ():
+            places = (((), template.item.value.get("metadata")), (template.path, template.metadata))
+            where = [
+                (path, each) for path, owner in places for each in ("labels", "annotations") if dig(owner, each, key)
+            ]
+            path, each = where[0] if where else ((), part)
+            name = as_text(dig(template.item.value, *path, "metadata", each, key))
+            if (template.item.space, name) in names and (path, each) != (template.path, part):
+                message = f"{choice} reads {key} among the {part} of pods only: none of them is in the PodGroup {name}"
+                hint = f"Write {key} into metadata.{part} of the pod template."
+                yield Finding(template.item, (*path, "metadata", each, key), message, name, hint=hint)
+                break
+
+
 @rule("scheduler-left-out", "warning", "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.")
 def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
@@ -108,20 +131,21 @@ def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(template.item, path, message, name, hint=hint)
 
 
-@rule("kai-queue-unread", "warning", "The queue of KAI is an annotation, and KAI reads a label.")
+@rule("kai-queue-unread", "warning", "The queue of KAI is named where KAI does not read it.")
 def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
-    """The key of the label among the annotations of an object or of its pods, and in no labels."""
+    """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
     for template in census.templates:
         places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
         if template.scheduler != row.name or any(dig(value, "metadata", "labels", row.queue) for value, _ in places):
             continue
-        for value, path in places:
-            queue = as_text(dig(value, "metadata", "annotations", row.queue))
+        keys = ("annotations", row.queue), ("labels", _OLD_QUEUE)
+        for value, path, key in ((value, path, key) for value, path in places for key in keys):
+            queue = as_text(dig(value, "metadata", *key))
             if queue:
-                message = f"KAI reads {row.queue} as a label only: the pods are not in the queue {queue}"
+                message = f"KAI reads the queue from the label {row.queue} only: the pods are not in the queue {queue}"
                 hint = f"Make {row.queue} a label of the {template.item.kind}."
-                yield Finding(template.item, (*path, "metadata", "annotations", row.queue), message, queue, hint=hint)
+                yield Finding(template.item, (*path, "metadata", *key), message, queue, hint=hint)
                 break
 
 

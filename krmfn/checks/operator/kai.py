@@ -24,6 +24,7 @@ from krmfn.survey.census import Census
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]
 _SKIP: Final = _ROW.beside[1][1]
+_QUEUES: Final = "scheduling.run.ai"
 _PODS, _GROUPS = "minMember", "minSubGroup"
 
 
@@ -76,6 +77,32 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
         path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
         hint = f"Set the label {_SUB_GROUP[1]} to {' or '.join(leaves[:5])}."
         yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
+
+
+@rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that takes none, or that does not exist.")
+def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
+    """A queue, or one above it, that is not among those of the input; or one that has children."""
+    above = {item.name: as_text(dig(item.value, "spec", "parentQueue")) for item in census.kind(_QUEUES, "Queue")}
+    for template in census.templates if above else ():
+        places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
+        found = [(as_text(dig(value, "metadata", "labels", _ROW.queue)), path) for value, path in places]
+        name, path = next(((name, path) for name, path in found if name), ("", ()))
+        if template.scheduler != _ROW.name or not name:
+            continue
+        child = next((each for each, parent in above.items() if parent == name), "")
+        if name not in above:
+            why = f'there is no queue "{name}" in the files checked{suggest(name, above)}'
+        elif child:
+            why = f"the queue {name} has the child {child}"
+        elif above[name] and above[name] not in above:
+            parent = above[name]
+            why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
+        else:
+            continue
+        hint = "Use a queue without children, and add the queues that are missing."
+        place = (*path, "metadata", "labels", _ROW.queue)
+        message = f"{why}: KAI passes over the pods"
+        yield Finding(template.item, place, message, name, hint=hint, severity="error" if child else None)
 
 
 @rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")

@@ -6,6 +6,7 @@ Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -139,6 +140,24 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
                     hint = "Raise the queue's capability, or make the cluster smaller."
                     yield Finding(item, ("metadata", "labels", _QUEUE), message, queue, hint=hint)
                     break
+
+
+@rule("volcano-queue-refused", "error", "The resources of a Volcano Queue contradict each other.")
+def find_queue_refused(census: Census, _: Settings) -> Iterator[Finding]:
+    """The guarantee is at most what is deserved, and that at most the capability; one that is empty is not compared."""
+    for item in census.kind(_GROUP, "Queue"):
+        paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
+        amounts = [(path, read_resources(dig(item.value, *path))) for path in paths]
+        for (path, less), (other, more) in combinations(amounts, 2):
+            wrong = next((name for name, amount in less.items() if name in more and amount > more[name]), "")
+            if wrong:
+                message = (
+                    f"{path[1]} is {format_quantity(less[wrong])} {wrong}, {other[1]} only "
+                    f"{format_quantity(more[wrong])}: the webhook of Volcano refuses the Queue"
+                )
+                hint = "A queue has a guarantee of at most what it deserves, and deserves at most its capability."
+                yield Finding(item, (*path, wrong), message, hint=hint)
+                break
 
 
 @rule("volcano-queue-has-children", "warning", "A PodGroup or Job of Volcano names a queue that has child queues.")

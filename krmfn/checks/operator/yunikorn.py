@@ -13,9 +13,11 @@ from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_mapping, as_text
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
+from krmfn.survey.facts import Resources, read_resources
 
 _NAME: Final = "yunikorn.apache.org/task-group-name"
 _GROUPS: Final = "yunikorn.apache.org/task-groups"
@@ -32,6 +34,7 @@ _APPLICATION: Final = (
 def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
     """Annotations that are no task groups, names that are not among them, and more members than pods."""
     for templates in _group_by_application(census):
+        yield from _find_misspelt(templates)
         first = next((each for each in templates if _annotation(each, _GROUPS)), None)
         if first is None:
             continue
@@ -43,7 +46,7 @@ def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(first.item, path, message, hint=hint)
             continue
         yield from _find_strangers(templates, groups)
-        for name, wanted in groups.items():
+        for name, (wanted, _room) in groups.items():
             mine = [each for each in templates if _annotation(each, _NAME) == name]
             exist = None if any(each.pods is None for each in mine) else sum(each.pods or 0 for each in mine)
             if exist is not None and wanted > exist:
@@ -56,7 +59,45 @@ def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(first.item, path, message, hint=hint)
 
 
-def _find_strangers(templates: list[Template], groups: Mapping[str, int]) -> Iterator[Finding]:
+@rule(
+    "yunikorn-placeholder-too-small", "warning", "A pod for YuniKorn requests more than minResource of its task group."
+)
+def find_placeholder_too_small(census: Census, _: Settings) -> Iterator[Finding]:
+    """YuniKorn gives up the placeholders of such a group, and with them the room."""
+    from krmfn.capacity.requests import count_requests
+
+    for templates in _group_by_application(census):
+        first = next((each for each in templates if _annotation(each, _GROUPS)), None)
+        groups = _read_groups(_annotation(first, _GROUPS))[0] if first else {}
+        for template in templates if groups else ():
+            room = groups.get(_annotation(template, _NAME), (0, None))[1]
+            wanted = count_requests(template.spec, {})
+            more = [] if room is None else [key for key, amount in wanted.items() if amount > room.get(key, 0)]
+            if more and template.is_whole:
+                key, name = more[0], _annotation(template, _NAME)
+                message = (
+                    f"a pod requests {format_quantity(wanted[key])} {key}, minResource of the task group {name} is "
+                    f"{format_quantity((room or {}).get(key, 0))}: YuniKorn releases the placeholders, and the pods do "
+                    "not start together"
+                )
+                path = (*template.path, "metadata", "annotations", _NAME)
+                hint = f"Write into minResource of {name} what a pod requests: {', '.join(more)}."
+                yield Finding(template.item, path, message, name, hint=hint)
+
+
+def _find_misspelt(templates: list[Template]) -> Iterator[Finding]:
+    """Annotations that differ from those of task groups in hyphens, capitals and a plural."""
+    meant = {key.replace("-", "").rstrip("s"): key for key in (_NAME, _GROUPS)}
+    for template in templates:
+        for key, text in as_mapping(template.metadata.get("annotations")).items():
+            right = meant.get(str(key).lower().replace("-", "").rstrip("s"), key)
+            if right != key:
+                message = f"YuniKorn does not read {key}: the pods are in no task group, and start one by one"
+                path = (*template.path, "metadata", "annotations", key)
+                yield Finding(template.item, path, message, as_text(text), hint=f"Did you mean {right}?")
+
+
+def _find_strangers(templates: list[Template], groups: Mapping[str, Any]) -> Iterator[Finding]:
     for template in templates:
         name = _annotation(template, _NAME)
         if name and name not in groups:
@@ -82,8 +123,8 @@ def _annotation(template: Template, key: str) -> str:
     return as_text(as_mapping(template.metadata.get("annotations")).get(key))
 
 
-def _read_groups(text: str) -> tuple[dict[str, int], str]:
-    """The minimum of each task group by name, or what is wrong with the text."""
+def _read_groups(text: str) -> tuple[dict[str, tuple[int, Resources]], str]:
+    """The minimum of each task group by name and what a placeholder of it takes, or what is wrong with the text."""
     from krmfn.krm.json_reading import load_json
 
     try:
@@ -100,4 +141,4 @@ def _read_groups(text: str) -> tuple[dict[str, int], str]:
         ):
             if not right:
                 return {}, f"a task group has no {key}" if key not in entry else f"{key} of a task group is wrong"
-    return {entry["name"]: entry["minMember"] for entry in entries}, ""
+    return {entry["name"]: (entry["minMember"], read_resources(entry["minResource"])) for entry in entries}, ""
