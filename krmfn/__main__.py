@@ -11,6 +11,10 @@ def script() -> int:
     """Like main, but the process ends here, without a look for cycles and without freeing every object on its own:
     that would be a tenth of the time of any run."""
     gc.disable()
+    if sys.argv[1:]:  # the function does not share its work
+        from krmfn.krm.sharing import allow
+
+        allow()
     code = main()
     try:
         for stream in (sys.stdout, sys.stderr):

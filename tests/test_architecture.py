@@ -49,7 +49,7 @@ ARROWS: dict[str, set[str]] = {
         *("reports", "pipeline", "forecast", "bridge", "judging"),
     },
     "__init__": {"api"},
-    "__main__": {"function", "cli"},
+    "__main__": {"krm", "function", "cli"},
 }
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools"}
 #: What the function may not load when it has nothing to do: each costs milliseconds on every build.
@@ -186,7 +186,7 @@ GATES = {
         *("releases/schemastore.py", "reports/pages.py", "cli/streams.py", "krm/running.py"),
         "model/schedules.py",  # the time zones of the system
     },
-    "processes": {"workspace/processes.py"},
+    "processes": {"workspace/processes.py", "krm/sharing.py"},
     "streams": {
         *(
             "__main__.py",
@@ -223,7 +223,7 @@ def list_doors(path: Path) -> Iterator[tuple[int, str]]:
             case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in _FILES:
                 yield node.lineno, "files"
             case ast.Attribute(value=ast.Name(id="os"), attr=name) if name.startswith(
-                ("exec", "spawn", "popen", "system")
+                ("exec", "spawn", "popen", "system", "fork")
             ):
                 yield node.lineno, "processes"
             case ast.Import(names=names) if any(alias.name == "subprocess" for alias in names):

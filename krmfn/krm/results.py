@@ -9,8 +9,16 @@ from krmfn.krm.types import Any, Final, Iterable, Literal, Mapping, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 
+
+class _Absent:
+    __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return "ABSENT"  # there is one, in every process
+
+
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
-ABSENT: Final[Any] = object()
+ABSENT: Final[Any] = _Absent()
 
 #: Where objects without a namespace go, unless the applier is told otherwise.
 DEFAULT_NAMESPACE: Final = "default"

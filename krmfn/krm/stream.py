@@ -229,13 +229,14 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
     except Unreadable:
         if not tolerant:
             raise
-    for index, (before, begin, end) in enumerate(split_documents(source.data, start)):
+    documents = split_documents(source.data, start)
+    for index, (span, value) in enumerate(zip(documents, _read_ahead(source, documents), strict=True)):
         try:
-            part = _read_document(source, before, begin, end, index, skipped)
+            part = _read_document(source, span, index, value, skipped)
         except Unreadable as error:
             if not tolerant:
                 raise
-            skipped.append(_skip(source, begin, end, index, error))
+            skipped.append(_skip(source, span[1], span[2], index, error))
             continue
         if part is not None:
             parts.append(part)
@@ -353,10 +354,33 @@ def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> lis
     return parts
 
 
+def _read_ahead(source: Source, documents: Many[tuple[int, int, int]]) -> Many[dict[str, Any] | None]:
+    """The values of objects of the plainest kind, where several processes read them; None for all else."""
+    from krmfn.krm.sharing import pays, share
+
+    if not pays(len(documents)):
+        return [None] * len(documents)
+
+    def read(document: tuple[int, int, int]) -> dict[str, Any] | None:
+        text = source.data[document[1] : document[2]].decode(errors="replace")
+        _, value = read_lines(text) or (None, {})
+        words = [value.get(name) for name in _IDENTITY]
+        return value if all(isinstance(word, str) and word and not word.endswith("List") for word in words) else None
+
+    return share(read, documents)
+
+
 def _read_document(
-    source: Source, before: int, begin: int, end: int, index: int, skipped: list[Skipped]
+    source: Source, span: tuple[int, int, int], index: int, value: dict[str, Any] | None, skipped: list[Skipped]
 ) -> StreamPart | None:
-    """Read one YAML document: an object, a list of objects, or something else (None)."""
+    """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
+    before, begin, end = span
+    frame = Frame(source, index=index)
+    if value is not None:
+        frame.remarks = _find_remarks(source, before, begin)
+        item = Item(frame, begin, end)
+        item.adopt_value(value)
+        return StreamPart(before, end, [item], None)
     text = source.text(begin, end)
     root: Node | None
     try:
@@ -364,19 +388,11 @@ def _read_document(
     except Unreadable as error:
         if "{{" not in text:
             source.refuse(error, begin)
-        skipped.append(
-            Skipped(
-                source.path,
-                index,
-                source.line(begin),
-                "the document is a template (`{{`): render it first",
-                "templates",
-            )
-        )
+        message = "the document is a template (`{{`): render it first"
+        skipped.append(Skipped(source.path, index, source.line(begin), message, "templates"))
         return None
     if not isinstance(root, Mapping):
         return None
-    frame = Frame(source, index=index)
     frame.remarks = _find_remarks(source, before, begin)
     return _unpack(text, root, value, begin, (before, end), frame, skipped)
 

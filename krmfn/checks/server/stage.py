@@ -15,6 +15,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
+from krmfn.krm.sharing import share
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
@@ -41,20 +42,16 @@ def check_items(
     """See krmfn.checks.server.check."""
     judge = Judge(items, settings, update)
     stored = {identify(item.ref): item for item in old if item.name} if old else {}
-    for item in items:
-        before = stored.get(identify(item.ref)) if stored else None
-        kind = judge.kind(item)
-        if kind is None:
-            if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
-                yield _weigh(_not_known(item, judge.release), settings)
-            else:
-                yield from judge.findings_of_other(item, before)
-        elif item.api_version.rpartition("/")[2] in kind.versions:
-            yield from judge.findings(kind, item, before)
-        elif kind.group == GROUP:
-            yield _weigh(_not_served(item, kind), settings)
-        else:
-            yield from judge.findings_of_other(item, None)
+
+    def check(item: Item) -> list[tuple[Any, ...]]:
+        return [finding[1:] for finding in judge.check(item, stored.get(identify(item.ref)) if stored else None)]
+
+    asked_for_class = False
+    for item, found in zip(items, share(check, items), strict=True):
+        for finding in (Finding(item, *rest) for rest in found):
+            if finding.rule != "priority-class-unknown" or not asked_for_class:
+                yield finding
+            asked_for_class |= finding.rule == "priority-class-unknown"
 
 
 class Judge:
@@ -69,8 +66,22 @@ class Judge:
         self._kinds: dict[tuple[str, str, tuple[str, ...]], Kind | None] = {}
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
         self._facts: AdmissionFacts | None = None
-        self._asked_for_class = False
         self._definitions: Given | None = None
+
+    def check(self, item: Item, before: Item | None) -> Iterator[Finding]:
+        """What the server would say of an item, whose state was `before`."""
+        kind = self.kind(item)
+        if kind is None:
+            if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
+                yield _weigh(_not_known(item, self.release), self.settings)
+            else:
+                yield from self.findings_of_other(item, before)
+        elif item.api_version.rpartition("/")[2] in kind.versions:
+            yield from self.findings(kind, item, before)
+        elif kind.group == GROUP:
+            yield _weigh(_not_served(item, kind), self.settings)
+        else:
+            yield from self.findings_of_other(item, None)
 
     def kind(self, item: Item) -> Kind | None:
         group, _, version = item.api_version.rpartition("/")
@@ -224,14 +235,13 @@ class Judge:
         return create(kind, value, facts, duplicates=repeated)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
-        """Without facts, say once that the class could not be looked up."""
+        """Without facts, say that the class could not be looked up; once is enough."""
         path = ("spec", find_word(dig(item.value, ("spec",)), "priorityClassName"))
         name = dig(item.value, path)
-        if not name or name.startswith("system-") or self._asked_for_class or self.facts.priority_classes is not None:
+        if not name or name.startswith("system-") or self.facts.priority_classes is not None:
             return
         if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
             return
-        self._asked_for_class = True
         message = f"not checked: whether the PriorityClass {name} exists (no data about priority classes)"
         hint = "Add the output of `kubectl get priorityclasses -o yaml` with --cluster."
         yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")

@@ -1,0 +1,106 @@
+"""Work that several processes share gives what one process gives, byte for byte, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from krmfn.krm import ABSENT, Result, sharing
+from krmfn.krm.sharing import share
+from tests.front_door import call
+from tests.golden_files import FIXTURES
+from tests.sharing import share_among
+
+#: Every object of the fixtures, as it is spelled there, the unreadable ones included.
+DOCUMENTS = b"\n---\n".join(path.read_bytes() for path in sorted(FIXTURES.rglob("*.yaml")))
+COMMANDS = (
+    *(["validate", "-o", "json"], ["validate", "-o", "sarif", "--stage", "server"], ["validate", "-v"]),
+    *(["tree", "-o", "json"], ["generate", "-q"], ["convert", "--to", "1.36"]),
+)
+
+
+@pytest.fixture(params=[2, 3])
+def processes(request: pytest.FixtureRequest) -> Iterator[int]:
+    with share_among(request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_long_input_is_answered_as_by_one_process(words: list[str], processes: int, tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_bytes(DOCUMENTS)
+    shared = call(words=[*words, "all.yaml"], folder=tmp_path)
+    with share_among(1):
+        assert shared == call(words=[*words, "all.yaml"], folder=tmp_path)
+    assert shared.out or shared.err
+
+
+def test_what_is_made_comes_in_the_order_of_the_things(processes: int) -> None:
+    made = share(lambda number: (number, os.getpid()), range(100))
+    assert [number for number, _ in made] == list(range(100))
+    assert len({process for _, process in made}) == processes
+
+
+def test_nothing_that_is_said_of_a_finding_is_lost(processes: int) -> None:
+    result = Result("text", current=ABSENT, proposed=None, tags={"rule": "a"})
+    assert all(each == result and each.current is ABSENT for each in share(lambda _: result, range(10)))
+
+
+@pytest.mark.parametrize("end", ["exit", "kill", "raise", "cannot be sent"])
+def test_what_a_copy_leaves_undone_is_done_here(end: str, processes: int, capfd: pytest.CaptureFixture[str]) -> None:
+    here = os.getpid()
+
+    def work(number: int) -> object:
+        if os.getpid() != here and number == 4:
+            match end:
+                case "exit":
+                    os._exit(3)
+                case "kill":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                case "raise":
+                    raise MemoryError
+                case _:
+                    return lambda: None
+        return number
+
+    assert share(work, range(9)) == list(range(9))
+    assert capfd.readouterr() == ("", "")
+    with pytest.raises(ChildProcessError):
+        os.wait()
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_ends_all_of_them(error: type[BaseException], processes: int) -> None:
+    def work(number: int) -> None:
+        if number == 0:
+            raise error
+        signal.pause()
+
+    with pytest.raises(error):
+        share(work, range(9))
+    with pytest.raises(ChildProcessError):
+        os.wait()
+
+
+def test_where_no_process_can_be_made_one_does_the_work(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", fork)
+    assert share(str, range(9)) == list("012345678")
+
+
+def test_a_library_makes_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    assert not sharing.pays(1_000_000)
+    assert share(str, range(2000)) == [str(number) for number in range(2000)]
+
+
+@pytest.mark.parametrize("name", ["fork", "sched_getaffinity"])
+def test_other_systems_make_no_process(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with share_among(3):
+        monkeypatch.delattr(os, name)
+        assert not sharing.pays(1_000_000)
