@@ -243,7 +243,7 @@ def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding
 
 
 def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
-    """How many objects of all worlds the stage `server` judges as the server would; empty where it is all of them."""
+    """How many objects of all worlds the stage `server` validates fully; empty where it is all of them."""
     from krmfn.checks.server.scope import describe_scope
 
     return describe_scope(worlds)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from krmfn.checks.server.others import is_of_program
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Option, UsageError
 from krmfn.krm import Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
+from krmfn.releases.release import newest_release
 from krmfn.reports import channels
 from krmfn.reports.paint import paint_diff
 from krmfn.workspace.manifests import Manifests, join
@@ -75,8 +77,10 @@ def rewrite(
 
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
-    """The objects of all manifests as one stream on stdout. What steers tools is left out."""
-    gone = {id(item) for item in removed} | {id(item) for item in manifests.items if item.ref.group in TOOL_GROUPS}
+    """The objects of all manifests as one stream on stdout. What steers tools is left out, and files of programs."""
+    release = newest_release().name
+    gone = {id(item) for item in removed}
+    gone |= {id(each) for each in manifests.items if each.ref.group in TOOL_GROUPS or is_of_program(each, release)}
     new = [Item.new(addition.value) for addition in added]
     shown = [file for file in manifests.files if not file.steers]
     for file in shown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.others import find_standing, is_of_kubernetes
+from krmfn.checks.server.others import find_standing, is_of_kubernetes, is_of_program
 from krmfn.checks.server.stage import Judge, gather_facts
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -37,9 +37,9 @@ def make_plan(
     Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
     """
     judge = _UpdateJudge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
-    left = _index(old)
+    left = _index(old, settings)
     entries = []
-    for key, item in _index(new).items():
+    for key, item in _index(new, settings).items():
         earlier = left.pop(key, None)
         entry = judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item)
         if before and earlier and entry.action != "refuse" and before.release is not settings.release:
@@ -190,10 +190,12 @@ def _read(verdict: Verdict | None) -> tuple[Reason, ...]:
     return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)
 
 
-def _index(items: Sequence[Item]) -> dict[Identity, Item]:
+def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
     found: dict[Identity, Item] = {}
     for item in items:
-        if item.ref.group not in TOOL_GROUPS and not is_local(item) and item.name:
+        if item.ref.group in TOOL_GROUPS or is_local(item) or is_of_program(item, settings.release.name):
+            continue
+        if item.name:
             found.setdefault(identify(item.ref), item)
     return found

@@ -35,11 +35,14 @@ def test_a_custom_resource_may_have_any_finalizer(folder: Path, krmfn: Call) -> 
 
 def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
     (folder / "foo.yaml").write_text(FOO + EVENT)
-    said = "2 objects: 1 by their fields alone (v1 Event), 1 of kinds that are not known here (example.com/v1 Foo)"
+    said = (
+        "stage server: 0 objects fully validated, 1 by their fields alone (v1 Event), 1 not: unknown kinds "
+        "(example.com/v1 Foo; --crds adds their CRDs)"
+    )
     assert said in krmfn("validate", "foo.yaml").err
     assert said not in krmfn("validate", "-q", "foo.yaml").err
-    assert "known here" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
-    assert "known here" not in krmfn("validate", "base").err
+    assert "unknown kinds" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
+    assert "unknown kinds" not in krmfn("validate", "base").err
 
 
 def test_expressions_that_are_not_compiled_are_named(folder: Path, krmfn: Call) -> None:

@@ -156,6 +156,39 @@ def test_only_objects_are_printed(folder: Path, krmfn: Call) -> None:
     assert krmfn("generate", "base/foreign.yaml").code == 2
 
 
+PROGRAMS = """\
+apiVersion: v1
+kind: Config
+clusters: []
+---
+apiVersion: kind.x-k8s.io/v1alpha4
+kind: Cluster
+---
+apiVersion: skaffold/v4beta12
+kind: Config
+metadata: {name: a}
+---
+apiVersion: batchh/v1
+kind: Job
+metadata: {name: a}
+---
+apiVersion: example.com/v1
+kind: Foo
+metadata: {name: a}
+"""
+
+
+def test_files_of_programs_are_no_objects(tmp_path: Path, krmfn: Call) -> None:
+    """A mistyped group, and a kind that nobody here knows, may be objects."""
+    (tmp_path / "programs.yaml").write_text(PROGRAMS)
+    (tmp_path / "empty").mkdir()
+    done = krmfn("generate", ".")
+    kinds = [value["apiVersion"] for value in yaml.safe_load_all(done.out) if value]
+    assert (kinds, done.code) == (["batchh/v1", "example.com/v1"], 0)
+    assert "Config" not in krmfn("diff", "empty", ".").out
+    assert "1 not: unknown kinds (example.com/v1 Foo;" in krmfn("validate", ".").err
+
+
 def test_nothing_to_convert_is_told(overlay: Path, krmfn: Call) -> None:
     done = krmfn("convert", "--to", "1.36", "--check", "overlays/dev")
     assert (done.out, done.err, done.code) == ("", "krmfn: no Kubernetes objects in overlays/dev\n", 0)

@@ -14,8 +14,10 @@ from krmfn.checks.server.decode import Unclean, decode
 from krmfn.checks.server.formats import check_long_name
 from krmfn.checks.server.metadata import check_shared_metadata
 from krmfn.checks.server.schema import Schemas, Type, compile_schemas
+from krmfn.checks.server.shipped import is_group
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
 from krmfn.checks.server.verdict import Cause, invalid, required
+from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Literal, NamedTuple
 from krmfn.releases import schemastore
@@ -60,6 +62,18 @@ def is_of_kubernetes(api_version: str, release: str) -> bool:
     """Whether Kubernetes has, or had, a group of this name; the core group has the version v1 alone."""
     group = api_version.rpartition("/")[0]
     return group in _list_groups(release) if group else api_version == "v1"
+
+
+def is_of_program(item: Item, release: str) -> bool:
+    """Whether a document is for a program and sent to no cluster: its kind is not known, and it has no name (a
+    kubeconfig), or a group that no definition can have and Kubernetes never had (`skaffold/v4beta12` Config)."""
+    standing = find_standing(item.api_version, item.kind, release)
+    if standing in ("served", "off") or is_group(item.api_version):
+        return False
+    if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
+        return True
+    known = standing == "foreign" or is_of_kubernetes(item.api_version, release)
+    return not known and find_similar(item.kind, release)[0].lower() != item.kind.lower()
 
 
 def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Sequence
 from krmfn.checks.server.stage import Judge
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.model.wording import count
 
 _SHOWN = 4
 
 
 def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
-    """`12 objects: 9 judged as the server would, 3 of kinds that are not known here (kyverno.io/v1 Policy)`.
+    """`stage server: 9 objects fully validated, 3 not: unknown kinds (kyverno.io/v1 Policy)`, with what helps.
 
-    An object that is in several worlds counts once.
-
-    Empty where all are judged as the server would.
+    An object that is in several worlds counts once, the file of a program not at all. Empty where all are validated.
     """
-    from krmfn.checks.server.others import find_shape, find_standing
+    from krmfn.checks.server.others import find_shape, find_standing, is_of_program
 
     counts = {"full": 0, "fields": 0, "unknown": 0}
     named: dict[str, dict[str, None]] = {"fields": {}, "unknown": {}}
@@ -36,18 +35,20 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
                     standing = "unknown" if not known else "full" if found == "missing" else "fields"
                 standings[key] = standing
             standing = standings[key]
+            if standing == "unknown" and is_of_program(item, judge.release):
+                continue
             counts[standing] += id(item) not in seen
             seen.add(id(item))
             if standing != "full":
                 named[standing][" ".join(key)] = None
     if counts["full"] == len(seen):
         return ""
-    parts = [f"{counts['full']} judged as the server would"] if counts["full"] else []
+    parts = [f"{count(counts['full'], 'object')} fully validated"]
     if counts["fields"]:
         parts.append(f"{counts['fields']} by their fields alone ({_list(named['fields'])})")
     if counts["unknown"]:
-        parts.append(f"{counts['unknown']} of kinds that are not known here ({_list(named['unknown'])})")
-    return f"{len(seen)} object{'s' if len(seen) > 1 else ''}: {', '.join(parts)}"
+        parts.append(f"{counts['unknown']} not: unknown kinds ({_list(named['unknown'])}; --crds adds their CRDs)")
+    return f"stage server: {', '.join(parts)}"
 
 
 def _list(names: dict[str, None]) -> str:

@@ -387,18 +387,13 @@ def _not_known(item: Item, release: str) -> Finding:
 
 
 def _miss(item: Item, release: str) -> Iterator[Finding]:
-    """A kind of Kubernetes' own that the release does not have. Files of programs have no name (a kubeconfig), or a
-    group and a kind that Kubernetes never had (`skaffold/v4beta12` Config)."""
-    from krmfn.checks.server.others import find_similar, is_of_kubernetes
-    from krmfn.checks.server.shipped import is_group
+    """A kind of Kubernetes' own that the release does not have."""
+    from krmfn.checks.server.others import find_similar, is_of_program
 
-    if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
+    if is_of_program(item, release):
         return
     message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     similar, versions = find_similar(item.kind, release)
-    known = is_of_kubernetes(item.api_version, release) or is_group(item.api_version)
-    if similar.lower() != item.kind.lower() and not known:
-        return
     hint = f"Kubernetes {release} has no such kind."
     if similar:
         hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
