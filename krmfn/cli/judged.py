@@ -50,7 +50,8 @@ class Judged:
 
     def judge_results(self, world: World, settings: Settings, results: Iterable[Result]) -> list[Result]:
         """What counts of what generating a world has found. Raises ConfigError."""
-        pairs = [(result.ref, world.settle(result)) for result in results]
+        results = list(results)
+        pairs = [(each.ref, world.settle(named)) for each, named in zip(results, world.rename(results), strict=True)]
         return [result for result in self._judge_world(world, settings, pairs) if result is not None]
 
     def judge_findings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
@@ -107,6 +107,16 @@ class Origins(NamedTuple):
         """Where an object begins, or else the kustomization."""
         own = self.items.get(id(item), item)
         return FileRef(self.overlay) if own.file.path == RENDERED else own.locate(())
+
+    def rename(self, results: Iterable[Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The results about `items`; those on lines that somebody wrote get the names that are written there."""
+        refs = {item.ref: self.items[id(item)].ref for item in items if id(item) in self.items}
+        for result in results:
+            ref, own = result.ref, refs.get(result.ref) if result.ref else None
+            if ref and own and result.file and result.file.path != RENDERED:
+                yield result._replace(ref=own, message=_rename(result.message, ref, own))
+            else:
+                yield result
 
     def settle(self, result: Result) -> Result:
         """The result with a place that somebody can open."""

@@ -67,6 +67,10 @@ class World(NamedTuple):
         found = self.trace(Finding(item, path, "")).item.locate(path)
         return found if self.origins is None or found.path != RENDERED else self.place(item)
 
+    def rename(self, results: Iterable[Result]) -> Iterable[Result]:
+        """The results with the names that somebody wrote, where these are known."""
+        return self.origins.rename(results, self.items) if self.origins else results
+
     def settle(self, result: Result) -> Result:
         """The result with a place that somebody can open."""
         return self.origins.settle(result) if self.origins else result

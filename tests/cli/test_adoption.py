@@ -48,6 +48,21 @@ def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folde
     assert krmfn("validate", "base").out == plain.out
 
 
+def test_overlays_that_differ_in_the_namespace_share_a_finding(folder: Path, krmfn: Call) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    for name in ("dev", "prod"):
+        (folder / name).mkdir()
+        (folder / name / "kustomization.yaml").write_text(f"resources: [../base]\nnamespace: {name}\n")
+    for command, end in (
+        ("validate", " (in dev, prod) [function-skipped]"),
+        ("tree", " (in dev, prod) [gates-needed]"),
+    ):
+        done = krmfn(command, ".")
+        told = [line for line in (done.out + done.err).splitlines() if end[-10:] in line and "Job" in line]
+        assert len(told) == 1
+        assert told[0].endswith(end)
+
+
 FUNCTION = """\
 apiVersion: krmfn.dev/v1alpha1
 kind: GangScheduling

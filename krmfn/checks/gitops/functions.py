@@ -34,8 +34,9 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Findin
             "List krmfn under transformers: (krmfn init does it) and build with "
             "kustomize build --enable-alpha-plugins --enable-exec, or run krmfn generate."
         )
+        path = ("metadata", "annotations", OPT_IN) if OPT_IN in item.annotations else ("metadata",)
         rendered = item.file.path in ("", "-")
-        yield Finding(item, ("metadata",), message, hint=hint, severity=None if rendered else "warning")
+        yield Finding(item, path, message, hint=hint, severity=None if rendered else "warning")
 
 
 @rule("listed-as-generator", "error", "krmfn is listed under generators.")
