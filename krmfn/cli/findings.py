@@ -100,16 +100,20 @@ def report(
 
 
 def _find_top() -> Callable[[FileRef | None], FileRef | None]:
-    """Places seen from the top of the repository; outside of one they stay relative to the working directory."""
+    """Places seen from the top of the repository, that of the file where the working directory is in none; outside of
+    any they stay relative to the working directory."""
+    from functools import cache
+
     from krmfn.workspace.disk import find_here, find_top, is_below
 
     here = find_here()
-    top = find_top(here) or here
+    top_of_folder = cache(find_top)
 
     def place(file: FileRef | None) -> FileRef | None:
         if not file or file.path in ("", "-"):
             return file
         whole = os.path.normpath(os.path.join(here, file.path))
+        top = top_of_folder(here) or top_of_folder(os.path.dirname(whole)) or here
         return file._replace(path=os.path.relpath(whole, top)) if is_below(whole, top) else file
 
     return place
