@@ -47,7 +47,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Names the nearest command when there is no such one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = _SYNONYMS.get(args[0]) or ask_about(args[0], COMMANDS) or f"There are {', '.join(COMMANDS)}."
+            hint = _SYNONYMS.get(args[0]) or ask_about(args[0], COMMANDS) or f"The commands are {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
@@ -93,6 +93,11 @@ def build(module: ModuleType, name: str) -> click.Command:
             words = [module.ARGUMENTS.default]
         if len(words) < arguments.least:
             raise click.UsageError(f"Missing argument {arguments.metavar}: {arguments.help}")
+        if arguments.most is not None and len(words) > arguments.most:
+            raise click.UsageError(f"Unexpected argument {words[arguments.most]!r}.")
+        several = [word for value in values.values() if isinstance(value, tuple) for word in value]
+        if [*words, *values.values(), *several].count("-") > 1:
+            raise click.UsageError("Stdin can be read only once, but - is given twice.")
         try:
             code: int = module.run(words, values)
         except KeyboardInterrupt:  # click would print an empty line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import read_definitions, read_worlds
+from krmfn.cli.reading import miss_state, read_definitions, read_worlds
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
@@ -32,11 +31,10 @@ from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.plan.results import to_results
 from krmfn.releases.release import find_release
 from krmfn.reports import FORMATS, plans
-from krmfn.workspace.disk import Disk
-from krmfn.workspace.files import GIT
+from krmfn.workspace.files import GIT, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import find_missing, pair
-from krmfn.workspace.trees import InputMissing, RevisionMissing
+from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.worlds import World
 
 SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
@@ -83,11 +81,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True)
         ]
     except RevisionMissing as missing:
-        if missing.word not in given:
-            raise
-        path = Disk(missing.word).miss(missing.word)  # it may have been meant as one
-        reason = str(missing).partition(": ")[2]
-        raise InputMissing(f"{path}, and {reason}", missing.word, [*missing.known, *path.known]) from None
+        raise miss_state(missing, given) from None
     old, new = states
     problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
     if options["require_render"] and (old.missing or new.missing):
@@ -189,8 +183,8 @@ def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef], made
 
 
 def _name_both(words: Sequence[str]) -> Sequence[str]:
-    """OLD and NEW: a revision alone is compared with the work tree; `main` is `git:main` if nothing is called so."""
-    states = [word if _is_state(word) else GIT + word for word in words]
+    """OLD and NEW: a revision alone is compared with the work tree."""
+    states = [name_state(word) for word in words]
     if len(states) == 2:
         return states
     if not states[0].startswith(GIT):
@@ -198,17 +192,12 @@ def _name_both(words: Sequence[str]) -> Sequence[str]:
     return states[0], _path(states[0]) or "."
 
 
-def _is_state(word: str) -> bool:
-    return word == "-" or word.startswith(GIT) or os.path.lexists(word)
-
-
 def _name_one(words: Sequence[str]) -> Sequence[str]:
     """The states before and after an upgrade: OLD is both where there is no NEW. Raises UsageError."""
-    if len(words) == 2:
-        return words
-    if words[0] == "-":
-        raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read once: name a file")
-    return words[0], words[0]
+    if words == ["-"]:
+        raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read only once: name a file")
+    states = [name_state(word) for word in words]
+    return states if len(states) == 2 else [*states, *states]
 
 
 def _path(word: str) -> str:

@@ -38,6 +38,8 @@ def parse(
         values[option.key] = (*values[option.key], value) if option.several else value
     if len(paths) < arguments.least or (arguments.most is not None and len(paths) > arguments.most):
         return None
+    if paths.count("-") > 1:
+        return None
     return paths or [arguments.default] * bool(arguments.default), values
 
 

@@ -9,8 +9,10 @@ from krmfn.cli.options import UsageError, split_list
 from krmfn.cli.progress import track
 from krmfn.krm import Item, Result
 from krmfn.krm.types import Any
+from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
+from krmfn.workspace.trees import InputMissing, RevisionMissing
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 
@@ -36,6 +38,15 @@ def say_if_empty(
     """Why nothing is printed: in a wrong folder that is all there is to say."""
     if not items and not problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
+
+
+def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:
+    """The error for a revision that does not exist; a word as it was `given` may have been meant as a path."""
+    if missing.word not in given:
+        return missing
+    path = Disk(missing.word).miss(missing.word)
+    reason = str(missing).partition(": ")[2]
+    return InputMissing(f"{path}, and {reason}", missing.word, [*missing.known, *path.known])
 
 
 def read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:

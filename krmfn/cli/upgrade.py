@@ -14,7 +14,7 @@ from krmfn.krm.item import Item
 from krmfn.model.values import as_mapping
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, plan_upgrade
-from krmfn.releases.release import find_release, newest_release
+from krmfn.releases.release import find_release, list_releases, newest_release
 from krmfn.workspace.files import is_path
 from krmfn.workspace.worlds import Worlds
 
@@ -47,6 +47,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     items: list[Item] = []
     for world in found.worlds:
         settings = configurations.find(world)
+        if not settings.assumed and list_releases().index(release.name) < list_releases().index(settings.release.name):
+            raise UsageError(
+                f"--to {release} is older than {settings.release}, which the cluster runs: Kubernetes cannot go back. "
+                f"For manifests alone: {spell_command(f'krmfn convert --to {release}', words)}"
+            )
         whole = complete(world.items, settings)[0]
         if settings.assumed and len(whole) > len(world.items):
             raise refuse_assumed("upgrade --to", release, words)

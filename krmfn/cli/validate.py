@@ -27,7 +27,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import read_definitions, read_worlds, say_if_empty
+from krmfn.cli.reading import miss_state, read_definitions, read_worlds, say_if_empty
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
@@ -36,9 +36,10 @@ from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions
-from krmfn.workspace.files import GIT, is_path
+from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import pair
+from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.worlds import Worlds
 
 TYPE_CHECKING = False
@@ -50,8 +51,8 @@ ARGUMENTS = PATHS
 OPTIONS = (
     Option(
         ("--against",),
-        "An older state to compare with: also check the update (immutable fields).",
-        metavar="PATH|git:REV",
+        "An older state, a path or a revision such as main: also check the update (immutable fields).",
+        metavar="PATH|REV",
     ),
     UPDATE,
     CRDS,
@@ -156,11 +157,15 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     return merge((world.name, result) for world, findings in found for _, result in findings)
 
 
-def _read_old(against: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:
-    if is_path(against) or against == "-":
-        return read_worlds([against], options, complete=True)
-    if list(words) == ["-"] and ":" not in against.removeprefix(GIT):
-        raise UsageError(f"--against {against}: say which path of the revision, {against}:PATH, when stdin is checked")
-    if ":" in against.removeprefix(GIT):
-        return read_worlds([against], options, complete=True)
-    return read_worlds([f"{against}:{word}" for word in words if is_path(word)], options, complete=True)
+def _read_old(given: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:
+    """The state that --against names; a revision alone has the paths of `words`. Raises UsageError, InputMissing."""
+    against = name_state(given)
+    named = [against]
+    if against.startswith(GIT) and ":" not in against.removeprefix(GIT):
+        if list(words) == ["-"]:
+            raise UsageError(f"--against {given}: name the path in the revision when stdin is checked: {against}:PATH")
+        named = [f"{against}:{word}" for word in words if is_path(word)]
+    try:
+        return read_worlds(named, options, complete=True)
+    except RevisionMissing as missing:
+        raise miss_state(missing, [given]) from None

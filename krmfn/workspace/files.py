@@ -13,7 +13,7 @@ from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, InputMissing, LeftOut, ManifestFile, Tree
 
-__all__ = ["GIT", "InputMissing", "Inputs", "is_path", "open_tree", "read_paths", "read_revision"]
+__all__ = ["GIT", "InputMissing", "Inputs", "is_path", "name_state", "open_tree", "read_paths"]
 
 
 class Inputs(NamedTuple):
@@ -59,17 +59,9 @@ def is_path(word: str) -> bool:
     return word != "-" and not word.startswith(GIT)
 
 
-def read_revision(argument: str, paths: Sequence[str]) -> Inputs:
-    """The manifests of `git:REV` below `paths`, or of `git:REV:PATH`.
-
-    Raises InputMissing when git, the repository, the revision or every path in it is missing.
-    """
-    revision, _, path = argument.removeprefix(GIT).partition(":")
-    wanted = [path] if path else [each for each in paths if each != "-"] or ["."]
-    parts = [read_paths([f"{GIT}{revision}:{each}"]) for each in wanted]
-    return Inputs(
-        tuple(file for part in parts for file in part.files), tuple(left for part in parts for left in part.left_out)
-    )
+def name_state(word: str) -> str:
+    """An argument that names a state: `main` is `git:main` where no file or folder is called so."""
+    return word if word == "-" or word.startswith(GIT) or os.path.lexists(word) else GIT + word
 
 
 def open_tree(argument: str, default: str = ".") -> tuple[Tree, str]:

@@ -61,7 +61,8 @@ class Revision(Tree):
             folder = os.path.dirname(folder)
         self.repository = self.boundary = find_top(folder)
         if not self.repository:
-            raise InputMissing(f"{argument}: {path} is not in a git repository")
+            shown = "the working directory" if path == "." else path
+            raise RevisionMissing(f"{argument}: {shown} is not in a git repository", revision)
         super().__init__(here, self.repository)
         self._tree = self._find_tree(revision)
         self._files: dict[str, tuple[str, str]] = {}  # path from the top -> mode, object
@@ -122,7 +123,7 @@ class Revision(Tree):
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
             else:
-                reason = "no such revision in this clone. Fetch it first: a CI job often has the newest commit only"
+                reason = "no such revision in this clone. CI jobs often clone only the newest commit: fetch it first"
             raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None

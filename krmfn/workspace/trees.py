@@ -47,7 +47,7 @@ class InputMissing(Exception):
 
 
 class RevisionMissing(InputMissing):
-    """The repository has no such revision."""
+    """The repository has no such revision, or there is no repository."""
 
 
 class WriteFailed(Exception):

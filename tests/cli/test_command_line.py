@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: d
         ["a", "-o=json"],
         ["a", "--", "-b"],
         ["a", "--kubernetes", "-v"],
+        ["-", "-"],
     ],
 )
 def test_plain_leaves_the_rest_to_click(words: list[str]) -> None:
@@ -111,6 +113,12 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["why", "job/ml/train", "--cluster", "job.yaml"], "Did you mean job/default/train?"),
         (["validate", "git:"], "no revision"),
         (["why", "node/n1", "--cluster", "job.yaml"], "krmfn why explains pods, groups and what creates pods"),
+        (["diff", "-", "-"], "Stdin can be read only once, but - is given twice."),
+        (["validate", "-", "-"], "Stdin can be read only once"),
+        (["validate", "--cluster", "-", "-"], "Stdin can be read only once"),
+        (["apply"], "The commands are generate, validate, "),
+        (["validate", "--against", "nowhere", "."], "no such file or folder, and the working directory is not in a"),
+        (["upgrade", "--kubernetes", "1.37", "--to", "1.36"], "--to 1.36 is older than 1.37, which the cluster runs"),
     ],
 )
 def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, tmp_path: Path, krmfn: Call) -> None:
@@ -122,6 +130,15 @@ def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, t
     done = krmfn(*words)
     assert (done.out, done.code) == ("", 2)
     assert message in done.err
+
+
+LIMITED = {name: most for name in COMMANDS if (most := importlib.import_module(f"krmfn.cli.{name}").ARGUMENTS.most)}
+
+
+@pytest.mark.parametrize("command", LIMITED)
+def test_an_argument_too_many_is_not_ignored(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main([command, *["words"] * LIMITED[command], "more"]) == 2
+    assert "nexpected" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -213,18 +230,21 @@ def test_no_color(krmfn: Call) -> None:
     assert "\x1b[" not in krmfn("generate", "-", stdin=bad).err
 
 
+@pytest.mark.parametrize("start", ["", "outside"], ids=["inside", "outside"])
 @pytest.mark.parametrize("where", [".", "sub/deep"], ids=["top", "below"])
 @pytest.mark.parametrize("git", [True, False], ids=["git", "folder"])
-def test_paths_of_services_begin_at_the_top(tmp_path: Path, krmfn: Call, where: str, git: bool) -> None:
-    place = tmp_path / where
-    place.mkdir(parents=True, exist_ok=True)
+def test_paths_of_services_begin_at_the_top(tmp_path: Path, krmfn: Call, where: str, git: bool, start: str) -> None:
+    place = tmp_path / "repository" / where
+    place.mkdir(parents=True)
     (place / "job.yaml").write_text(JOB.replace("parallelism: 8", "parallelism: -1"))
     if git:
-        (tmp_path / ".git").mkdir()
-    path = f"{where}/job.yaml".removeprefix("./") if git else "job.yaml"
+        (tmp_path / "repository/.git").mkdir()
+    here = tmp_path if start else place
+    shown = os.path.relpath(place / "job.yaml", here)
+    path = f"{where}/job.yaml".removeprefix("./") if git else shown
 
     def told(form: str) -> str:
-        return krmfn("validate", "-o", form, ".", folder=place).out
+        return krmfn("validate", "-o", form, os.path.relpath(place, here), folder=here).out
 
     assert {issue["location"]["path"] for issue in json.loads(told("gitlab"))} == {path}
     assert f"::error file={path},line=" in told("github")
@@ -232,7 +252,7 @@ def test_paths_of_services_begin_at_the_top(tmp_path: Path, krmfn: Call, where: 
     (run,) = json.loads(told("sarif"))["runs"]
     places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]]
     assert set(places) == {path}
-    assert told("text").startswith("job.yaml:")
+    assert told("text").startswith(f"{shown}:")
 
 
 def test_stdin_has_no_place_in_the_repository(tmp_path: Path, krmfn: Call) -> None:

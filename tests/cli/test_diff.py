@@ -103,11 +103,12 @@ def test_kustomize_failing_is_told(repository: Path, krmfn: Call) -> None:
         (["git:nothing", "base"], "git:nothing"),
         (["base", "nowhere"], "nowhere: no such file or folder"),
         (["git:HEAD:bse", "base"], "bse: no such file or folder in git:HEAD. Did you mean base?"),
-        (["git:mian", "base"], "git:mian: no such revision in this clone. Fetch it first: "),
+        (["git:mian", "base"], "git:mian: no such revision in this clone. CI jobs often "),
         (["git:mian", "base"], ". Did you mean main?"),
-        (["mian"], "mian: no such file or folder, and no such revision in this clone. Fetch it first: "),
+        (["mian"], "mian: no such file or folder, and no such revision in this clone. CI jobs often "),
         (["mian"], ". Did you mean main?"),
         (["bsae"], ". Did you mean base?"),
+        (["mian", "--to-kubernetes", "1.37"], "mian: no such file or folder, and no such revision in this clone."),
     ],
 )
 def test_a_side_that_is_missing(words: list[str], message: str, repository: Path, krmfn: Call) -> None:

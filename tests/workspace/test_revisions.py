@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.workspace.files import Inputs, read_paths, read_revision
+from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.trees import InputMissing
 from tests.workspace.repositories import JOB, Trap, commit, git
 
@@ -52,9 +52,9 @@ def test_a_folder_that_is_a_repository_itself_decides_nothing(repository: Path, 
         '[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = .\n\tpromisor = true\n'
         f"\tuploadpack = {trap.path}\n[alias]\n\tls-tree = !{trap.path}\n",
     )
-    assert names(read_revision("git:main", ["apps"])) == ["apps/job.yaml"]
+    assert names(read_paths(["git:main:apps"])) == ["apps/job.yaml"]
     os.chdir(repository / "apps")
-    assert names(read_revision("git:main", ["."])) == ["job.yaml"]
+    assert names(read_paths(["git:main:."])) == ["job.yaml"]
     assert not trap.was_run
 
 
@@ -65,7 +65,7 @@ def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, monke
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repository}", str(clone))
     git(clone, "config", "remote.origin.uploadpack", str(trap.path))
     monkeypatch.chdir(clone)
-    inputs = read_revision("git:HEAD", ["apps"])
+    inputs = read_paths(["git:HEAD:apps"])
     assert names(inputs) == []
     assert told(inputs) == {
         "apps/job.yaml": "is not in this clone, which has only a part of git:HEAD:apps; git fetch the rest first"
@@ -88,7 +88,7 @@ def test_one_missing_object_does_not_hide_the_others(repository: Path) -> None:
     commit(repository)
     name = git(repository, "rev-parse", "HEAD:apps/job.yaml").strip()
     (repository / ".git/objects" / name[:2] / name[2:]).unlink()
-    inputs = read_revision("git:HEAD", ["apps"])
+    inputs = read_paths(["git:HEAD:apps"])
     assert names(inputs) == ["apps/other.yaml"]
     assert list(told(inputs)) == ["apps/job.yaml"]
 
@@ -98,22 +98,22 @@ def test_a_revision_is_never_an_option(revision: str, repository: Path) -> None:
     precious = repository / "precious"
     precious.write_text("precious")
     with pytest.raises(InputMissing):
-        read_revision(f"git:{revision.format(precious)}", ["apps"])
+        read_paths([f"git:{revision.format(precious)}:apps"])
     assert precious.read_text() == "precious"
 
 
 def test_a_path_is_never_an_option_or_a_pattern(repository: Path) -> None:
     with pytest.raises(InputMissing, match="no such file"):
-        read_revision("git:main:--output=x", [])
+        read_paths(["git:main:--output=x"])
     with pytest.raises(InputMissing, match="no such file"):
-        read_revision("git:main:ap*", [])
+        read_paths(["git:main:ap*"])
     assert not (repository / "x").exists()
 
 
 def test_attributes_hide_and_change_nothing(repository: Path) -> None:
     (repository / ".gitattributes").write_text("*.yaml export-ignore ident filter=x eol=crlf\n")
     commit(repository)
-    inputs = read_revision("git:HEAD", ["apps"])
+    inputs = read_paths(["git:HEAD:apps"])
     assert [file.data for file in inputs.files] == [JOB.encode()]
 
 
@@ -126,7 +126,7 @@ def test_the_environment_of_a_hook_points_nowhere_else(
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git/objects"))
     monkeypatch.setenv("GIT_NAMESPACE", "x")
-    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml"]
+    assert names(read_paths(["git:HEAD:apps"])) == ["apps/job.yaml"]
 
 
 def test_links_are_followed_in_the_repository_only(repository: Path) -> None:
@@ -137,36 +137,36 @@ def test_links_are_followed_in_the_repository_only(repository: Path) -> None:
     (repository / "apps/loop.yaml").symlink_to("loop.yaml")
     (repository / "linked").symlink_to("apps")
     commit(repository)
-    for inputs in (read_revision("git:HEAD", ["apps"]), read_paths(["apps"])):
+    for inputs in (read_paths(["git:HEAD:apps"]), read_paths(["apps"])):
         assert names(inputs)[:2] == ["apps/inside.yaml", "apps/job.yaml"] or names(inputs) == ["apps/inside.yaml"]
         assert "link that leaves" in told(inputs)["apps/up.yaml"]
         assert "link that leaves" in told(inputs)["apps/out.yaml"]
         assert told(inputs)["apps/nothing.yaml"] == "is a link to nothing"
         assert "apps/loop.yaml" in told(inputs)
         assert not any(b"root:" in file.data for file in inputs.files)
-    assert [file.data for file in read_revision("git:HEAD:linked/job.yaml", []).files] == [JOB.encode()]
+    assert [file.data for file in read_paths(["git:HEAD:linked/job.yaml"]).files] == [JOB.encode()]
 
 
 def test_a_submodule_is_told(repository: Path) -> None:
     name = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{name},apps/module.yaml")
     git(repository, "commit", "-q", "-m", "module")
-    assert told(read_revision("git:HEAD", ["apps"])) == {"apps/module.yaml": "is a submodule"}
+    assert told(read_paths(["git:HEAD:apps"])) == {"apps/module.yaml": "is a submodule"}
 
 
 def test_names_that_are_not_text(repository: Path) -> None:
     with open(os.path.join(os.fsencode(repository), b"apps", b"\xff\n.yaml"), "w") as stream:
         stream.write(JOB)
     commit(repository)
-    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml", "apps/\udcff\n.yaml"]
+    assert names(read_paths(["git:HEAD:apps"])) == ["apps/job.yaml", "apps/\udcff\n.yaml"]
     assert names(read_paths(["apps"])) == ["apps/job.yaml", "apps/\udcff\n.yaml"]
 
 
 def test_a_revision_that_is_not_there(repository: Path) -> None:
-    with pytest.raises(InputMissing, match=r"git:nothing:apps: no such revision in this clone\. Fetch it first"):
-        read_revision("git:nothing", ["apps"])
+    with pytest.raises(InputMissing, match=r"git:nothing:apps: no such revision in this clone\. CI jobs often"):
+        read_paths(["git:nothing:apps"])
     with pytest.raises(InputMissing, match="not in a git repository"):
-        read_revision("git:main:/usr", [])
+        read_paths(["git:main:/usr"])
     assert repository
 
 
@@ -175,7 +175,7 @@ def test_a_repository_of_somebody_else(repository: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(repository))
-    assert names(read_revision("git:HEAD", ["apps"])) == ["apps/job.yaml"]
+    assert names(read_paths(["git:HEAD:apps"])) == ["apps/job.yaml"]
 
 
 def test_a_few_trees_cannot_name_endless_files(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,4 +184,4 @@ def test_a_few_trees_cannot_name_endless_files(repository: Path, monkeypatch: py
         (repository / f"{number}.yaml").write_text(JOB)
     commit(repository)
     with pytest.raises(InputMissing, match="too many files"):
-        read_revision("git:HEAD", [str(repository)])
+        read_paths([f"git:HEAD:{repository}"])
