@@ -80,7 +80,7 @@ def test_a_clone_without_folders_says_so(repository: Path, tmp_path: Path, monke
     git(tmp_path, "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repository}", str(clone))
     monkeypatch.chdir(clone)
     with pytest.raises(InputMissing, match=r"^git:HEAD:\.: could not fetch .* git fetch the rest first$"):
-        read_revision("git:HEAD", [])
+        read_paths(["git:HEAD"])
 
 
 def test_one_missing_object_does_not_hide_the_others(repository: Path) -> None:
