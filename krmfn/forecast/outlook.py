@@ -18,6 +18,7 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
+from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
@@ -59,10 +60,15 @@ def forecast(
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, blamed, refused, simulator, trees)
     lonely = _list_lonely(found, census, roster, results)
+    started = {
+        trial: {id(tree): _name(tree) for tree in found if _starts(tree, result["pods"], roster, census, trees)}
+        for trial, result in results.items()
+        if trial.startswith("together ")
+    }
     standings = []
     for tree in found:
         error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
-        standings.append(_judge(tree, census, roster, refused, error, results, trees, alone))
+        standings.append(_judge(tree, census, roster, refused, error, results, started, trees, alone))
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
     linked = {id(template) for gang in census.gangs for template in gang.templates}
@@ -297,10 +303,11 @@ def _judge(
     refused: Mapping[str, str],
     error: Finding | None,
     results: Mapping[str, dict[str, Any]],
+    started: Mapping[str, Mapping[int, str]],
     trees: bool,
     lonely: bool,
 ) -> Standing:
-    name = f"{tree.root.namespace}/{tree.root.name}"
+    name = _name(tree)
     groups = tuple({_key(gang.group): gang.group for gang in tree.gangs}.values())
     first = results.get("together 0", {}).get("pods", {})
     placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster.bound)}
@@ -315,11 +322,7 @@ def _judge(
         return Standing(name, tree.root, groups, "open", places, why)
     if not all(result.get("settled", True) for result in results.values()):
         return Standing(name, tree.root, groups, "open", places, _LATE)
-    together = [
-        _starts(tree, result["pods"], roster, census, trees)
-        for trial, result in results.items()
-        if trial.startswith("together ")
-    ]
+    together = [id(tree) in names for names in started.values()]
     verdict: Verdict
     if all(together):
         verdict = "runs"
@@ -332,7 +335,27 @@ def _judge(
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]
             places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
-    return Standing(name, tree.root, groups, verdict, places, _summarize(places) if verdict != "runs" else "")
+    why = _summarize(places) if verdict != "runs" else ""
+    if any(together) and not all(together):
+        why = _compare_orders(tree, started, why)
+    return Standing(name, tree.root, groups, verdict, places, why)
+
+
+def _compare_orders(tree: _RootedTree, started: Mapping[str, Mapping[int, str]], why: str) -> str:
+    """What becomes of a gang in another order than the one that is shown; `why` it does not start in that one."""
+    shown, *others = started.values()
+    other = next(each for each in others if (id(tree) in each) != (id(tree) in shown))
+    loses = id(tree) in shown
+    gaining, losing = (other, shown) if loses else (shown, other)
+    rivals = [name for each, name in gaining.items() if each not in losing]
+    named = join([*rivals[:3], "others"] if len(rivals) > 4 else rivals)
+    if loses:
+        return f"in another order {named} would start instead" if named else "in another order it would not start"
+    return f"{why.rstrip('.')}; in another order it would start{f' instead of {named}' if named else ''}"
+
+
+def _name(tree: _RootedTree) -> str:
+    return f"{tree.root.namespace}/{tree.root.name}"
 
 
 def _scheduler_of(template: Template) -> str:

@@ -23,6 +23,7 @@ from krmfn.reports.outlook_view import (
     name_authority,
     spell_nodes,
     spell_share,
+    sum_domains,
     summarize,
 )
 
@@ -32,7 +33,8 @@ _CARD: Final = 180  # the width of a node
 _GAP: Final = 10
 _COLUMN: Final = 380  # pixels for the name of a gang
 _WIDE, _USUAL = 13, 9  # pixels of a letter in the widest usual font
-_NAME: Final = 19  # as many letters of the widest usual font fit into a card
+_NAME: Final = 18  # as many letters of the widest usual font fit into a card
+_NOTE: Final = 14  # the height of the line below the name
 _POD: Final = 16
 _STEP: Final = _POD + 3
 _IN_ROW: Final = 8
@@ -64,6 +66,14 @@ class _Mark(NamedTuple):
     letter: str
     fill: str
     ink: str
+
+
+class _Card(NamedTuple):
+    """A node or several of them, with a line about them."""
+
+    load: Load
+    number: int
+    note: str
 
 
 def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
@@ -106,7 +116,7 @@ def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], i
         for number, standing in enumerate(outlook.standings)
     }
     title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
-    parts = []
+    parts, hidden = [], 0
     if headed:
         parts = [_text(_EDGE, top + 16, title, "t"), _text(_EDGE, top + 36, name_authority(view), "d")]
         top += 54
@@ -115,25 +125,38 @@ def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], i
         parts += drawn
     loads = outlook.loads or ()
     resources = list_resources(loads)[:3]
-    grouped = group_alike(loads)
-    hidden = grouped[_MOST_CARDS:]
     top += 8
     if loads:
         parts += _draw_legend(any(load.others for load in loads), top)
         top += 26
-    for domain in sorted({load.domain for load, _ in grouped}):
-        cards = sorted(
-            (entry for entry in grouped[:_MOST_CARDS] if entry[0].domain == domain),
-            key=lambda entry: (not entry[0].gangs, entry[1] > 1),
-        )
-        if cards:
-            key = outlook.key.rpartition("/")[2]
-            drawn, top = _draw_domain(f"{key} {domain}" if domain else "nodes", cards, resources, marks, top)
+    left = _MOST_CARDS
+    for title, cards in _sort_cards(loads, outlook.key.rpartition("/")[2]).items():
+        if left:
+            drawn, top = _draw_domain(title, cards[:left], resources, marks, top)
             parts += drawn
+        hidden += sum(card.number for card in cards[left:])
+        left = max(0, left - len(cards))
     if hidden:
-        parts.append(_text(_EDGE, top + 14, f"and {sum(number for _, number in hidden)} more nodes", "d"))
+        parts.append(_text(_EDGE, top + 14, f"and {hidden} more nodes", "d"))
         top += 24
     return parts, top
+
+
+def _sort_cards(loads: Sequence[Load], key: str) -> dict[str, list[_Card]]:
+    """The cards by the titles of their frames: each node with pods of a gang; where these are too many, one for those
+    with the same pods, or one for each domain."""
+    grouped = group_alike(loads)
+    if len(grouped) > _MOST_CARDS:
+        grouped = group_alike(loads, gangs=True)
+    sums = sum_domains(loads) if len(grouped) > _MOST_CARDS else []
+    if 1 < len(sums) <= _MOST_CARDS:
+        return {f"nodes by {key}": [_Card(load, number, count(number, "node")) for load, number in sums]}
+    frames: dict[str, list[_Card]] = {}
+    for load, number in sorted(grouped, key=lambda entry: (entry[0].domain, not entry[0].gangs)):
+        note = f"and {number - 1} like it" if number > 1 else ""
+        note = ", ".join(filter(None, (note, "cordoned" if load.unschedulable else "")))
+        frames.setdefault(f"{key} {load.domain}" if load.domain else "nodes", []).append(_Card(load, number, note))
+    return frames
 
 
 def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], int]:
@@ -183,41 +206,44 @@ def _draw_bar(x: int, y: int, width: int, share: float) -> Iterator[str]:
 
 
 def _draw_domain(
-    title: str, cards: Sequence[tuple[Load, int]], resources: Sequence[str], marks: Mapping[str, _Mark], top: int
+    title: str, cards: Sequence[_Card], resources: Sequence[str], marks: Mapping[str, _Mark], top: int
 ) -> tuple[list[str], int]:
     columns = (WIDTH - 2 * _EDGE - _GAP) // (_CARD + _GAP)
     rows = [cards[start : start + columns] for start in range(0, len(cards), columns)]
     parts, start = [_text(_EDGE + _GAP, top + 20, title, "b")], top
     top += 32
     for row in rows:
-        height = max(_measure(load, resources) for load, _ in row)
-        for column, (load, number) in enumerate(row):
-            parts += _draw_node(_EDGE + _GAP + column * (_CARD + _GAP), top, height, load, number, resources, marks)
+        height = max(_measure(card, resources) for card in row)
+        for column, card in enumerate(row):
+            parts += _draw_node(_EDGE + _GAP + column * (_CARD + _GAP), top, height, card, resources, marks)
         top += height + _GAP
     frame = f'<rect class="dom" x="{_EDGE}" y="{start}" width="{WIDTH - 2 * _EDGE}" height="{top - start}" rx="8"/>'
     return [frame, *parts], top + 12
 
 
-def _measure(load: Load, resources: Sequence[str]) -> int:
+def _measure(card: _Card, resources: Sequence[str]) -> int:
+    load = card.load
     pods = min(sum(load.gangs.values()) + load.others, _MOST_PODS)
-    return 30 + -(-pods // _IN_ROW) * _STEP + sum(resource in load.allocatable for resource in resources) * 20 + 4
+    bars = sum(resource in load.allocatable for resource in resources)
+    return 34 + (_NOTE if card.note else 0) + -(-pods // _IN_ROW) * _STEP + bars * 20
 
 
 def _draw_node(
     left: int,
     top: int,
     height: int,
-    load: Load,
-    number: int,
+    card: _Card,
     resources: Sequence[str],
     marks: Mapping[str, _Mark],
 ) -> Iterator[str]:
-    style = "more" if number > 1 else "card"
+    load, style = card.load, "more" if card.number > 1 else "card"
     told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
     yield f"<g><title>{_xml(f'{load.name}: {told}')}</title>"
     yield f'<rect class="{style}" x="{left}" y="{top}" width="{_CARD}" height="{height}" rx="5"/>'
-    more = f" + {number - 1} alike" if number > 1 else " (cordoned)" if load.unschedulable else ""
-    yield _text(left + 8, top + 18, _shorten(load.name, _NAME - len(more)) + more, "b")
+    yield _text(left + 8, top + 18, _shorten(load.name, _NAME), "b")
+    if card.note:
+        top += _NOTE
+        yield _text(left + 8, top + 18, card.note, "s")
     pods = [marks[gang] for gang, count in load.gangs.items() for _ in range(count) if gang in marks]
     drawn = [*pods, *([None] * load.others)]
     for place, mark in enumerate(drawn[:_MOST_PODS]):
@@ -239,15 +265,15 @@ def _draw_node(
 
 
 def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> Iterator[str]:
-    paint = (
-        f'fill="none" stroke="{mark.fill}" stroke-width="2" stroke-dasharray="3 2"'
-        if hollow
-        else (f'fill="{mark.fill}"')
-    )
+    paint = f'fill="{mark.fill}"'
+    edge = 1 if hollow else 0
+    if hollow:
+        paint = f'fill="none" stroke="{mark.fill}" stroke-width="1.5" stroke-dasharray="3 2"'
     yield "<g>"
     if told:
         yield f"<title>{_xml(told)}</title>"
-    yield f'<rect x="{x}" y="{y}" width="{_POD}" height="{_POD}" rx="3" {paint}/>'
+    size = _POD - 2 * edge
+    yield f'<rect x="{x + edge}" y="{y + edge}" width="{size}" height="{size}" rx="3" {paint}/>'
     ink = "" if hollow else f' style="fill:{mark.ink}"'
     yield f'<text class="l" x="{x + _POD / 2}" y="{y + 12}"{ink}>{mark.letter}</text>'
     yield "</g>"

@@ -114,6 +114,8 @@ def spell_share(load: Load, resource: str) -> str:
 
     >>> spell_share(Load("n", "", {"cpu": 4 * 10**9}, {"cpu": 10**9}, {}, 0, False), "cpu")
     '1/4'
+    >>> spell_share(Load("n", "", {"cpu": 4 * 10**9}, {"cpu": 1_500_000_000}, {}, 0, False), "cpu")
+    '1.5/4'
     """
     if not load.allocatable.get(resource) and not load.used.get(resource):
         return "–"
@@ -122,14 +124,15 @@ def spell_share(load: Load, resource: str) -> str:
 
 def _round(amount: int) -> str:
     """A quantity in at most four digits: shares are looked at, not calculated with."""
-    for unit, size in (("Ti", 2**40), ("Gi", 2**30)):
+    for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20)):
         if amount >= size * 10**9:
             return f"{amount / size / 10**9:.4g}{unit}"
-    return format_quantity(amount)
+    return f"{amount / 10**9:.4g}" if 10**6 <= amount < 10**13 else format_quantity(amount)
 
 
-def group_alike(loads: Iterable[Load]) -> list[tuple[Load, int]]:
-    """Nodes without pods of the gangs that are alike are one entry with their number; the others stay as they are."""
+def group_alike(loads: Iterable[Load], gangs: bool = False) -> list[tuple[Load, int]]:
+    """Nodes without pods of the gangs that are alike are one entry with their number; the others stay as they are,
+    unless those with the same number of pods of the same `gangs` are to be one entry, too."""
     found: list[tuple[Load, int]] = []
     places: dict[object, int] = {}
     for load in loads:
@@ -139,12 +142,43 @@ def group_alike(loads: Iterable[Load]) -> list[tuple[Load, int]]:
             load.others,
             tuple(sorted(load.allocatable.items())),
             tuple(sorted(load.used.items())),
+            tuple(sorted(load.gangs.items())),
         )
-        if not load.gangs and alike in places:
+        if (gangs or not load.gangs) and alike in places:
             number = places[alike]
             found[number] = (found[number][0], found[number][1] + 1)
         else:
-            if not load.gangs:
+            if gangs or not load.gangs:
                 places[alike] = len(found)
             found.append((load, 1))
     return found
+
+
+def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:
+    """Each domain as if it were one node, with the number of its nodes, in the order of their names."""
+    domains: dict[str, list[Load]] = {}
+    for load in loads:
+        domains.setdefault(load.domain, []).append(load)
+    return [
+        (
+            Load(
+                domain or "other nodes",
+                domain,
+                _sum(load.allocatable for load in inside),
+                _sum(load.used for load in inside),
+                _sum(load.gangs for load in inside),
+                sum(load.others for load in inside),
+                all(load.unschedulable for load in inside),
+            ),
+            len(inside),
+        )
+        for domain, inside in sorted(domains.items())
+    ]
+
+
+def _sum(amounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in amounts:
+        for name, amount in each.items():
+            total[name] = total.get(name, 0) + amount
+    return total

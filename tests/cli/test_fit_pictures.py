@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import yaml
 
 from tests.cli.conftest import Call
-from tests.cli.test_fit import SVG, make_job
+from tests.cli.test_fit import SVG, cluster, make_job, make_node
+
+__all__ = ["cluster"]
 
 
 def test_a_picture_of_one_pod_a_long_name_and_no_nodes(tmp_path: Path, krmfn: Call) -> None:
@@ -27,3 +29,39 @@ def test_a_picture_of_one_pod_a_long_name_and_no_nodes(tmp_path: Path, krmfn: Ca
     assert any("no nodes available to schedule pods" in text for _, text in texts)
     html = krmfn("fit", "long.yaml", "--cluster", "none.yaml", "--prove", "-o", "html").out
     assert "<summary>1 pod</summary>" in html
+
+
+def test_a_thousand_nodes_are_a_card_for_each_domain(tmp_path: Path, krmfn: Call) -> None:
+    nodes = [make_node(f"gpu-{number}", f"z{number % 9}") for number in range(1000)]
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{number}", "namespace": "web"},
+            "spec": {
+                "nodeName": f"gpu-{number}",
+                "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": f"{number + 1}m"}}}],
+            },
+            "status": {"phase": "Running"},
+        }
+        for number in range(200)
+    ]
+    items = {"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(items))
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2, 1)))
+    picture = krmfn("fit", "job.yaml", "--cluster", "many.yaml", "--prove", "-o", "svg").out
+    texts = [each.text for each in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+    assert [text for text in texts if text and text.startswith("z")] == [f"z{number}" for number in range(9)]
+    assert texts.count("111 nodes") == 8
+    assert "112 nodes" in texts
+    assert "nodes by zone" in texts
+    assert len(picture) < 50_000
+
+
+def test_a_gang_that_depends_on_the_order_names_its_rivals(cluster: Path, krmfn: Call) -> None:
+    simulator = cluster / "simulator"
+    text = simulator.read_text().replace('"late": trial', '"late": trial.get("seed", 0) % 2 == 0, "big": trial')
+    simulator.write_text(text)
+    done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
+    assert "in another order ml/job-odd would start instead" in " ".join(done.out.split())
+    assert "in another order it would start instead of ml/job-late" in " ".join(done.out.split())
