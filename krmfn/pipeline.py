@@ -122,7 +122,7 @@ def find_all(
         place = (id(finding.item), finding.path)
         return place in told or (finding.current is ABSENT and place in above)
 
-    links: list[Finding] = []  # unknown fields that another release has: a rule may say more of them
+    links: list[Finding] = []  # unknown fields that another release has, and classes: a rule may say more of them
     if "server" in stages:
         from krmfn.checks import server
         from krmfn.releases.spelling import LINK_FIELDS
@@ -131,7 +131,7 @@ def find_all(
             if _rate(finding) == "error":
                 told.add((id(finding.item), finding.path))
                 above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
-            if finding.rule == "unknown-field" and finding.path[-1] in LINK_FIELDS:
+            if finding.rule in _OF_PODS or (finding.rule == "unknown-field" and finding.path[-1] in LINK_FIELDS):
                 links.append(finding)
             else:
                 yield finding
@@ -165,24 +165,35 @@ def find_all(
     all_asking = [item for asked in found.asked for item in asked.items]
     for finding in _join_renamed([*check_stages(stages, items, members, old, settings, all_asking)]):
         again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
-        if finding.rule == _OTHER_LINK:
-            links = [each for each in links if each.item is not finding.item or each.path != finding.path]
+        links = [each for each in links if not _explains(finding, each)]
         if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
             yield finding
     yield from links
 
 
+def _explains(finding: Finding, other: Finding) -> bool:
+    """Whether a finding about pods is the same mistake as what the server says of their field, or of their group."""
+    if finding.rule == _OTHER_LINK:
+        return other.item is finding.item and other.path == finding.path
+    same = finding.current == other.current or f"({other.current})" in finding.message
+    return finding.rule == _OF_PODS.get(other.rule) and other.item.space == finding.item.space and same
+
+
 def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings, where one that names a prefix or suffix stands for what follows from it: references to nothing, and
-    groups that nothing links to. It is as severe as they are."""
+    """The findings, where one that names a prefix or suffix, or a link of another release, stands for what follows from
+    it: references to nothing, and groups that nothing links to. The first is as severe as they are."""
     renamed = {(id(each.item), each.path): each for each in findings if each.rule == "renamed-reference"}
+    renamed |= {(id(each.item), each.path): each for each in findings if each.rule == _OTHER_LINK}
     unused = {(each.item.space, each.proposed) for each in renamed.values()}
     severe: set[int] = set()
     kept = []
-    for finding in findings:
-        cause = renamed.get((id(finding.item), finding.path)) if finding.rule in _OF_RENAMED else None
+    for finding in sorted(findings, key=lambda finding: finding.rule == "group-unused"):
+        places = ((id(finding.item), finding.path[:end]) for end in range(len(finding.path), 0, -1))
+        cause = next(filter(None, map(renamed.get, places)), None) if finding.rule in _OF_RENAMED else None
         if cause and _rate(finding) == "error":
             severe.add(id(cause))
+        if cause and cause.rule == _OTHER_LINK:
+            unused |= {(finding.item.space, name) for name in str(finding.current).split("/")}
         if not cause and (finding.rule != "group-unused" or (finding.item.space, finding.item.name) not in unused):
             kept.append(finding)
     return (each._replace(severity="error") if id(each) in severe else each for each in kept)
@@ -310,6 +321,8 @@ _DEADLOCKS = (
     *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
     *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
 )
+#: What the server says of a group, and the rule that says it of its pods.
+_OF_PODS = {"priority-class": "priority-class-missing", "preemption-policy-of-class": "pod-refused"}
 #: It explains why a field is unknown.
 _OTHER_LINK = "link-of-other-release"
 #: Rules that also find a reference which renamed-reference explains.

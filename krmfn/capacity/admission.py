@@ -66,6 +66,9 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 f"controller computed {computed} from the given PriorityClass name"
             )
             return Refusal(said, "PriorityClass", name)
+    if kind.node and as_list(kind.template.spec.get("schedulingGates")):
+        said = "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
+        return Refusal(said, "", "")
     refused = next(_check_limits(kind, facts), None)
     if refused is not None:
         return refused

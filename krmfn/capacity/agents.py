@@ -1,18 +1,20 @@
-"""What the pods of DaemonSets, and those of the kubelet's own manifests, leave of the nodes."""
+"""What the pods of DaemonSets, and those of the kubelet's own manifests, leave of the nodes: room and ports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from krmfn.capacity.pods import list_ports
 from krmfn.capacity.requests import count_requests
 from krmfn.model.values import as_mapping, as_text, dig
-from krmfn.survey.facts import Facts, is_daemon, read_resources
+from krmfn.survey.facts import Facts, NodePort, is_daemon, read_resources
 
 
 def take_off(facts: Facts) -> Facts:
     """The facts with nodes that have only what such pods leave; the same facts where there are none."""
     taken: dict[str, dict[str, int]] = {}
+    ports: dict[str, dict[NodePort, None]] = {}
     known: dict[str, Mapping[str, int]] = {}
     for pod in facts.objects("", "Pod"):
         place, spec = as_text(dig(pod, "spec", "nodeName")), as_mapping(pod.get("spec"))
@@ -23,8 +25,9 @@ def take_off(facts: Facts) -> Facts:
             amounts = taken.setdefault(place, {})
             for name, amount in known[alike].items():
                 amounts[name] = amounts.get(name, 0) + amount
+            ports.setdefault(place, {}).update(dict.fromkeys(list_ports(spec)))
     nodes = facts.nodes or ()
-    if not taken and not any(node.used for node in nodes):
+    if not taken and not any(node.used or node.ports for node in nodes):
         return facts
     left = []
     for node in nodes:
@@ -32,7 +35,8 @@ def take_off(facts: Facts) -> Facts:
         for name, amount in taken.get(node.name, {}).items():
             used[name] = used.get(name, 0) + amount
         rest = {name: max(0, amount - used.get(name, 0)) for name, amount in node.allocatable.items()}
-        left.append(node._replace(allocatable=rest, used={}))
+        occupied = (*node.ports, *ports.get(node.name, ()))
+        left.append(node._replace(allocatable=rest, used={}, ports=occupied))
     return facts._replace(nodes=tuple(left))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from krmfn.capacity.filters import count_on, explain, list_reasons
+from krmfn.capacity.filters import clash, count_on, explain, list_reasons
 from krmfn.capacity.nodes import NodeKind, Room
 from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
 from krmfn.capacity.selectors import match_node, tolerates
@@ -150,7 +150,7 @@ def list_conflicts(fittings: Sequence[Fitting]) -> tuple[frozenset[tuple[int, in
             excluding = (_keeps_apart(one, other), _keeps_apart(other, one))
             if all(excluding) or (any(excluding) and one.world.obeyed.remembers):
                 apart.add((first, second))
-            if _clash(one.pod, other.pod):
+            if clash(one.pod.ports, other.pod.ports):
                 clashing.add((first, second))
     return frozenset(apart), frozenset(clashing)
 
@@ -160,12 +160,4 @@ def _keeps_apart(one: Fitting, other: Fitting) -> bool:
         term.key == HOSTNAME
         and selects(term, one.pod, other.pod.namespace, other.pod.labels, other.pod, one.world.facts) is True
         for term in one.pod.apart
-    )
-
-
-def _clash(one: PodKind, other: PodKind) -> bool:
-    return any(
-        mine[1:] == theirs[1:] and (mine[0] == theirs[0] or "0.0.0.0" in (mine[0], theirs[0]))
-        for mine in one.ports
-        for theirs in other.ports
     )

@@ -32,7 +32,11 @@ class Devices:
         known = facts.lists_all("ResourceSlice") and _count(slices) is not None
         #: Whether the slices are known, and each device can be used on one node only.
         self._local = known and all(dig(value, "spec", "nodeName") for value in slices)
-        self._pools = list(_list_pools(slices, self._local)) if known else None
+        pools = dict(_list_pools(slices, self._local)) if known else {}
+        if self._local and facts.nodes and all(node.number == 1 for node in facts.nodes):
+            names = {node.name for node in facts.nodes}
+            pools = {node: pool for node, pool in pools.items() if node in names}  # slices outlive their nodes
+        self._pools = list(pools.values()) if known else None
 
     def find_missing(self, pod: PodKind) -> str:
         """What a pod refers to and the facts know not to exist, in the words of the scheduler or of the controller
@@ -121,14 +125,14 @@ def fill_in(spec: object) -> Mapping[str, Any]:
     return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
 
 
-def _list_pools(slices: Sequence[Mapping[str, Any]], local: bool) -> Iterator[Sequence[tuple[str, Any]]]:
+def _list_pools(slices: Sequence[Mapping[str, Any]], local: bool) -> Iterator[tuple[str, Sequence[tuple[str, Any]]]]:
     """The devices that one pod can get together, each with its driver: those of a node, or all there are."""
     pools: dict[str, list[tuple[str, Any]]] = {}
     for value in slices:
         node = as_text(dig(value, "spec", "nodeName")) if local else ""
         driver = as_text(dig(value, "spec", "driver"))
         pools.setdefault(node, []).extend((driver, device) for device in as_list(dig(value, "spec", "devices")))
-    yield from pools.values()
+    yield from pools.items()
 
 
 def may_match(expression: str, driver: str, device: object) -> bool:

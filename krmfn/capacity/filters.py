@@ -6,13 +6,13 @@ Source: pkg/scheduler/framework/plugins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.nodes import NodeKind
 from krmfn.capacity.pods import PodKind
 from krmfn.capacity.selectors import match_node, tolerates
-from krmfn.survey.facts import HOSTNAME
+from krmfn.survey.facts import HOSTNAME, NodePort
 
 if TYPE_CHECKING:
     from krmfn.capacity.volumes import NodeTerms
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
 UNMATCHED: Final = "node(s) didn't match Pod's node affinity/selector"
+PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 SPREAD: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
 APART: Final = "node(s) didn't match pod affinity rules"
 SLOTS: Final = "Too many pods"
@@ -39,6 +40,8 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = 
         return (UNMATCHED,)
     if pod.affinity is not None and not match_node(pod.affinity, node.labels, node.name):
         return (UNMATCHED,)
+    if clash(pod.ports, node.ports):
+        return (PORTS,)
     short = [f"{SHORT}{name}" for name, amount in pod.requests.items() if amount > node.allocatable.get(name, 0)]
     if node.slots < 1:
         short.append(SLOTS)
@@ -52,6 +55,15 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = 
     if any(term.key not in node.labels for term in pod.together):
         return (APART,)
     return ()
+
+
+def clash(ports: Iterable[NodePort], others: Sequence[NodePort]) -> bool:
+    """Whether two pods need a port of a node for themselves."""
+    return any(
+        mine[1:] == theirs[1:] and (mine[0] == theirs[0] or "0.0.0.0" in (mine[0], theirs[0]))
+        for mine in ports
+        for theirs in others
+    )
 
 
 def explain(found: Mapping[NodeKind, tuple[tuple[str, ...], int]]) -> tuple[str, dict[str, int]]:

@@ -21,11 +21,11 @@ class NodeKind:
     """Nodes that no filter can tell apart. `labels` are those that pods ask for, and, with the value OTHER, topology
     keys; `name` is set where pods ask for the node by name. A kind is equal to itself alone."""
 
-    __slots__ = ("allocatable", "labels", "name", "slots", "taints", "unschedulable")
+    __slots__ = ("allocatable", "labels", "name", "ports", "slots", "taints", "unschedulable")
 
     def __init__(self, node: ClusterNode, name: str, labels: Mapping[str, Any]) -> None:
         self.name, self.labels, self.allocatable = name, labels, node.allocatable
-        self.unschedulable = node.unschedulable
+        self.unschedulable, self.ports = node.unschedulable, node.ports
         self.taints = tuple(taint for taint in node.taints if taint.get("effect") in ("NoSchedule", "NoExecute"))
         #: How many pods the kubelet takes.
         self.slots = node.allocatable.get("pods", DEFAULT_SLOTS) // 10**9
@@ -103,6 +103,7 @@ def sort_nodes(
     topology.pop(HOSTNAME, None)
     nodes = list(nodes)
     hosts = [node.labels.get(HOSTNAME) for node in nodes if node.name and node.number == 1]
+    asks_ports = any(pod.ports for pod in pods)
     kinds: dict[object, NodeKind] = {}
     places: dict[tuple[NodeKind, tuple[Any, ...]], int] = {}
     for node in nodes:
@@ -112,7 +113,8 @@ def sort_nodes(
                 value = node.labels[key]
                 labels[key] = value if values is None or value in values else OTHER
         name = node.name if node.name in names else ""
-        alike = (name, repr(labels), repr(node.allocatable), repr(node.taints), node.unschedulable)
+        ports = node.ports if asks_ports else ()
+        alike = (name, repr(labels), repr(node.allocatable), repr(node.taints), node.unschedulable, ports)
         if alike not in kinds:
             kinds[alike] = NodeKind(node, name, labels)
         place = (kinds[alike], tuple(node.labels.get(key) for key in topology))

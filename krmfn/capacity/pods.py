@@ -9,7 +9,7 @@ from krmfn.capacity.selectors import Answer, both, match_labels, match_namespace
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template
-from krmfn.survey.facts import Facts, Resources
+from krmfn.survey.facts import Facts, NodePort, Resources
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
@@ -64,7 +64,7 @@ class PodKind(NamedTuple):
     selector: Mapping[str, Any]
     affinity: Any
     tolerations: tuple[Any, ...]
-    ports: tuple[tuple[str, str, int], ...]
+    ports: tuple[NodePort, ...]
     apart: tuple[Term, ...]
     together: tuple[Term, ...]
     spreads: tuple[Spread, ...]
@@ -119,7 +119,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
         {**as_mapping(dig(runtime, "scheduling", "nodeSelector")), **as_mapping(spec.get("nodeSelector"))},
         dig(affinity, "nodeAffinity", _REQUIRED, "nodeSelectorTerms"),
         (*as_list(spec.get("tolerations")), *as_list(dig(runtime, "scheduling", "tolerations"))),
-        _read_ports(spec),
+        list_ports(spec),
         _read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels),
         _read_terms(dig(affinity, "podAffinity", _REQUIRED), labels),
         _read_spreads(spec, labels),
@@ -139,7 +139,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
 
 def has_wishes(template: Template) -> bool:
     """Whether the pods ask for more than room: where they run, beside which pods, with which ports of a node."""
-    return not _WISHES.isdisjoint(template.spec) or bool(_read_ports(template.spec))
+    return not _WISHES.isdisjoint(template.spec) or bool(list_ports(template.spec))
 
 
 def _read_claims(spec: Mapping[str, Any], field: str) -> tuple[str, ...]:
@@ -193,19 +193,14 @@ def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
     return {**spec, "containers": boxes}
 
 
-def _read_ports(spec: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:
-    """(IP, protocol, port) of a node that the pod takes for itself."""
+def list_ports(spec: Mapping[str, Any]) -> tuple[NodePort, ...]:
+    """The ports of a node that the pod takes for itself."""
+    from krmfn.survey.facts import read_ports
+
     network = spec.get("hostNetwork") is True
-    found: dict[tuple[str, str, int], None] = {}
     boxes = [*as_list(spec.get("containers"))]
     boxes += [box for box in as_list(spec.get("initContainers")) if as_text(dig(box, "restartPolicy")) == "Always"]
-    for box in boxes:
-        for port in as_list(dig(box, "ports")):
-            number = as_int(dig(port, "hostPort")) or (as_int(dig(port, "containerPort")) if network else None)
-            if number:
-                address = as_text(dig(port, "hostIP")) or "0.0.0.0"
-                found[address, as_text(dig(port, "protocol")) or "TCP", number] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(port for box in boxes for port in read_ports(dig(box, "ports"), network)))
 
 
 def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:

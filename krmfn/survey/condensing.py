@@ -103,11 +103,16 @@ def _shrink_class(item: Value) -> Any:
 def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> Iterator[Value]:
     """The nodes; those that are alike, and on which no pod is that stays in the facts, as one with their number."""
     daemons: dict[str, dict[str, int]] = {}
+    ports: dict[str, list[Value]] = {}
     for pod in pods:
         if is_daemon(pod):
             taken = daemons.setdefault(as_text(dig(pod, "spec", "nodeName")), {"pods": 0})
             taken["pods"] += 10**9
-            for box in as_list(dig(pod, "spec", "containers")):
+            occupied = ports.setdefault(as_text(dig(pod, "spec", "nodeName")), [])
+            first = as_list(dig(pod, "spec", "initContainers"))
+            beside = (box for box in first if dig(box, "restartPolicy") == "Always")
+            for box in (*as_list(dig(pod, "spec", "containers")), *beside):
+                occupied += _list_ports(as_mapping(box))
                 for name, amount in read_resources(dig(box, "resources", "requests")).items():
                     taken[name] = taken.get(name, 0) + amount
     found: list[dict[str, Any]] = []
@@ -127,6 +132,8 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
         entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
         if _name(node) in daemons:
             entry["used"] = {name: format_quantity(amount) for name, amount in daemons[_name(node)].items() if amount}
+        if ports.get(_name(node)):
+            entry["ports"] = sorted(ports[_name(node)], key=repr)
         alike = repr({key: value for key, value in entry.items() if key != "name"})
         if _name(node) not in used and alike in places:
             place = found[places[alike]]
@@ -194,12 +201,17 @@ def _shrink_pod(pod: Value) -> Value:
     return shrunk
 
 
-def _shrink_container(box: Value) -> Value:
-    ports = [
+def _list_ports(box: Value) -> list[Value]:
+    """The ports that a container takes of its node."""
+    return [
         {key: port[key] for key in ("containerPort", "hostPort", "hostIP", "protocol") if key in port}
         for port in map(as_mapping, as_list(box.get("ports")))
         if "hostPort" in port
     ]
+
+
+def _shrink_container(box: Value) -> Value:
+    ports = _list_ports(box)
     kept = {key: box[key] for key in ("name", "resources", "restartPolicy") if box.get(key)}
     return {**kept, "ports": ports} if ports else kept
 

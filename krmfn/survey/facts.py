@@ -80,9 +80,14 @@ class PriorityClass(NamedTuple):
     default: bool
 
 
+#: IP, protocol, number.
+NodePort = tuple[str, str, int]
+
+
 class ClusterNode(NamedTuple):
     """A node with what it can give to pods; `number` of them are alike but for their names. `used` is what pods take
-    that are on every node of the kind, such as those of DaemonSets, and that are not told one by one."""
+    that are on every node of the kind, such as those of DaemonSets, and that are not told one by one; `ports` are the
+    (IP, protocol, port) that these take of the node."""
 
     name: str
     labels: Mapping[str, Any]
@@ -91,6 +96,7 @@ class ClusterNode(NamedTuple):
     unschedulable: bool = False
     number: int = 1
     used: Resources = _NOTHING
+    ports: tuple[NodePort, ...] = ()
 
 
 class Quota(NamedTuple):
@@ -276,7 +282,17 @@ def _node(value: Mapping[str, Any]) -> ClusterNode:
         spec.get("unschedulable") is True,
         as_int(value.get("count")) or 1,
         read_resources(value.get("used")),
+        tuple(read_ports(value.get("ports"))),
     )
+
+
+def read_ports(ports: object, network: bool = False) -> Iterator[NodePort]:
+    """Those of a container's ports that it takes of its node, with the server's defaults; on the node's `network`,
+    all."""
+    for port in as_list(ports):
+        number = as_int(dig(port, "hostPort")) or (as_int(dig(port, "containerPort")) if network else None)
+        if number:
+            yield as_text(dig(port, "hostIP")) or "0.0.0.0", as_text(dig(port, "protocol")) or "TCP", number
 
 
 def _quota(value: Mapping[str, Any]) -> Quota:

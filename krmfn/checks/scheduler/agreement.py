@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
@@ -100,7 +100,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
         root = census.root(gang.group)
         whole = [each for each in gang.templates if each.is_whole]
         wrong = [t for t in whole if not same_priority(census.facts, root.priority_class, t.priority_class)]
-        if not wrong or census.chain(gang.group)[1]:
+        if not wrong or census.chain(gang.group)[1] or _disagree(census.facts, whole):
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
         effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
@@ -168,6 +168,12 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
         )
         hint = "Replace priority with a priorityClassName."
         yield Finding(item, (*path, "priority"), message, value, hint=hint)
+
+
+def _disagree(facts: Facts, templates: Sequence[Template]) -> bool:
+    """Whether the pods of a gang surely differ in priority: then no class of the group suits them all."""
+    first, *others = (template.priority_class for template in templates)
+    return any(not same_priority(facts, first, other) and not is_unsure(facts, first, other) for other in others)
 
 
 def _list_gangs(census: Census, settings: Settings, *fields: str) -> Iterator[LinkedGang]:

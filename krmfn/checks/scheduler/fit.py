@@ -133,13 +133,16 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     reasons = dict(obstacle.reasons)
     large = all(reason.startswith("Insufficient ") or reason == "Too many pods" for reason in reasons)
     message = f"{obstacle.said}{_within(obstacle)}; {_consequence(obstacle)}"
-    hints = []
+    hints: list[str] = []
+    nodes = census.facts.nodes or ()
+    most_of = {name: max((node.allocatable.get(name, 0) for node in nodes), default=0) for name in kind.requests}
+    hopeless = [name for name, amount in kind.requests.items() if amount > most_of[name]]
     for reason in sorted(reasons, key=lambda reason: -reasons[reason]):
+        name = reason.removeprefix("Insufficient ")
+        if (hopeless and name not in hopeless) or (name in most_of and name not in hopeless and len(reasons) > 1):
+            continue  # other nodes have enough of it, or nothing else helps
         if reason.startswith("Insufficient "):
-            name = reason.removeprefix("Insufficient ")
-            largest = max((node.allocatable.get(name, 0) for node in census.facts.nodes or ()), default=0)
-            if kind.requests[name] <= largest and len(reasons) > 1:
-                continue  # other nodes have enough of it
+            largest = most_of[name]
             asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
             less = f"request at most {given} {name} for a pod (now {asked}), or add larger nodes"
             none = f"remove the request for {name} (now {asked}), or add nodes that have it"
@@ -161,6 +164,9 @@ WAYS_OUT: Final = {
     "node(s) didn't match Pod's node affinity/selector": (
         "change nodeSelector or node affinity to labels that nodes have"
     ),
+    "node(s) didn't have free ports for the requested pod ports": (
+        "use another hostPort, or remove hostPort and hostNetwork"
+    ),
     "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
     "node(s) had no available volume zone": "use volumes of the zones that the other nodes are in",
     "node(s) didn't find available persistent volumes to bind": (
@@ -179,6 +185,7 @@ def _place(reason: str, spec: Mapping[str, Any]) -> Path:
         return ("containers",)
     fields = {
         "taint": "tolerations",
+        "ports": "containers",
         "selector": "nodeSelector",
         "olume": "volumes",
         "spread": "topologySpreadConstraints",
