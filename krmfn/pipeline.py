@@ -330,7 +330,7 @@ _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 #: Rules about gangs for which no controller makes pods.
 _UNMADE = (
     *("kueue-queue-too-small", "kueue-queue-missing", "kueue-namespace-not-selected"),
-    *("kueue-flavor-missing", "kueue-flavor-unsuitable"),
+    *("kueue-reference-missing", "kueue-flavor-unsuitable"),
     *("ray-head-ports", "job-name-too-long", "job-class-never"),
 )
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

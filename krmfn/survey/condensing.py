@@ -35,6 +35,7 @@ _OTHERS: Final = (
     *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
     *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
     *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
+    *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime"),
 )
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")

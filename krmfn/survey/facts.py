@@ -65,6 +65,9 @@ _OTHERS: Final = (
     ("kueue.x-k8s.io", "LocalQueue"),
     ("kueue.x-k8s.io", "ResourceFlavor"),
     ("kueue.x-k8s.io", "Cohort"),
+    ("kueue.x-k8s.io", "AdmissionCheck"),
+    ("kueue.x-k8s.io", "Topology"),
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 )

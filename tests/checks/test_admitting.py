@@ -70,7 +70,7 @@ spec:
         ("", "[{key: gpu, operator: Exists}]", "[]|nodeTaints: |tolerations: [{operator: Exists}]\n  nodeTaints: "),
         ("kueue-flavor-unsuitable", "[{key: gpu, operator: Exists}]", "[{key: gpu, value: 'no'}]"),
         ("kueue-flavor-unsuitable", "pool: gpu, zone", "pool: cpu, zone"),
-        ("kueue-flavor-missing", "flavors: [{name: cpu,", "flavors: [{name: cpus,"),
+        ("kueue-reference-missing", "flavors: [{name: cpu,", "flavors: [{name: cpus,"),
         ("kueue-namespace-not-selected", "  namespaceSelector: {matchLabels: {team: a}}\n", ""),
         ("kueue-namespace-not-selected", "{matchLabels: {team: a}}", "{matchLabels: {team: b}}"),
         ("kueue-queue-missing", "{clusterQueue: all}", "{clusterQueue: al}"),
@@ -127,6 +127,6 @@ def find(text: str, facts: bool) -> set[str]:
     items = list(Stream.parse(text.encode(), "a.yaml").items)
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
     found = list(find_all(items, settings, None, ("operator",), "apply"))
-    certain = ("kueue-queue-missing", "kueue-flavor-missing")
+    certain = ("kueue-queue-missing", "kueue-reference-missing")
     assert not facts or all(each.severity == "error" for each in found if each.rule in certain)
     return {finding.rule for finding in found if finding.rule.startswith("kueue")}

@@ -106,20 +106,42 @@ def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[F
         yield Finding(item, _LABEL, message, local, hint=hint)
 
 
-@rule("kueue-flavor-missing", "warning", "A ClusterQueue of Kueue names a ResourceFlavor that does not exist.")
-def find_kueue_flavor_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """Such a ClusterQueue is not active. An error if the facts list the flavors."""
-    known = census.facts.by_name(_KUEUE, "ResourceFlavor")
-    complete = census.facts.lists_all("ResourceFlavor")
-    for item, local, name, queue in _find_queues(census).waiting if known or complete else ():
-        named = [flavor for group in as_list(dig(queue, "spec", "resourceGroups")) for flavor in _list_flavors(group)]
-        missing = next((flavor for flavor in named if flavor not in known), None)
-        if missing is not None:
-            message = f'the ClusterQueue {name} names the ResourceFlavor "{missing}", which does not exist'
-            message += f"{suggest(missing, known)}: it is not active, and Kueue never admits this {item.kind}"
-            hint = f'Add the ResourceFlavor "{missing}", or correct the name in the ClusterQueue.'
+@rule("kueue-reference-missing", "warning", "A Kueue queue, or what waits in it, names an object that does not exist.")
+def find_kueue_reference_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
+    facts list the kind."""
+    for item, local, name, queue in _find_queues(census).waiting:
+        for owner, kind, wanted in _list_references(item, f"the ClusterQueue {name}", queue, census):
+            known, complete = census.facts.by_name(_KUEUE, kind), census.facts.lists_all(kind)
+            if not wanted or wanted in known or not (known or complete):
+                continue
+            inactive = "" if kind == _PRIORITY else "the ClusterQueue is not active, and "
+            message = f'{owner} names the {kind} "{wanted}", which does not exist{suggest(wanted, known)}: {inactive}'
+            message += f"Kueue never admits this {item.kind}"
+            hint = f'Add the {kind} "{wanted}", or correct the name.'
             severity: Severity | None = "error" if complete else None
-            yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+            path, current = (_CLASS, wanted) if kind == _PRIORITY else (_LABEL, local)
+            yield Finding(item, path, message, current, hint=hint, severity=severity)
+            break
+
+
+_PRIORITY: Final = "WorkloadPriorityClass"
+_CLASS: Final = ("metadata", "labels", "kueue.x-k8s.io/priority-class")
+
+
+def _list_references(
+    item: Item, owner: str, queue: Mapping[str, Any], census: Census
+) -> Iterator[tuple[str, str, str]]:
+    """Who names an object, its kind and its name."""
+    flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
+    for flavor in (each for group in as_list(dig(queue, "spec", "resourceGroups")) for each in _list_flavors(group)):
+        yield owner, "ResourceFlavor", flavor
+        yield f"the ResourceFlavor {flavor}", "Topology", as_text(dig(flavors.get(flavor), "spec", "topologyName"))
+    for check in as_list(dig(queue, "spec", "admissionChecks")):
+        yield owner, "AdmissionCheck", as_text(check)
+    for entry in as_list(dig(queue, "spec", "admissionChecksStrategy", "admissionChecks")):
+        yield owner, "AdmissionCheck", as_text(dig(entry, "name"))
+    yield f"the label {_CLASS[-1]}", _PRIORITY, as_text(dig(item.value, *_CLASS))
 
 
 @rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
