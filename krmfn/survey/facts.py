@@ -68,6 +68,7 @@ _OTHERS: Final = (
     ("kueue.x-k8s.io", "AdmissionCheck"),
     ("kueue.x-k8s.io", "Topology"),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+    ("scheduling.run.ai", "Queue"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 )

@@ -81,8 +81,9 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that takes none, or that does not exist.")
 def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
-    """A queue, or one above it, that is not among those of the input; or one that has children."""
-    above = {item.name: as_text(dig(item.value, "spec", "parentQueue")) for item in census.kind(_QUEUES, "Queue")}
+    """A queue, or one above it, that is not among those of the input or the facts; or one that has children."""
+    queues = census.facts.by_name(_QUEUES, "Queue")
+    above = {name: as_text(dig(queue, "spec", "parentQueue")) for name, queue in queues.items()}
     for template in census.templates if above else ():
         places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
         found = [(as_text(dig(value, "metadata", "labels", _ROW.queue)), path) for value, path in places]

@@ -11,7 +11,7 @@ from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, Template
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
 _FIELDS: Final = (
@@ -37,11 +37,11 @@ def find_configuration_missing(census: Census, _: Settings) -> Iterator[Finding]
     for gang in census.gangs if known else ():
         for template in gang.templates:
             space = template.item.space
-            for use in _list_uses(template.spec):
+            for use in (*_list_uses(template.spec), *_list_of_redis(template)):
                 there = known.get(use.kind)
                 if there is None or (space, use.name) in made:
                     continue
-                path = (*template.spec_path, *use.path)
+                path = use.path if use.path[0] == "spec" else (*template.spec_path, *use.path)
                 keys = there.get((space, use.name))
                 effect = f"the pods of the gang {gang.group.name} keep their nodes and never start"
                 if keys is None:
@@ -81,6 +81,16 @@ def _list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
                     yield from _read(kind, source, "name", (boxes, index, "env", number, "valueFrom", key_of))
                 for number, entry in enumerate(as_list(dig(box, "envFrom"))):
                     yield from _read(kind, dig(entry, all_of), "name", (boxes, index, "envFrom", number, all_of))
+
+
+def _list_of_redis(template: Template) -> Iterator[_Use]:
+    """What KubeRay gives the head of a cluster whose state is in Redis, with whole paths."""
+    if template.item.ref.group != "ray.io" or template.path[-2:-1] != ("headGroupSpec",):
+        return
+    for kind, *_, key_of, _ in _FIELDS:
+        for field in ("redisUsername", "redisPassword"):
+            path = (*template.path[:-2], "gcsFaultToleranceOptions", field, "valueFrom", key_of)
+            yield from _read(kind, dig(template.item.value, *path), "name", path)
 
 
 def _read(kind: str, source: object, field: str, path: Path) -> Iterator[_Use]:
