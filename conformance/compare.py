@@ -150,22 +150,7 @@ def is_client_matter(record: Record, verdict: dict[str, Any], ours: Verdict) -> 
     """
     if is_patch(verdict) or "client" in verdict or ours.code in (400, 409):
         return True
-    if verdict["code"] in (400, 409, 500) and not ours.accepted:
-        return True
-    return repeats_keys(record["object"]) or repeats_keys(record.get("old"))
-
-
-def repeats_keys(value: Any) -> bool:
-    """Whether some list holds two objects with the same name or uid."""
-    if isinstance(value, dict):
-        return any(repeats_keys(content) for content in value.values())
-    if not isinstance(value, list):
-        return False
-    for key in ("name", "uid", "port"):
-        found = [str(item[key]) for item in value if isinstance(item, dict) and key in item]
-        if len(found) > len(set(found)):
-            return True
-    return any(repeats_keys(item) for item in value)
+    return verdict["code"] in (400, 409, 500) and not ours.accepted
 
 
 def is_patch(verdict: dict[str, Any]) -> bool:

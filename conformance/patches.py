@@ -59,14 +59,18 @@ def make_group(rng: Random) -> Any:
 
 
 def make_deployment(rng: Random) -> Any:
-    """Lists in lists, and parts of which one takes the place of another."""
+    """Lists in lists, items with one key, and parts of which one takes the place of another."""
     containers = []
     for name in pick(rng, 3):
         container: dict[str, Any] = {"name": name, "image": rng.choice("xy")}
         if rng.random() < 0.5:
             container["env"] = [{"name": one, "value": rng.choice("xy")} for one in pick(rng)]
         if rng.random() < 0.4:
-            container["ports"] = [{"containerPort": ord(one), "name": rng.choice("xy")} for one in pick(rng)]
+            container["ports"] = [
+                {"containerPort": ord(one), "protocol": protocol, "name": rng.choice("xy")}
+                for one in pick(rng)
+                for protocol in rng.choice((("TCP",), ("TCP", "UDP")))
+            ]
         if rng.random() < 0.3:
             container["args"] = pick(rng)
         containers.append(container)

@@ -57,30 +57,68 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
         return new
     if not field.patch_key and all(isinstance(one, str) for one in (*new, *old)):
         return _keep_names(new, old, stored)
-    if not stored:
+    if not stored and all(one in new for one in old):
         return new
 
-    def identify(one: Any) -> Any:
+    def group(items: list[Any]) -> dict[str, list[Any]]:
+        out: dict[str, list[Any]] = {}
+        for one in items:
+            out.setdefault(identify(one), []).append(one)
+        return out
+
+    def identify(one: Any) -> str:
         return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
 
-    repeated = {key for items in (new, stored) for key, count in Counter(map(identify, items)).items() if count > 1}
-    if repeated:
-        # Items that are named alike are taken for one another. Those that stay as they were change nothing.
-        alike = [[one for one in items if identify(one) in repeated] for items in (new, old, stored)]
-        single = [[one for one in items if identify(one) not in repeated] for items in (new, old, stored)]
-        if alike[0] == alike[1]:
-            merged = _keep_items(of, field, *single)
-            return stored if merged == single[2] else [*alike[2], *merged]
-    was, held = {identify(one): one for one in old}, {identify(one): one for one in stored}
-    wanted = {identify(one): one for one in new}
+    wanted, was, held = group(new), group(old), group(stored)
     out = dict(held)
-    for key, one in wanted.items():
-        out[key] = keep_filled(item, one, was.get(key), held[key], field) if key in held else one
+    for key, mine in wanted.items():
+        before, there = was.get(key, []), held.get(key, [])
+        if max(len(mine), len(before), len(there)) == 1:
+            out[key] = [keep_filled(item, mine[0], *before or [None], *there, field)] if there else mine
+        elif all(isinstance(one, dict) and field.patch_key in one for one in mine):
+            # A list that is new as a whole is not sorted.
+            out[key] = _merge_alike(item, field, mine if stored else mine[::-1], before, there)
+        else:
+            out[key] = mine  # kubectl cannot merge these
+    if out == held and list(map(identify, new)) == list(map(identify, stored)):
+        return stored
     kept = [key for key in held if key in wanted or key not in was]
     # The server merges within the array of the live list: what is new takes the places of what is gone, and so has a
     # place in the order of the live list.
     order = [*kept, *(key for key in wanted if key not in held)][: len(held)]
-    return [out[key] for key in _place([key for key in kept if key not in wanted], list(wanted), order)]
+    placed = _place([key for key in kept if key not in wanted], list(wanted), order)
+    return [one for key in placed for one in out[key]]
+
+
+def _merge_alike(of: Type, field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
+    """Items with one key, such as a port for TCP and for UDP. kubectl compares them one by one from the last to the
+    first, but the server finds an item by its key: it deletes all, and merges every other change into the first."""
+    wanted = new[::-1]
+    gone = [patch for pair in zip(old[::-1], wanted, strict=False) if (patch := _compare(*pair, added=False))]
+    changed = [patch for pair in zip(stored[::-1], wanted, strict=False) if (patch := _compare(*pair, added=True))]
+    changed += wanted[len(stored) :]
+    if len(old) > len(new):
+        if not gone:
+            return []  # what changed was merged into the order to delete
+        stored = []
+    out = list(stored)
+    for patch in (*gone[:1], *changed, *gone[1:]):
+        first = out[0] if out else {field.patch_key: new[0][field.patch_key]}
+        out[:1] = [keep_filled(of, patch, {}, first, field)]
+    return out
+
+
+def _compare(before: Any, after: Any, added: bool) -> dict[str, Any]:
+    """The patch between two items: what was `added` or changed, else what is gone."""
+    out: dict[str, Any] = {}
+    for key, value in after.items():
+        was = before.get(key)
+        if isinstance(was, dict) and isinstance(value, dict):
+            inner = _compare(was, value, added)
+            out |= {key: inner} if inner else {}
+        elif added and (key not in before or was != value):
+            out[key] = value
+    return out if added else out | {key: None for key in before if key not in after}
 
 
 def _keep_names(new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
