@@ -29,7 +29,7 @@ from conformance.record import read_verdict
 from conformance.server import serve
 from conformance.storage import Record
 from conformance.threeway import ThreeWay, run_threeway
-from conformance.versions import HERE, Release, read_releases
+from conformance.versions import HERE, Release
 from krmfn.catalogue import RULES
 from krmfn.checks.server import check
 from krmfn.checks.server.spell import spell_path
@@ -40,8 +40,6 @@ from krmfn.model.findings import Finding
 
 REQUESTS = HERE / "generate" / "byhand"
 RECORDED = HERE / "data" / "byhand.jsonl.xz"
-#: What is asked of the newest release alone.
-NEWEST = ("customs", "groups")
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 LONGEST = 300
 #: How a disagreement begins of which the stage itself says that it may be one.
@@ -70,12 +68,10 @@ class Request(NamedTuple):
 
 
 def record_release(release: Release) -> list[Record]:
-    """Asks a server of the release with all gates on; the newest one also about groups and other projects' kinds."""
-    newest = release.name == list(read_releases())[-1]
+    """Asks a server of the release with all gates on and the newest kinds of other projects."""
     profile = widest_profile(release.name)
-    requests = [request for file in sorted(REQUESTS.glob("*.yaml")) if newest or file.stem not in NEWEST
-                for request in read_requests(file)]  # fmt: skip
-    installed = {project: list(row["versions"])[-1] for project, row in list_projects().items()} if newest else {}
+    requests = [request for file in sorted(REQUESTS.glob("*.yaml")) for request in read_requests(file)]
+    installed = {project: list(row["versions"])[-1] for project, row in list_projects().items()}
     head = {"release": release.name, "gates": profile.gates, "operators": installed}
     with serve(profile) as running, run_threeway(release) as threeway:
         assert threeway is not None

@@ -353,8 +353,7 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
         if not keys.keys and (entry is None or isinstance(entry, (dict, list))):
             yield _misfit(where, label, f"element {index}: {_name_wrong_member(entry)}")
             continue
-        # References to objects of any kind are the only items whose key has no default.
-        if item.go == "v1.ObjectReference" and isinstance(entry, dict) and not any(key in entry for key in keys.keys):
+        if isinstance(entry, dict) and keys.keys and _is_anonymous(item, keys, entry):
             listed = " ".join(f'"{key}"' for key in keys.keys)
             text = f"associative list with keys has an element that omits all key fields [{listed}]"
             text += " (and doesn't have default values for any key fields)"
@@ -369,6 +368,13 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
             yield _misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}", "unique-key")
         seen.add(name)
         yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
+
+
+def _is_anonymous(item: Type, keys: _Keys, entry: dict[str, Any]) -> bool:
+    """Whether an item has no key, not even by default. Of built-in kinds all have, but for references to objects."""
+    if item.go not in ("", "v1.ObjectReference"):
+        return False
+    return not any(key in entry or item.fields[key].default is not None for key in keys.keys)
 
 
 def _name_wrong_member(entry: Any) -> str:

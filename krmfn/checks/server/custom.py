@@ -133,17 +133,27 @@ def _judge(
     given, problems = _read_metadata(meta, value)
     if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
         return Judgement(problems)
+    merged, misfits = value, tuple[Cause, ...]()
     if before is not None and update == "apply":
         unknown = [path for path in unknown if dig(value, path) is not None]  # a merge patch has no nulls
+    if before is not None and update != "replace":
+        from krmfn.checks.server.apply import BadPatch
+        from krmfn.checks.server.typed import merge
+
+        try:
+            merged = merge(structure, value, old, update)
+        except BadPatch as error:
+            misfits = error.problems
+    if applied:  # what has no type is pruned without a word
+        unknown = [path for path in unknown if path in [problem.path for problem in misfits]]
     strict = [_tell_strict(path, "duplicate-field", "duplicate field") for path in duplicates]
     strict += [tell_unknown(path) for path in unknown if path not in passed]
     if strict or problems:
         return Judgement((*problems, *strict))
-    if before is not None and update != "replace":
-        from krmfn.checks.server.typed import merge
-
-        completed = structure.complete(dict(merge(structure, value, old, update)), [], applied)
-    causes: list[Cause] = []
+    if merged is not value:
+        completed = structure.complete(dict(merged), [], applied)
+    # The status is typed before it is left out.
+    causes = [problem for problem in misfits if structure.separate and problem.path[0] == "status"]
     check_new_metadata(meta, given, causes, any_finalizer=True)
     found = structure.check(completed)
     were = [] if before is None else structure.check(before)

@@ -74,7 +74,8 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
     for key, mine in wanted.items():
         before, there = was.get(key, []), held.get(key, [])
         if max(len(mine), len(before), len(there)) == 1:
-            out[key] = [keep_filled(item, mine[0], *before or [None], *there, field)] if there else mine
+            known = before[0] if before else None
+            out[key] = [keep_filled(item, mine[0], known, there[0], field)] if there else mine
         elif all(isinstance(one, dict) and field.patch_key in one for one in mine):
             # A list that is new as a whole is not sorted.
             out[key] = _merge_alike(item, field, mine if stored else mine[::-1], before, there)

@@ -5,7 +5,7 @@ Source: k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for w
 
 from __future__ import annotations
 
-from krmfn.checks.server.apply import BadPatch, find_applied, merge_applied
+from krmfn.checks.server.apply import find_applied, merge_applied
 from krmfn.checks.server.ownership import read_applied
 from krmfn.checks.server.requests import is_live
 from krmfn.checks.server.schema import Field, Type
@@ -22,8 +22,10 @@ _SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number
 
 
 def merge(structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any], update: Mode) -> Mapping[str, Any]:
-    """The object that the change leads to; metadata is the manifest's. The manifest itself where it is replaced, or
-    has other types than the definition: they are refused."""
+    """The object that the change leads to; metadata is the manifest's. The manifest itself where it is replaced.
+
+    Raises BadPatch where a server-side apply does not fit the definition.
+    """
     if update == "replace" or (update == "apply" and not is_live(old)):
         return value
     root = _make(structure, structure.root)
@@ -34,10 +36,7 @@ def merge(structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any]
         return head | kept
     managed = is_live(old) and any("fieldsV1" in entry for entry in old["metadata"].get("managedFields", ()))
     before, others = read_applied(root, old, value) if managed else (stored, [])
-    try:
-        merged = merge_applied(root, stored, _leave_head(before), new, list(map(_leave_head, others)))
-    except BadPatch:
-        return value
+    merged = merge_applied(root, stored, _leave_head(before), new, list(map(_leave_head, others)))
     return head | (merged or {})
 
 

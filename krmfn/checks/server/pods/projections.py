@@ -18,6 +18,7 @@ from krmfn.model.gotext import quote
 
 _RULE = "pod-volumes"
 _TWICE = "conflicting duplicate paths"
+_NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 
@@ -140,8 +141,9 @@ def _check_labels(text: str, check: Callable[[str, str], tuple[str, ...]], path:
 def _check_certificate(certificate: Object, at: Path, paths: set[str], pod: Setting) -> None:
     signer = certificate.get("signerName", "")
     _check_signer(signer, (*at, "signerName"), pod)
-    for key in certificate.get("userAnnotations", {}):
-        pod.refuse((*at, "userAnnotations"), _RULE, key, check_label_key(key.lower()))
+    for key in map(str.lower, certificate.get("userAnnotations", {})):
+        wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
+        pod.refuse((*at, "userAnnotations"), _RULE, key, wrong)
     check_user(certificate, "user", at, pod)
     kind = certificate.get("keyType", "")
     if kind not in _KEY_TYPES:
