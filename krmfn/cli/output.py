@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.server.others import is_of_program
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Option, UsageError
@@ -14,6 +13,7 @@ from krmfn.krm import Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.releases.release import newest_release
+from krmfn.releases.served import is_of_program
 from krmfn.reports import channels
 from krmfn.reports.paint import paint_diff
 from krmfn.workspace.manifests import Manifests, join

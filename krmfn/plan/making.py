@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.others import find_standing, is_of_kubernetes, is_of_program
 from krmfn.checks.server.stage import Judge, gather_facts
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -19,6 +18,7 @@ from krmfn.plan.immutable import find_immutable
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
+from krmfn.releases.served import find_standing, is_of_kubernetes, is_of_program
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import Census, take_census

@@ -11,7 +11,8 @@ from conformance.shapes import RECORDED, differ, list_kinds
 from conformance.storage import Record, read_records
 from conformance.versions import read_releases
 from krmfn.checks.server.formats import find_corrupt_base64
-from krmfn.checks.server.others import find_misfits, find_shape, find_similar, find_standing
+from krmfn.checks.server.others import find_misfits, find_shape
+from krmfn.releases.served import find_similar, find_standing
 
 RELEASES = sorted(read_releases())
 

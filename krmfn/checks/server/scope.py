@@ -17,7 +17,8 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
 
     An object that is in several worlds counts once, the file of a program not at all. Empty where all are validated.
     """
-    from krmfn.checks.server.others import find_shape, find_standing, is_of_program
+    from krmfn.checks.server.others import find_shape
+    from krmfn.releases.served import find_standing, is_of_program
 
     counts = {"full": 0, "fields": 0, "unknown": 0}
     named: dict[str, dict[str, None]] = {"fields": {}, "unknown": {}}

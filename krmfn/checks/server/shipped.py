@@ -7,7 +7,6 @@ A refusal is certain where all versions agree. A field that none of them has may
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 
 from krmfn.checks.server.custom import Judgement, find_unknown, judge, tell_unknown
 from krmfn.checks.server.schema import Schemas
@@ -17,12 +16,11 @@ from krmfn.config.problems import find_nearest
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.releases import schemastore
+from krmfn.releases.served import read_projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.checks.server.answers import Mode
-
-_PROJECTS = "crds/projects.json"
 
 
 class Shipped(NamedTuple):
@@ -54,7 +52,7 @@ def find_shipped(
     """The definitions of a kind, by those of the newest version up to the one that is installed; None where there are
     none."""
     unserved = None
-    for project, row in _read_projects().get(group, ()):
+    for project, row in read_projects().get(group, ()):
         table = schemastore.load(f"crds/{project}.json")
         releases = table["releases"]
         if table["kinds"].get(kind, ("",))[0] != group:
@@ -84,21 +82,6 @@ def _find_meant(project: str, table: Mapping[str, Any], group: str, kind: str) -
             newest = list(table["releases"])[-1]
             return Unserved(project, newest, tuple(table["releases"][newest].get(meant, ())), meant)
     return None
-
-
-def is_group(name: str) -> bool:
-    """Whether a project that is known here has a group of this name."""
-    return name in _read_projects()
-
-
-@cache
-def _read_projects() -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
-    """The projects that have kinds of a group."""
-    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for project, row in schemastore.load(_PROJECTS).items():
-        for group in row["groups"]:
-            found.setdefault(group, []).append((project, row))
-    return found
 
 
 def _number(version: str) -> tuple[int, int]:

@@ -132,7 +132,8 @@ class Judge:
 
     def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""
-        from krmfn.checks.server.others import find_misfits, find_shape, find_standing
+        from krmfn.checks.server.others import find_misfits, find_shape
+        from krmfn.releases.served import find_standing
 
         known = self.definition(item)
         if known is not None:
@@ -388,7 +389,7 @@ def _not_known(item: Item, release: str) -> Finding:
 
 def _miss(item: Item, release: str) -> Iterator[Finding]:
     """A kind of Kubernetes' own that the release does not have."""
-    from krmfn.checks.server.others import find_similar, is_of_program
+    from krmfn.releases.served import find_similar, is_of_program
 
     if is_of_program(item, release):
         return
