@@ -14,6 +14,8 @@ from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, setti
 
 ZONE = "topology.kubernetes.io/zone"
 
+CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+
 
 def constraint(spec: dict[str, Any]) -> Any:
     return (spec.get("schedulingConstraints") or {"topology": [{}]})["topology"][0].get("key")
@@ -89,7 +91,7 @@ def test_priorities_that_differ(release: str) -> None:
         ({"priorityClasses": [{"name": "high", "value": 1000, "globalDefault": True}]}, True),
         ({"priorityClasses": {"high": {"value": 1000, "globalDefault": True}}}, True),
         ({"priorityClasses": {"other": {"value": 1000, "globalDefault": True}}}, False),
-        ({"items": [{"kind": "PriorityClass", "metadata": {"name": "high"}, "globalDefault": True}]}, True),
+        ({"items": [{**CLASS, "metadata": {"name": "high"}, "globalDefault": True}]}, True),
     ],
 )
 def test_the_class_of_pods_that_name_none(facts: dict[str, Any], agree: bool) -> None:
@@ -123,7 +125,7 @@ def test_preemption_policy() -> None:
         {
             "items": [
                 {"kind": "Node"},
-                {"kind": "PriorityClass", "metadata": {"name": "calm"}, "preemptionPolicy": "Never"},
+                {**CLASS, "metadata": {"name": "calm"}, "preemptionPolicy": "Never"},
             ]
         },
     ],
