@@ -2,7 +2,7 @@
 but the annotations of pods from them.
 
 Each step leaves less room than pods, or room that came free; every group starts whole or not at all, and every pod is
-linked as `krmfn.bridge.predicting` says. `python -m conformance.bridge changes` runs it and writes CHANGES.md.
+linked as `conformance.bridge.predicting` says. `python -m conformance.bridge changes` runs it and writes CHANGES.md.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from conformance.bridge import live
 from conformance.bridge.live import POD, Value
 from conformance.bridge.operators import list_pods
 from conformance.bridge.pods import ASK, BY, INDEX, label_leader
+from conformance.bridge.predicting import predict
 from conformance.bridge.record import install, print_policies
 from conformance.bridge.webhook import serve_webhook
 from conformance.scheduler.plane import Plane, control
 from conformance.versions import HERE, read_profiles
-from krmfn.bridge.predicting import predict
 
 REPORT = HERE / "bridge" / "CHANGES.md"
 RELEASE = "1.37"

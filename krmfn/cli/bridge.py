@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from krmfn.bridge.policy import write_policies
+from krmfn.bridge import write_policies
 from krmfn.cli import streams
 from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError
 from krmfn.config.selectors import Requirement, SelectorError, parse_requirements

@@ -11,7 +11,7 @@ import yaml
 
 from conformance.bridge.operators import list_pods
 from conformance.bridge.pods import INDEX, label_leader
-from krmfn.bridge.predicting import predict
+from conformance.bridge.predicting import predict
 from tests.cli.conftest import Call, krmfn
 from tests.front_door import ROOT, call
 

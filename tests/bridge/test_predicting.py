@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from conformance.bridge.pods import ASK, BY, INDEX, LWS, label_leader
+from conformance.bridge.predicting import Prediction, predict
 from conformance.bridge.record import FILES, path_of
 from conformance.offline import facts_of, kind_of
 from conformance.storage import Record, read_records
 from conformance.versions import read_profiles
-from krmfn.bridge.predicting import Prediction, predict
-from krmfn.bridge.wording import NAME
+from krmfn.bridge import NAME
 from krmfn.checks.server.requests import create
 
 _DENIED = f"ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}' denied request: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.bridge.wording import NAME
+from krmfn.bridge import NAME
 from krmfn.capacity.selectors import match_namespace
 from krmfn.checks.rule import rule
 from krmfn.config import Settings

@@ -1,4 +1,7 @@
-"""The policies as objects of admissionregistration.k8s.io/v1, with their CEL.
+"""The link bridge: two admission policies that link a pod to its PodGroup when the pod is created.
+
+For kinds whose CRD drops `schedulingGroup`, and for groups per replica, whose pods share one template: objects of
+admissionregistration.k8s.io/v1, with their CEL.
 
 A pod asks for its link by the annotation `krmfn.dev/pod-group`; with `krmfn.dev/pod-group-by`, the value of that label
 of the pod is appended to the name. The mutating policy sets the link, and runs once more after webhooks, because some
@@ -11,10 +14,39 @@ Every expression can be evaluated for every pod: an error in one would refuse po
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
 
-from krmfn.bridge.wording import ASIDE, LABELLED, LINKED, NAME, NAMED
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+
+#: The name of all four objects.
+NAME: Final = "gang-link.krmfn.dev"
+#: KubeRay makes this pod from the template of the head when the cluster is deleted: it belongs to no gang.
+ASIDE: Final = ("ray.io/node-type", "redis-cleanup")
+
+
+class LinkRule(NamedTuple):
+    """What must hold of a pod that asks for its link, and what it is refused with: `values` are CEL, in the order of
+    the `{}` in `text`."""
+
+    expression: str
+    text: str
+    values: tuple[str, ...] = ()
+
+
+NAMED: Final = LinkRule(
+    "variables.base != ''", "the annotation krmfn.dev/pod-group is empty: write the name of a PodGroup"
+)
+LABELLED: Final = LinkRule(
+    "variables.labelled",
+    "the pod does not have the label {}, which krmfn.dev/pod-group-by names: its PodGroup is not known",
+    ("variables.by",),
+)
+LINKED: Final = LinkRule(
+    "variables.link == variables.group",
+    "the pod should be in the PodGroup {}, but is linked to {}: the MutatingAdmissionPolicy "
+    f"{NAME} did not run, or the feature gate GenericWorkload is off",
+    ("variables.group", "(variables.link == '' ? 'none' : variables.link)"),
+)
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _CONDITIONS: Final = (

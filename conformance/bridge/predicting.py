@@ -1,11 +1,11 @@
-"""What the policies do to a pod, offline. Recorded answers of API servers are compared with it (tests/bridge)."""
+"""What the policies of the link bridge do to a pod, offline. Recorded answers of API servers are compared with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from krmfn.bridge.wording import ASIDE, LABELLED, LINKED, NAMED
+from krmfn.bridge import ASIDE, LABELLED, LINKED, NAMED, LinkRule
 from krmfn.krm.types import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 
@@ -25,11 +25,11 @@ def predict(metadata: Mapping[str, Any], link: str = "", groups: bool = True) ->
     if base is None or labels.get(ASIDE[0]) == ASIDE[1]:
         return Prediction(link if groups else "")
     if not base:
-        return Prediction("", NAMED.refuse())
+        return Prediction("", _refuse(NAMED))
     if by and by not in labels:
-        return Prediction("", LABELLED.refuse(by))
+        return Prediction("", _refuse(LABELLED, by))
     group = f"{base}-{labels[by]}" if by else base
-    return Prediction(group) if groups else Prediction("", LINKED.refuse(group, "none"))
+    return Prediction(group) if groups else Prediction("", _refuse(LINKED, group, "none"))
 
 
 def _texts(value: Any) -> Mapping[str, str]:
@@ -37,3 +37,9 @@ def _texts(value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
         return {}
     return {key: text for key, text in value.items() if isinstance(text, str)}
+
+
+def _refuse(rule: LinkRule, *values: str) -> str:
+    """The refusal, as the API server spells it: a text of several lines is replaced by the expression."""
+    text = rule.text.format(*values)
+    return f"failed expression: {rule.expression}" if "\n" in text else text
