@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import Judge, gather_facts
@@ -12,9 +13,9 @@ from krmfn.model.findings import Member
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
+from krmfn.model.values import as_mapping
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
-from krmfn.plan.immutable import find_immutable
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
@@ -157,7 +158,7 @@ class _UpdateJudge:
         verdict = validate_update(new.value, old.value, self.release, gates, self.update, self.facts)
         told = self._refuse_other(new, old) if verdict is None else _read(verdict)
         paths = {reason.path for reason in told}
-        known = find_immutable(new.ref.group, new.kind, before, after)
+        known = _find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
 
 
@@ -199,3 +200,17 @@ def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
         if item.name:
             found.setdefault(identify(item.ref), item)
     return found
+
+
+def _find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
+    """Why `old` cannot become `new` in place: by the webhooks of its project, which the row of the kind tells."""
+    row = find_kind(group, kind)
+    before, after = as_mapping(old.get("spec")), as_mapping(new.get("spec"))
+    for name in row.immutable if row else ():
+        if before.get(name) != after.get(name):
+            yield Reason(("spec", name), "immutable", "Invalid", "field is immutable")
+    if row is None or row.name != "TrainJob" or before.get("suspend") is True or after.get("suspend") is True:
+        return
+    if before.get("runtimePatches") != after.get("runtimePatches"):
+        message = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
+        yield Reason(("spec", "runtimePatches"), "immutable", "Forbidden", message)

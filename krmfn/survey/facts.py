@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 Resources = Mapping[str, int]
 _NOTHING: Final[Mapping[str, Any]] = {}
 
-#: The commands that collect the facts, for the CLI to print. They only read; what they print goes below `cluster:`.
-COMMANDS: Final = (
-    "kubectl get priorityclasses,nodes,resourcequotas --all-namespaces -o yaml",
-    "kubectl get podgroups.scheduling.k8s.io --all-namespaces -o yaml",
-    "kubectl get queues.scheduling.volcano.sh -o yaml",
-    "kubectl get customresourcedefinitions rayclusters.ray.io rayjobs.ray.io rayservices.ray.io -o yaml",
-)
-
 HOSTNAME: Final = "kubernetes.io/hostname"
 
 #: Classes that every cluster has (pkg/apis/scheduling).

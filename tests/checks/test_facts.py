@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.survey.facts import COMMANDS, Facts, read_facts
+from krmfn.survey.facts import Facts, read_facts
 
 PRINTED: dict[str, Any] = {
     "apiVersion": "v1",
@@ -87,7 +87,3 @@ def test_link_fields_of_crds_and_gates_of_components() -> None:
 @pytest.mark.parametrize("value", [None, 3, "x", ["x"], {"nodes": 3}, {"items": [3, {"kind": 4}]}, {"nodes": [3]}])
 def test_facts_of_another_shape_are_no_facts(value: Any) -> None:
     assert read({"priorityClasses": value, "items": value, "featureGates": value}).priority("high") is None
-
-
-def test_the_commands_only_read() -> None:
-    assert all(command.startswith("kubectl get ") for command in COMMANDS)

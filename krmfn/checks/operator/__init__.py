@@ -17,6 +17,5 @@ TOPICS = (
     "kai",
     "yunikorn",
     "queues",
-    "admitting",
     "handwritten",
 )

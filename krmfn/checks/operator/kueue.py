@@ -1,24 +1,57 @@
-"""Kueue beside native groups: two systems that both decide when pods start."""
+"""Kueue: beside native groups, where two systems decide when pods start, and what its queues never admit.
+
+Says nothing of queues that are in no file. Source: Kueue's pkg/scheduler/flavorassigner, pkg/workload and
+pkg/cache/scheduler/clusterqueue.go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from krmfn.capacity.selectors import match_namespace, match_node, tolerates
+from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
-from krmfn.checks.wording import name_all
+from krmfn.checks.wording import name_all, suggest
 from krmfn.config import Settings
-from krmfn.krm.types import Final
+from krmfn.krm.item import Item
+from krmfn.krm.results import Severity
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
+from krmfn.model.quantity import format_quantity, parse_quantity
 from krmfn.model.tree import Path
-from krmfn.model.values import as_mapping, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.wording import join
 from krmfn.survey.census import Census
+from krmfn.survey.facts import ClusterNode
 from krmfn.survey.jobs import find_jobs, is_suspended
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
 _PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}
 _TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
+_KUEUE: Final = "kueue.x-k8s.io"
+_LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
+_PRIORITY: Final = "WorkloadPriorityClass"
+_CLASS: Final = ("metadata", "labels", "kueue.x-k8s.io/priority-class")
+_NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+
+
+class _Waiting(NamedTuple):
+    """An object, and the ClusterQueue behind the LocalQueue that it names."""
+
+    item: Item
+    local: str
+    name: str
+    queue: Mapping[str, Any]
+
+
+class _Queues(NamedTuple):
+    """The LocalQueues by namespace and name, the ClusterQueues by name, and what waits in both."""
+
+    local: Mapping[tuple[str, str], Mapping[str, Any]]
+    whole: Mapping[str, Mapping[str, Any]]
+    waiting: Sequence[_Waiting]
 
 
 @rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
@@ -102,3 +135,290 @@ def find_minimum_refused(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"the minimum {least} is not a positive number: Kueue refuses the Job"
         hint = f"Write a number from 1 to {most}, or remove the annotation." if most else "Remove the annotation."
         yield Finding(job, ("metadata", "annotations", KUEUE_MINIMUM), message, least, hint=hint)
+
+
+@rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
+def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
+    known, whole = _find_queues(census)[:2]
+    for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
+        name = item.labels[KUEUE_QUEUE]
+        here = [queue for space, queue in known if space == item.space]
+        complete = census.facts.lists_all("LocalQueue")
+        if name in here:
+            target = _behind(known[item.space, name])
+            complete = census.facts.lists_all("ClusterQueue")
+            if not target or target in whole or not (whole or complete):
+                continue
+            message = f'the LocalQueue {name} is for the ClusterQueue "{target}", which does not exist'
+            message += f"{suggest(target, whole)}; Kueue never admits the pods"
+            hint = f"Correct spec.clusterQueue of the LocalQueue {name}, or add the ClusterQueue."
+        elif here or complete:
+            elsewhere = sorted(space for space, queue in known if queue == name)
+            there = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
+            message = (
+                f'there is no LocalQueue "{name}" in the namespace {item.space}{there}; Kueue never admits the pods'
+            )
+            hint = f"Correct the label {KUEUE_QUEUE}, or add the LocalQueue to the namespace."
+        else:
+            continue
+        severity: Severity | None = "error" if complete else None
+        yield Finding(item, _LABEL, message, name, hint=hint, severity=severity)
+
+
+@rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
+def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
+    """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
+    local, whole = _find_queues(census)[:2]
+    for item in _list_queued(census) if local else ():
+        name = item.labels[KUEUE_QUEUE]
+        mine = local.get((item.space, name))
+        behind = _behind(mine)
+        for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
+            policy = as_text(dig(queue, "spec", "stopPolicy"))
+            if policy in ("Hold", "HoldAndDrain"):
+                message = f"the {kind} {label} is stopped (stopPolicy: {policy}): Kueue does not admit this {item.kind}"
+                hint = f"Set stopPolicy: None in the {kind}, or use another queue."
+                yield Finding(item, _LABEL, message, name, hint=hint)
+                break
+
+
+@rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
+def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[Finding]:
+    """No selector selects nothing. Labels that no file and no fact shows are not known."""
+    spaces = census.facts.by_name("", "Namespace")
+    complete = census.facts.lists_all("Namespace")
+    for item, local, name, queue in _find_queues(census).waiting:
+        selector = dig(queue, "spec", "namespaceSelector")
+        if match_namespace(selector, item.space, spaces.get(item.space), complete) is not False:
+            continue
+        why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
+        message = f"the ClusterQueue {name} {why}: Kueue never admits this {item.kind}"
+        hint = f"Set spec.namespaceSelector of the ClusterQueue so that it selects {item.space}; {{}} selects all."
+        yield Finding(item, _LABEL, message, local, hint=hint)
+
+
+@rule("kueue-reference-missing", "warning", "A Kueue queue, or what waits in it, names an object that does not exist.")
+def find_kueue_reference_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
+    facts list the kind."""
+    for item, local, name, queue in _find_queues(census).waiting:
+        for owner, kind, wanted in _list_references(item, f"the ClusterQueue {name}", queue, census):
+            known, complete = census.facts.by_name(_KUEUE, kind), census.facts.lists_all(kind)
+            if not wanted or wanted in known or not (known or complete):
+                continue
+            inactive = "" if kind == _PRIORITY else "the ClusterQueue is not active, and "
+            message = f'{owner} names the {kind} "{wanted}", which does not exist{suggest(wanted, known)}: {inactive}'
+            message += f"Kueue never admits this {item.kind}"
+            hint = f'Add the {kind} "{wanted}", or correct the name.'
+            severity: Severity | None = "error" if complete else None
+            path, current = (_CLASS, wanted) if kind == _PRIORITY else (_LABEL, local)
+            yield Finding(item, path, message, current, hint=hint, severity=severity)
+            break
+
+
+def _list_references(
+    item: Item, owner: str, queue: Mapping[str, Any], census: Census
+) -> Iterator[tuple[str, str, str]]:
+    """Who names an object, its kind and its name."""
+    flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
+    for flavor in (each for group in as_list(dig(queue, "spec", "resourceGroups")) for each in _list_flavors(group)):
+        yield owner, "ResourceFlavor", flavor
+        yield f"the ResourceFlavor {flavor}", "Topology", as_text(dig(flavors.get(flavor), "spec", "topologyName"))
+    for check in as_list(dig(queue, "spec", "admissionChecks")):
+        yield owner, "AdmissionCheck", as_text(check)
+    for entry in as_list(dig(queue, "spec", "admissionChecksStrategy", "admissionChecks")):
+        yield owner, "AdmissionCheck", as_text(dig(entry, "name"))
+    yield f"the label {_CLASS[-1]}", _PRIORITY, as_text(dig(item.value, *_CLASS))
+
+
+@rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
+def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
+    flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
+    for item, local, name, queue in _find_queues(census).waiting if flavors else ():
+        for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
+            if pods == 0:
+                continue
+            reason = next(
+                (
+                    reason
+                    for group in as_list(dig(queue, "spec", "resourceGroups"))
+                    if any(name in ("pods", *requests) for name in as_list(dig(group, "coveredResources")))
+                    and (reason := _reject_all(group, flavors, template.spec, census.facts.nodes))
+                ),
+                "",
+            )
+            if reason:
+                message = f"no flavor of the ClusterQueue {name} suits the pods ({reason}): Kueue never admits this "
+                message += item.kind
+                hint = "Change the pods' nodeSelector, affinity or tolerations, or add a flavor to the ClusterQueue."
+                severity: Severity | None = None
+                if _NO_NODE in reason:  # an autoscaler may add some
+                    message += ", or its pods never find a node"
+                    hint = "Correct nodeLabels of the ResourceFlavor, or add nodes with these labels."
+                    severity = "warning"
+                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+                break
+
+
+_NO_NODE: Final = "no node has its labels"
+
+
+def _reject_all(
+    group: object,
+    flavors: Mapping[str, Mapping[str, Any]],
+    spec: Mapping[str, Any],
+    nodes: Sequence[ClusterNode] | None,
+) -> str:
+    """Why none of the flavors can be used; empty when one can, or is not known."""
+    reasons = []
+    for name in _list_flavors(group):
+        reason = _reject(flavors[name], spec) if name in flavors else ""
+        labels = as_mapping(dig(flavors.get(name), "spec", "nodeLabels")).items()
+        if name in flavors and nodes and not any(labels <= node.labels.items() for node in nodes):
+            reason = reason or _NO_NODE
+        if not reason:
+            return ""
+        reasons.append(f"{name}: {reason}")
+    return ", ".join(reasons)
+
+
+def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    tolerations = [*as_list(spec.get("tolerations")), *as_list(dig(flavor, "spec", "tolerations"))]
+    for taint in map(as_mapping, as_list(dig(flavor, "spec", "nodeTaints"))):
+        if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
+            return f"untolerated taint {taint.get('key')}"
+    labels = as_mapping(dig(flavor, "spec", "nodeLabels"))
+    for key, value in as_mapping(spec.get("nodeSelector")).items():
+        if key in labels and labels[key] != value:
+            return f"{key} is {labels[key]}, the pods need {value}"
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = [
+        [entry for entry in as_list(dig(term, "matchExpressions")) if as_text(dig(entry, "key")) in labels]
+        for term in as_list(dig(spec, *path))
+    ]
+    # A term about other labels suits every flavor.
+    if terms and all(terms) and not match_node([{"matchExpressions": term} for term in terms], labels, ""):
+        return "it does not match the node affinity"
+    return ""
+
+
+@rule("kueue-resource-not-covered", "warning", "A resource requests something that its ClusterQueue does not cover.")
+def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Finding]:
+    """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
+    where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
+    devices = census.facts.objects("resource.k8s.io", "DeviceClass")
+    mapped = {as_text(dig(value, "spec", "extendedResourceName")) for value in devices}
+    for item, local, name, queue in _find_queues(census).waiting:
+        groups = as_list(dig(queue, "spec", "resourceGroups"))
+        covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
+        asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
+        missing = sorted(asked - covered - mapped)
+        if missing:
+            others = covered - asked - _NATIVE
+            near = suggest(missing[0], others)
+            doubtful = bool(others) and not near and _NATIVE.isdisjoint(missing)
+            message = (
+                f"the pods request {join(missing)}{near}, which no resourceGroup of the ClusterQueue {name} covers: "
+                f"Kueue never admits this {item.kind}"
+            )
+            hint = (
+                f"Add {join(missing)} to coveredResources with a quota, or remove the request. This does not apply if "
+                "Kueue's configuration ignores it (excludeResourcePrefixes, transformations, quotaCheckStrategy)."
+            )
+            yield Finding(item, _LABEL, message, local, hint=hint, severity="info" if doubtful else None)
+
+
+@rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
+def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
+    """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
+    of its own to lend: then a warning."""
+    complete = census.facts.lists_all("ClusterQueue")
+    cohorts = census.facts.by_name(_KUEUE, "Cohort")
+    queues = _find_queues(census)
+    for item, local, name, queue in queues.waiting:
+        sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
+        certain = _list_quota(queue, None)
+        lent = _list_lent(queue, queues.whole.values()) if complete and _cohort(queue) not in cohorts else None
+        for resource, (widest, total) in _list_quota(queue, lent).items():
+            needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
+            if sum(needs) > total or max(needs, default=0) > widest:
+                at_most = total if sum(needs) > total else widest
+                where = "" if at_most == total else " in one flavor"
+                message = (
+                    f"the pods need {format_quantity(sum(needs))} {resource} at once, the ClusterQueue {name} has at "
+                    f"most {format_quantity(at_most)}{where}: Kueue never admits this {item.kind}"
+                )
+                hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
+                borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
+                if borrowed:
+                    hint += f" This does not apply if a Cohort {_cohort(queue)} adds quota."
+                severity: Severity | None = "warning" if borrowed else None
+                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+                break
+
+
+def _list_queued(census: Census) -> Iterator[Item]:
+    """What makes pods and names a queue."""
+    return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
+
+
+def _find_queues(census: Census) -> _Queues:
+    """The queues, for all rules together."""
+    found: _Queues | None = census.shared.get(_KUEUE)
+    if found is None:
+        local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
+        named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
+        behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
+        waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
+        census.shared[_KUEUE] = found = _Queues(local, whole, waiting)
+    return found
+
+
+def _behind(queue: object) -> str:
+    return as_text(dig(queue, "spec", "clusterQueue"))
+
+
+def _list_flavors(group: object) -> list[str]:
+    return [as_text(dig(flavor, "name")) for flavor in as_list(dig(group, "flavors"))]
+
+
+def _cohort(queue: Mapping[str, Any]) -> str:
+    return as_text(dig(queue, "spec", "cohortName")) or as_text(dig(queue, "spec", "cohort"))
+
+
+def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each flavor with what it has of a resource."""
+    for group in as_list(dig(queue, "spec", "resourceGroups")):
+        for flavor in as_list(dig(group, "flavors")):
+            yield from ((as_text(dig(flavor, "name")), entry) for entry in as_list(dig(flavor, "resources")))
+
+
+def _list_lent(queue: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """What the other queues of its cohort lend to a queue at most, by flavor and resource."""
+    lent: dict[tuple[str, str], int] = {}
+    for other in others:
+        if other is not queue and _cohort(other) == _cohort(queue):
+            for flavor, entry in _list_entries(other):
+                key = (flavor, as_text(dig(entry, "name")))
+                limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
+                lent[key] = lent.get(key, 0) + min((each for each in limits if each is not None), default=0)
+    return lent
+
+
+def _list_quota(queue: Mapping[str, Any], lent: Mapping[tuple[str, str], int] | None) -> dict[str, tuple[int, int]]:
+    """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
+    it may borrow without a limit is left out where that is not known."""
+    found: dict[str, list[int | None]] = {}
+    for flavor, entry in _list_entries(queue):
+        name = as_text(dig(entry, "name"))
+        amount, extra = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "borrowingLimit"))
+        if not _cohort(queue):
+            extra = 0
+        elif lent is not None:
+            there = lent.get((flavor, name), 0)
+            extra = there if extra is None else min(extra, there)
+        found.setdefault(name, []).append(None if amount is None or extra is None else amount + extra)
+    limits = {name: [amount for amount in amounts if amount is not None] for name, amounts in found.items()}
+    return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}

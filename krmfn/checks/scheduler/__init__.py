@@ -5,5 +5,5 @@ Most of it is silent in the cluster: pods held back before the scheduling queue 
 
 TOPICS = (
     *("quorum", "links", "sharing", "trees", "atomicity", "agreement"),
-    *("classes", "hindrances", "reuse", "updating", "fit", "topology", "gating", "configuration"),
+    *("hindrances", "reuse", "updating", "fit", "topology", "gating", "configuration"),
 )

@@ -1,12 +1,15 @@
-"""What the pods of one gang must have in common: scheduler, priority, preemption policy."""
+"""What pods of one gang and groups of one tree must have in common: scheduler, priority, preemption policy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.scheduler.trees import list_groups
+from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.values import as_int, as_text, dig
@@ -71,9 +74,9 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Findin
     for gang in _list_gangs(census, settings, "priorityClassName"):
         whole = [each for each in gang.templates if each.is_whole]
         for first, template in zip(whole[:1] * len(whole), whole[1:], strict=False):
-            if same_priority(census.facts, first.priority_class, template.priority_class):
+            if _same_priority(census.facts, first.priority_class, template.priority_class):
                 continue
-            unsure = is_unsure(census.facts, first.priority_class, template.priority_class)
+            unsure = _is_unsure(census.facts, first.priority_class, template.priority_class)
             message = (
                 f"the priority class is {template.priority_class or 'unset'}, but other pods of the group "
                 f"{gang.group.name} have {first.priority_class or 'none'}: the gang is never scheduled"
@@ -99,7 +102,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     for gang in census.gangs_with("priorityClassName"):
         root = census.root(gang.group)
         whole = [each for each in gang.templates if each.is_whole]
-        wrong = [t for t in whole if not same_priority(census.facts, root.priority_class, t.priority_class)]
+        wrong = [t for t in whole if not _same_priority(census.facts, root.priority_class, t.priority_class)]
         if not wrong or census.chain(gang.group)[1] or _disagree(census.facts, whole):
             continue
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
@@ -173,7 +176,7 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
 def _disagree(facts: Facts, templates: Sequence[Template]) -> bool:
     """Whether the pods of a gang surely differ in priority: then no class of the group suits them all."""
     first, *others = (template.priority_class for template in templates)
-    return any(not same_priority(facts, first, other) and not is_unsure(facts, first, other) for other in others)
+    return any(not _same_priority(facts, first, other) and not _is_unsure(facts, first, other) for other in others)
 
 
 def _list_gangs(census: Census, settings: Settings, *fields: str) -> Iterator[LinkedGang]:
@@ -183,13 +186,13 @@ def _list_gangs(census: Census, settings: Settings, *fields: str) -> Iterator[Li
             yield gang
 
 
-def same_priority(facts: Facts, first: str, second: str) -> bool:
+def _same_priority(facts: Facts, first: str, second: str) -> bool:
     """Whether two classes give one priority: the same name, or the same known value."""
     value = facts.priority(first)
     return first == second or (value is not None and value == facts.priority(second))
 
 
-def is_unsure(facts: Facts, first: str, second: str) -> bool:
+def _is_unsure(facts: Facts, first: str, second: str) -> bool:
     return (not first or not second) and None in (facts.priority(first), facts.priority(second))
 
 
@@ -200,3 +203,96 @@ def _policy(census: Census, template: Template) -> str:
         return own or DEFAULT_POLICY
     found = census.facts.priority_classes.get(template.priority_class)
     return found.preemption_policy if found else ""
+
+
+@rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")
+def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    if not census.facts.complete_classes:
+        return
+    known = census.facts.priority_classes
+    for gang in census.gangs:
+        for template in gang.templates:
+            name = template.priority_class
+            if name and name not in known:
+                message = (
+                    f'no PriorityClass "{name}" in the cluster{suggest(name, known)}: the API server refuses every pod '
+                    f"of the gang {gang.group.name}"
+                )
+                hint = f"Create the PriorityClass, or use one of: {', '.join(sorted(known))}."
+                path = (*template.spec_path, "priorityClassName")
+                yield Finding(template.item, path, message, name, hint=hint)
+
+
+@rule(
+    "preemption-policy-without-class",
+    "warning",
+    "Pods of a gang set a preemption policy without a priority class that has it.",
+)
+def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
+    """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
+    facts = census.facts
+    if facts.complete_classes or any(entry.default for entry in facts.priority_classes.values()):
+        return
+    for gang in census.gangs:
+        for template in gang.templates:
+            policy = as_text(template.spec.get("preemptionPolicy"))
+            if policy in ("", "PreemptLowerPriority") or template.priority_class:
+                continue
+            message = (
+                f"preemptionPolicy is {policy}, and the pods of the gang {gang.group.name} name no priority class: "
+                "unless the cluster's default class has this policy, the API server refuses every pod"
+            )
+            hint = f"Name a PriorityClass with preemptionPolicy: {policy}."
+            yield Finding(template.item, (*template.spec_path, "preemptionPolicy"), message, policy, hint=hint)
+
+
+@rule(
+    "tree-priorities-differ",
+    "warning",
+    "The priority class of a group differs from that of its root.",
+    needs="composite-groups",
+)
+def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A child group with another priority class than its root, which only some releases compare."""
+    refused = is_obeyed(census, settings, "uniform-trees")
+    for group in list_groups(census):
+        above, end = census.chain(group)
+        if end or not above or group.priority_class == above[-1].priority_class:
+            continue
+        root = above[-1]
+        if refused and _same_priority(census.facts, group.priority_class, root.priority_class):
+            continue  # the scheduler compares the numbers
+        unsure = _is_unsure(census.facts, group.priority_class, root.priority_class)
+        effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
+        message = (
+            f"the priority class is {group.priority_class or 'unset'}, but that of the root {root.name} is "
+            f"{root.priority_class or 'unset'}: {effect}"
+        )
+        hint = "Use the same priorityClassName in all groups of the tree and in their pods."
+        path = (*group.path, "priorityClassName")
+        severity: Severity | None = "error" if refused and not unsure else None
+        yield Finding(group.item, path, message, group.priority_class, hint=hint, severity=severity)
+
+
+@rule(
+    "tree-preemption-policies-differ",
+    "error",
+    "The preemption policy of a group differs from that of its root.",
+    needs="uniform-trees",
+)
+def find_tree_policies_differ(census: Census, settings: Settings) -> Iterator[Finding]:
+    """A child group with another preemption policy than its root; without the gate no group has one."""
+    if not settings.has("group-preemption-policy"):
+        return
+    for group in list_groups(census):
+        above, end = census.chain(group)
+        if end or not above:
+            continue
+        policy, wanted = (as_text(one.spec.get("preemptionPolicy")) or DEFAULT_POLICY for one in (group, above[-1]))
+        if policy != wanted:
+            message = (
+                f"the preemption policy is {policy}, but that of the root {above[-1].name} is {wanted}: no pod of the "
+                "tree is ever scheduled"
+            )
+            hint = "Use one preemptionPolicy in all groups of the tree and in their pods."
+            yield Finding(group.item, (*group.path, "preemptionPolicy"), message, policy, hint=hint)

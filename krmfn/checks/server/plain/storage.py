@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from posixpath import normpath
 
 from krmfn.checks.server.amounts import write_amount
-from krmfn.checks.server.formats import check_label_key, check_long_name, count_bytes
+from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
-from krmfn.checks.server.plain.volumes import SOURCES, check_sources
 from krmfn.checks.server.pods.claims import MODES, check_claim_spec
+from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.placement import check_node_selector
 from krmfn.checks.server.pods.setting import Object, Setting
+from krmfn.checks.server.pods.volumes import check_kind
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.verdict import (
@@ -38,6 +39,13 @@ _MOST_ALIKE = 10
 _BETA = "volume.beta.kubernetes.io/storage-class"
 _OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 _FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+#: The members in the order in which the server looks at them.
+_SOURCES = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
+    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
 
 
 def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
@@ -147,7 +155,7 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
             yield required(at, "required", "must specify required node constraints")
         else:
             check_node_selector(affinity["required"], at, False, pod)
-    check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
+    _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     name = spec.get("storageClassName", "")
     if name:
         yield from refuse((*_SPEC, "storageClassName"), name, check_long_name(name, "characters"))
@@ -182,10 +190,10 @@ def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
 
 def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
     secret = "controllerExpandSecretRef"
-    mine = {name: spec.get(name) for name in SOURCES}
+    mine = {name: spec.get(name) for name in _SOURCES}
     if "csi" in spec and "csi" in before and secret not in before["csi"]:
         mine["csi"] = {key: value for key, value in spec["csi"].items() if key != secret}
-    if mine != {name: before.get(name) for name in SOURCES}:
+    if mine != {name: before.get(name) for name in _SOURCES}:
         yield forbidden(
             (*_SPEC, "persistentvolumesource"), "immutable", "spec.persistentvolumesource is immutable after creation"
         )
@@ -269,3 +277,54 @@ def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument
     yield from _check_parameters(new.get("parameters", {}))
     if not new.get("parameters"):
         yield required(("parameters",), "required", "must contain at least one key/value pair")
+
+
+def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
+    found = [source for source in _SOURCES if source in spec]
+    if not found:
+        pod.required(path, "required", "must specify a volume type")
+    for index, source in enumerate(found):
+        if index and source != "flexVolume":
+            at = (*path, {"cephfs": "cephFS"}.get(source, source))
+            pod.forbidden(at, RULE, "may not specify more than 1 volume type")
+        elif source == "csi":
+            _check_csi(spec["csi"], (*path, "csi"), pod)
+        elif source == "local":
+            _check_local(spec, path, pod)
+        else:
+            check_kind(source, spec[source], name, path, pod)
+
+
+def _check_local(spec: Object, path: Path, pod: Setting) -> None:
+    text, at = spec["local"].get("path", ""), (*path, "local", "path")
+    if not text:
+        pod.required(at, "required")
+    check_no_backsteps(text, at, RULE, pod)
+    if "nodeAffinity" not in spec:
+        pod.required((*path, "nodeAffinity"), "required", "Local volume requires node affinity")
+
+
+def _check_csi(source: Object, path: Path, pod: Setting) -> None:
+    check_driver_name(source.get("driver", ""), (*path, "driver"), pod)
+    if not source.get("volumeHandle"):
+        pod.required((*path, "volumeHandle"), "required")
+    for field in _SECRETS:
+        secret = source.get(field)
+        if secret is None:
+            continue
+        for part, check in (("name", check_long_name), ("namespace", check_short_name)):
+            text = secret.get(part, "")
+            at = (*path, field, part)
+            if not text:
+                pod.required(at, "required")
+            else:
+                pod.out.extend(invalid(at, RULE, text, message) for message in check(text, "characters"))
+
+
+def check_driver_name(name: str, path: Path, pod: Setting) -> None:
+    if not name:
+        pod.required(path, "required")
+        return
+    if len(name.encode("utf-8", "surrogatepass")) > 63:
+        pod.too_long(path, RULE, 63)
+    pod.out.extend(invalid(path, RULE, name, message) for message in check_long_name(name.lower(), "characters"))

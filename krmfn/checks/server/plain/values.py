@@ -11,7 +11,6 @@ from krmfn.checks.server.formats import (
     check_ip,
     check_label_key,
     check_label_value,
-    check_path_segment,
     check_percent,
     check_port_name,
     is_percent,
@@ -20,7 +19,7 @@ from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, write_json
-from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import clamp_int
@@ -36,13 +35,6 @@ def refuse(path: Path, value: Any, messages: Iterable[str]) -> Iterator[Cause]:
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
     if value not in values:
         yield not_supported(path, "enum", write_json(value), values)
-
-
-def check_needed_name(value: str, path: Path) -> Iterator[Cause]:
-    """A name that must be there, and may stand in a URL."""
-    if not value:
-        yield required(path, "required")
-    yield from refuse(path, value, check_path_segment(value))
 
 
 def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
