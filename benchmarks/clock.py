@@ -4,20 +4,22 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 
 class Program(NamedTuple):
-    """A command, and the file it reads from stdin (nothing when None)."""
+    """A command, and the file it reads from stdin (nothing when None). `alone`: on one processor."""
 
     command: Sequence[str]
     stdin: Path | None = None
+    alone: bool = False
 
 
 class Run(NamedTuple):
-    """Wall time and processor time in seconds, peak resident memory in bytes."""
+    """Wall time, processor time of all its processes in seconds, peak resident memory of the largest one in bytes."""
 
     seconds: float
     processor: float
@@ -36,7 +38,8 @@ def run_once(program: Program, allowed: Collection[int] = (0,)) -> Run:
     """One run, its output thrown away. Raises Failed with the program's stderr when its exit status is not allowed."""
     with open(program.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:
         begin = time.perf_counter()
-        child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        with _stay_on_one() if program.alone else nullcontext():
+            child = subprocess.Popen(program.command, stdin=stdin, stdout=null, stderr=subprocess.PIPE, env=ENVIRONMENT)
         assert child.stderr is not None
         complaint = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
@@ -46,6 +49,20 @@ def run_once(program: Program, allowed: Collection[int] = (0,)) -> Run:
         raise Failed(f"{' '.join(program.command)}: exit {code}\n{complaint.decode(errors='replace')[:2000]}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+
+
+@contextmanager
+def _stay_on_one() -> Iterator[None]:
+    """What is started meanwhile stays on one processor, where the system can see to it."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    usual = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(usual)])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usual)
 
 
 def run_in_turns(programs: Mapping[str, Program], rounds: int) -> dict[str, Run]:

@@ -142,30 +142,40 @@ def peak_memory(folder: Path) -> Row:
 
 
 def validate_many(
-    folder: Path, other: Callable[[Path, Path], list[str]], label: str, at_least: float, *options: str
+    folder: Path,
+    other: Callable[[Path, Path, bool], list[str]],
+    label: str,
+    at_least: float,
+    alone: bool,
+    *options: str,
 ) -> Row:
     stream = write(folder, "stream.yaml", inputs.scheduling_stream(10_000))
     schemas = bundle_schemas(SCHEMAS, folder / "schemas", ("workload", "podgroup", "job"))
     runs = run_in_turns(
         {
-            "ours": Program(programs.krmfn("validate", *options, str(stream))),
-            "theirs": Program(other(schemas, stream)),
+            "ours": Program(programs.krmfn("validate", *options, str(stream)), alone=alone),
+            "theirs": Program(other(schemas, stream, alone), alone=alone),
         },
         rounds=3,
     )
     ours, theirs = runs["ours"], runs["theirs"]
     judged = "in all stages" if not options else "in stage server"
-    name = f"validate 10,000 documents {judged}, one processor: {label} / krmfn"
+    where = "one processor" if alone else "all processors"
+    name = f"validate 10,000 documents {judged}, {where}: {label} / krmfn"
     return Row(name, theirs.seconds / ours.seconds, None, at_least, both(ours), both(theirs))
 
 
 def tree_of_jobs(folder: Path) -> Row:
     jobs = str(write(folder, "jobs.yaml", inputs.opted_in_jobs(5_000)))
     runs = run_in_turns(
-        {"ours": Program(programs.krmfn("tree", jobs)), "theirs": Program(programs.krmfn("validate", jobs))}, rounds=3
+        {
+            "ours": Program(programs.krmfn("tree", jobs), alone=True),
+            "theirs": Program(programs.krmfn("validate", jobs), alone=True),
+        },
+        rounds=3,
     )
     ours, theirs = runs["ours"], runs["theirs"]
-    name = "5,000 Jobs that opt in: `krmfn tree` / `krmfn validate`"
+    name = "5,000 Jobs that opt in, one processor: `krmfn tree` / `krmfn validate`"
     return Row(name, ours.seconds / theirs.seconds, 1, None, both(ours), both(theirs))
 
 
@@ -178,8 +188,12 @@ ROWS: Mapping[str, Callable[[Path], Row]] = {
     "many-of-many": many_of_many,
     "growth": growth,
     "memory": peak_memory,
-    "kubeconform": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1.5, *SERVER),
-    "kubeconform-all": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1),
+    "kubeconform": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1.5, True, *SERVER),
+    "kubeconform-many": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1.5, False, *SERVER),
+    "kubeconform-all": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1, True),
+    "kubeconform-all-many": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1, False),
     "tree": tree_of_jobs,
-    "jsonschema": lambda folder: validate_many(folder, programs.jsonschema, "PyYAML (C) and jsonschema", 0, *SERVER),
+    "jsonschema": lambda folder: validate_many(
+        folder, programs.jsonschema, "PyYAML (C) and jsonschema", 0, True, *SERVER
+    ),
 }

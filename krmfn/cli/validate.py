@@ -38,7 +38,6 @@ from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions
 from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.pairing import pair
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.worlds import Worlds
 
@@ -100,7 +99,11 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     scopes: list[tuple[Sequence[Item], Settings]] = []
     fail_on: Severity = options["fail_on"] or "error"
     definitions = read_definitions(options)
-    pairs = {id(after): before for before, after in pair(old, new)} if old else {}
+    pairs = {}
+    if old:
+        from krmfn.workspace.pairing import pair
+
+        pairs = {id(after): before for before, after in pair(old, new)}
     for world in new.worlds:
         settings = configurations.find(world, as_cluster=True)
         settings = settings._replace(definitions=definitions, rivals=new.find_rivals(world))
