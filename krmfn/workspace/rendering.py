@@ -22,6 +22,7 @@ from typing import Any
 
 from krmfn.krm.types import NamedTuple
 from krmfn.model.showing import HIDDEN
+from krmfn.workspace.aside import Aside
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.patches import drop_patch, find_patch, supply_values
@@ -47,7 +48,8 @@ _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with 
 
 
 class Rendered(NamedTuple):
-    """What kustomize printed, with annotations that say where each object comes from.
+    """What kustomize printed, with annotations that say where each object comes from, and with marks for the schemas
+    that are `aside`.
 
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
     `left_out` says what is not in it, because it cannot be had here.
@@ -56,6 +58,7 @@ class Rendered(NamedTuple):
     data: bytes
     copied: frozenset[str]
     configurations: tuple[dict[str, Any], ...]
+    aside: Aside
     left_out: tuple[NotRendered, ...] = ()
 
 
@@ -89,7 +92,8 @@ def render_all(
     with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set())
+        aside = Aside(os.path.basename(root))
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside)
         rest = iter(folders)
         try:
             while True:
@@ -125,6 +129,7 @@ class _Workshop(NamedTuple):
     signals: _Signals
     partly: bool
     lost: set[tuple[str, str]]
+    aside: Aside
 
 
 class Build:
@@ -161,11 +166,11 @@ class Build:
             if isinstance(done, NotRendered):
                 raise done
             self._copied.update(done.copied)
-            return done.data
+            return done.aside.restore(done.data)
 
         program = _write_program(workshop.root)
         self._stage = stage = Stage(
-            workshop.tree, place, program, workshop.programs, render_plainly, free, workshop.partly
+            workshop.tree, place, program, workshop.programs, render_plainly, workshop.aside, free, workshop.partly
         )
         try:
             self._built = built = stage.add(folder, top=not plain, depth=depth)
@@ -194,7 +199,7 @@ class Build:
         """What kustomize printed, or why it did not. The copy is gone then."""
         stage = self._stage
         try:
-            data = stage.restore(self._end())
+            data = self._end()
         except Failed as failure:
             if stage.left_out:  # perhaps for lack of it
                 return stage.left_out[0]
@@ -210,7 +215,7 @@ class Build:
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         files = frozenset(stage.copied | self._copied)
-        return Rendered(data, files, tuple(stage.configurations), tuple(stage.left_out))
+        return Rendered(data, files, tuple(stage.configurations), self._workshop.aside, tuple(stage.left_out))
 
     def _end(self) -> bytes:
         """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by

@@ -17,7 +17,7 @@ from typing import Any
 
 from krmfn.krm import FileRef, Stream, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
-from krmfn.workspace.aside import Aside, may_name
+from krmfn.workspace.aside import Aside, may_name, shares
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -48,7 +48,6 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
-_ANCHOR, _ALIAS = (re.compile(rb"(?:^|[\s\[{,:])" + sign + rb"([^\s,\[\]{}:]+)") for sign in (b"&", rb"\*"))
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -63,15 +62,16 @@ class Stage:
         ours: str,
         allowed: Mapping[str, str],
         render: Callable[[str, int], bytes],
+        aside: Aside,
         free: bool = False,
         partly: bool = False,
     ) -> None:
-        """`ours` is the program that stands for krmfn. `allowed` maps the real paths of programs that may be run to
+        """`ours` is the program that replaces krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `render` renders a folder of the tree, used on a level, without anything being run, for lists of
-        functions that are kustomizations themselves. `free`: a kustomization may use files that are not below its
-        folder, as with `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read the whole disk, so
-        such a file is copied to where it may be: `brought` has its own path, by that of the copy. `partly`: what cannot
-        be had and only adds objects is left out, and `left_out` says why."""
+        functions that are kustomizations themselves. `aside` gets the schemas. `free`: a kustomization may use files
+        that are not below its folder, as with `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read
+        the whole disk, so such a file is copied to where it may be: `brought` has its own path, by that of the copy.
+        `partly`: what cannot be had and only adds objects is left out, and `left_out` says why."""
         self.left_out: list[NotRendered] = []
         self.emptied: list[str] = []  # files of the copy whose text is not known
         self._partly = partly
@@ -92,7 +92,7 @@ class Stage:
         self._done: set[str] = set()
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
-        self._aside = Aside(os.path.basename(root))
+        self._aside = aside
         self._cut: dict[str, bytes] = {}  # the files of which something is set aside, whole
         self._names_schemas = False
 
@@ -107,10 +107,6 @@ class Stage:
             for place, data in self._cut.items():
                 self._write(place, data)
             self._cut.clear()
-
-    def restore(self, data: bytes) -> bytes:
-        """What kustomize printed, with what was set aside."""
-        return self._aside.restore(data) if self._cut else data
 
     def place(self, path: str) -> str:
         """Where a path of the tree is in the copy."""
@@ -342,7 +338,7 @@ class Stage:
         if place not in self._written or (place in self._cut and not is_resource):
             self._note(path)
             data = self._read(path)
-            rest = self._aside.cut(data) if is_resource else data
+            rest = self._aside.cut(data, real) if is_resource else data
             if rest is not data:
                 self._cut[place] = data
             else:
@@ -402,7 +398,7 @@ class Stage:
 
 def _refuse_circles(data: bytes, path: str) -> None:
     """Raises NotRendered for YAML in which an anchor is used in its own value: kustomize would never come to an end."""
-    if b"\0" not in data and not {*_ANCHOR.findall(data)} & {*_ALIAS.findall(data)}:
+    if b"\0" not in data and not shares(data):
         return
     try:
         for item in Stream.parse(data, path).items:

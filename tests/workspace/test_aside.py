@@ -59,7 +59,7 @@ def read_versions(data: bytes) -> list[dict[str, object]]:
 
 def test_schemas_come_back_with_any_indentation() -> None:
     aside = Aside("x")
-    cut = aside.cut(DEFINITION.encode())
+    cut = aside.cut(DEFINITION.encode(), "a.yaml")
     assert (b"properties" in cut, b"served: false" in cut) == (False, True)
     assert aside.restore(cut).decode() == DEFINITION
     moved = cut.replace(b"            description", b"         description")
@@ -69,23 +69,36 @@ def test_schemas_come_back_with_any_indentation() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        DEFINITION.replace("type: string", "type: &text string"),
+        DEFINITION.replace("type: string", "type: &text string").replace("type: object", "type: *text"),
         DEFINITION.replace("\n", "\r\n"),
-        DEFINITION + "---\nkind: ConfigMap\n",
         DEFINITION.replace("kind: CustomResourceDefinition", "kind: ConfigMap"),
         "kind: CustomResourceDefinition\na:\n  openAPIV3Schema: {type: object}\n",
         "kind: CustomResourceDefinition\na:\n  openAPIV3Schema:\n  b: c\n",
     ],
 )
 def test_other_texts_stay(text: str) -> None:
-    assert Aside("x").cut(text.encode()) == text.encode()
+    assert Aside("x").cut(text.encode(), "a.yaml") == text.encode()
+
+
+@pytest.mark.parametrize("prose", ["It is *not* A & B.", "&text is a pointer, as in C"])
+def test_definitions_among_other_objects_are_cut(prose: str) -> None:
+    aside = Aside("x")
+    text = ("kind: ConfigMap\n---\n" + DEFINITION.replace("A run.", prose) + "---\nkind: Secret\n").encode()
+    cut = aside.cut(text, "all.yaml")
+    assert (b"properties" in cut, b"kind: Secret" in cut) == (False, True)
+    assert aside.restore(cut) == text
 
 
 def test_kustomize_gives_the_schemas_as_they_were(folder: Path) -> None:
     write(folder, {"kustomization.yaml": KUSTOMIZATION, "definition.yaml": DEFINITION})
-    data = build().data
+    rendered = build()
+    assert b"properties" not in rendered.data
+    data = rendered.aside.restore(rendered.data)
     assert read_versions(data) == read_versions(DEFINITION.encode())
     assert b"further left" in data  # kustomize itself moves comments, or drops them
+    (item,) = (item for item in Stream.parse(rendered.data).items if item.kind == "CustomResourceDefinition")
+    rendered.aside.fill(item)
+    assert item.value["spec"]["versions"] == read_versions(data)
 
 
 ESCAPED = """\
