@@ -94,7 +94,8 @@ class Stage:
         self._number = 0
         self._aside = aside
         self._cut: dict[str, bytes] = {}  # the files of which something is set aside, whole
-        self._names_schemas = False
+        self._naming: set[str] = set()  # folders of the copy in which something may get at a schema
+        self._below: dict[str, set[str]] = {}  # what each folder of the copy builds on, and its files in _cut
 
     @property
     def files(self) -> list[str]:
@@ -103,10 +104,15 @@ class Stage:
 
     def finish(self) -> None:
         """The copy is complete: only what nothing in it can touch stays set aside."""
-        if self.runs or self._names_schemas:
-            for place, data in self._cut.items():
-                self._write(place, data)
-            self._cut.clear()
+        waiting = [*self._below] if self.runs else [*self._naming]
+        reached = set(waiting)
+        while waiting:
+            place = waiting.pop()
+            if place in self._cut:
+                self._write(place, self._cut.pop(place))
+            more = self._below.get(place, set()) - reached
+            reached |= more
+            waiting += more
 
     def place(self, path: str) -> str:
         """Where a path of the tree is in the copy."""
@@ -169,6 +175,7 @@ class Stage:
                 self._write(self.emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
         value |= self._bring_named(named, overlay) if self._free else {}
+        self._copy_named({key: named.pop(key) for key in GENERATORS if key in named}, overlay, acts=False)
         self._copy_named(named, overlay)
         if top:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
@@ -188,6 +195,9 @@ class Stage:
         if kind == "folder":
             below = self.add(path, depth=depth + 1)
             self._builds[place] += self._builds[below]
+            self._below.setdefault(place, set()).add(below)
+            if field == "components" and below in self._naming:  # it works on what the others list
+                self._naming.add(place)
             return os.path.relpath(below, place)
         if kind == "file":
             if self._copy(path, overlay, is_resource=True):
@@ -318,12 +328,13 @@ class Stage:
         found = find_program(program)
         return self._allowed.get(os.path.realpath(found), "") if found else ""
 
-    def _copy_named(self, value: object, overlay: Overlay) -> None:
+    def _copy_named(self, value: object, overlay: Overlay, acts: bool = True) -> None:
         for path in list_named(self.tree, value, overlay.folder):
-            self._copy(path, overlay)
+            self._copy(path, overlay, acts=acts)
 
-    def _copy(self, path: str, overlay: Overlay, is_resource: bool = False) -> bool:
-        """Copies a file; False where kustomize would not read it. Of resources the schemas are set aside."""
+    def _copy(self, path: str, overlay: Overlay, is_resource: bool = False, acts: bool = True) -> bool:
+        """Copies a file; False where kustomize would not read it. Of resources the schemas are set aside. `acts`: the
+        file can change others, as a patch does."""
         # A kustomization is written by _spell or not at all: a copy would be read as it is.
         if path.rpartition("/")[2] in KUSTOMIZATIONS:
             return False
@@ -343,8 +354,11 @@ class Stage:
                 self._cut[place] = data
             else:
                 self._cut.pop(place, None)
-                self._names_schemas |= not is_resource and may_name(data)
             self._write(place, rest)
+        if acts and not is_resource:
+            self._note_naming(self.place(folder), self._read(path))
+        if place in self._cut:
+            self._below.setdefault(self.place(folder), set()).add(place)
         return True
 
     def _bring(self, path: str, overlay: Overlay) -> str:
@@ -356,7 +370,9 @@ class Stage:
         place = posixpath.join(self.place(self.tree.resolve(overlay.folder)), name)
         self.brought[place] = self.place(self.tree.resolve(path))
         self._note(path)
-        self._write(place, self._read(path))
+        data = self._read(path)
+        self._write(place, data)
+        self._note_naming(self.place(self.tree.resolve(overlay.folder)), data)
         return name
 
     def _bring_named(self, value: Any, overlay: Overlay) -> Any:
@@ -379,6 +395,10 @@ class Stage:
     def _note(self, path: str) -> None:
         self.copied.add(self.tree.resolve(path))
 
+    def _note_naming(self, folder: str, data: bytes) -> None:
+        if may_name(data):
+            self._naming.add(folder)
+
     def _read(self, path: str) -> bytes:
         try:
             data = self.tree.read(path)
@@ -390,7 +410,8 @@ class Stage:
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
         data = content if isinstance(content, bytes) else spell_json(content)
-        self._names_schemas |= not isinstance(content, bytes) and may_name(data)
+        if not isinstance(content, bytes):
+            self._note_naming(os.path.dirname(place), data)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)

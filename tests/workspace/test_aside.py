@@ -131,6 +131,28 @@ def test_a_patch_of_a_schema_finds_it(field: str, files: dict[str, str], folder:
     assert '"properties"' in found or "op: replace" not in field + str(files)
 
 
+PART = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: patch.yaml}]\n"
+#: Kustomizations, and how many schemas stay aside.
+REACHES = {
+    "resources: [../base]\npatches: [{path: patch.yaml}]\n": 0,
+    "resources: [../base]\ncomponents: [../part]\n": 0,
+    "resources: [../base, ../other]\n": 2,
+    "resources: [../base]\nconfigMapGenerator: [{name: a, files: [patch.yaml]}]\n": 2,
+}
+
+
+@pytest.mark.parametrize(("text", "marks"), REACHES.items())
+def test_only_what_a_patch_can_reach_is_whole(text: str, marks: int, folder: Path) -> None:
+    write(folder, {"../base/kustomization.yaml": "resources: [d.yaml]\n", "../base/d.yaml": DEFINITION})
+    other = {"kustomization.yaml": "resources: [d.yaml]\npatches: [{path: patch.yaml}]\n", "d.yaml": DEFINITION}
+    other |= {"patch.yaml": PATCH}
+    write(folder, {f"../other/{name}": each.replace("runs.", "others.") for name, each in other.items()})
+    write(folder, {"../part/kustomization.yaml": PART, "../part/patch.yaml": PATCH})
+    write(folder, {"kustomization.yaml": text, "patch.yaml": PATCH})
+    data = build().data
+    assert (data.count(b"krmfn-schema"), data.count(b"patched")) == (marks, 1)
+
+
 def test_a_file_that_is_also_the_source_of_a_configmap_is_whole(folder: Path) -> None:
     generated = "configMapGenerator: [{name: a, files: [definition.yaml]}]\n"
     write(folder, {"kustomization.yaml": KUSTOMIZATION + generated, "definition.yaml": DEFINITION})
