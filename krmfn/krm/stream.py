@@ -31,7 +31,10 @@ _BODY = {
 #: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
 _MANIFEST = rb"""(?m)^[ \t{,-]*["']?apiVersion["']?\s*:"""
 _KIND = rb"""(?m)^[ \t{,-]*["']?kind["']?\s*:"""
-_TEMPLATE = rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@|:[ \t]+\{[A-Za-z_][\w-]*\}[^\s,}\]]"
+_TEMPLATE = (
+    rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@|:[ \t]+\{[A-Za-z_][\w-]*\}[^\s,}\]]"
+    rb"|^[ \t]*<[A-Za-z][^<>\n]*>[ \t\r]*$"  # a line for people, or for sed
+)
 
 
 class Skipped:

@@ -23,6 +23,8 @@ _PATCH: Final = {"patch", "patches"}
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
 _TEMPLATE: Final = {"template", "templates", "tmpl", "tpl"}
 _NO_NAME: Final = r"[_A-Z]"
+#: `name: ##NAME##`, a comment in YAML.
+_COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$"
 
 
 def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -> tuple[list[LoadedFile], list[Result]]:
@@ -31,14 +33,16 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
-        if _is_called(file.path, _TEMPLATE) and any(map(_is_nameless, file.stream.items)):
+        is_template = _is_called(file.path, _TEMPLATE) and any(map(_is_nameless, file.stream.items))
+        if is_template or re.search(_COMMENTED, file.data):
             told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
             continue
         others = {item.ref.group for item in file.stream.items if find_kind(item.ref.group, item.kind) is None}
         # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
         is_alone = not others or (beside and not others & _GROUPS)
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
-        if file.stream.items and (is_part or (beside and called) or re.search(rb"(?m)^\$patch:", file.data)):
+        is_patch = called and (beside or not any(item.name for item in file.stream.items))
+        if file.stream.items and (is_part or is_patch or re.search(rb"(?m)^\$patch:", file.data)):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:

@@ -24,7 +24,7 @@ from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
-from krmfn.workspace.plain import Plain, copy_into, put_into, read_plain
+from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, LeftOut, ManifestFile, Tree
@@ -181,7 +181,7 @@ class Gathering:
             if plain is None:
                 self._render(name, key, overlay, placing)
                 return
-            if plain.namespace and not placing.overrides:
+            if plain.namespace and not (placing.overrides and placing.namespace):
                 placing = placing._replace(namespace=plain.namespace, overrides=True)
             self._list(name, key, overlay, plain.files, placing, plain.configurations)
         except NotRendered as reason:
@@ -237,10 +237,11 @@ class Gathering:
                 items += file.stream.items
                 continue
             self._allow(len(file.stream.items))
-            copies = copy_into(placing, file.data, path)
+            copies = copy_file(placing, file.data, path)
             items += copies
             if len(copies) == len(file.stream.items):
                 origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
+        put_into(placing, items)
         known = Origins(overlay.path, origins)
         self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
 

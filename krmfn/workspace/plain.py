@@ -7,12 +7,14 @@ started for them, and they are checked where kustomize is not installed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
+from krmfn.krm.paths import Path
 from krmfn.krm.types import NamedTuple
+from krmfn.model.values import as_list, as_mapping
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -60,26 +62,38 @@ def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
     return Plain(tuple(sorted(set(files))), namespace, configurations) if isinstance(namespace, str) else None
 
 
-def copy_into(placing: Placing, data: bytes, path: str) -> list[Item]:
-    """The objects of a file again, as a deployer places them. Raises NotRendered."""
+def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:
+    """The objects of a file again, with a deployer's variables. Raises NotRendered."""
     try:
-        items = Stream.parse(substitute(data, placing.variables), path).items
+        return Stream.parse(substitute(data, placing.variables), path).items
     except Unreadable as error:
         raise NotRendered(f"uses {path}, which cannot be read after variables are filled in: {error}") from None
-    put_into(placing, items)
-    return items
 
 
-def put_into(placing: Placing, items: Iterable[Item]) -> None:
-    """Sets the namespace of the objects that can have one. Raises NotRendered where the text cannot be edited."""
-    for item in items:
-        if not placing.namespace or item.kind in _CLUSTER_KINDS or item.namespace == placing.namespace:
-            continue
-        if placing.overrides or not item.namespace:
+def put_into(placing: Placing, items: Sequence[Item]) -> None:
+    """Sets the namespace of the objects of a world. Raises NotRendered where the text cannot be edited."""
+    accounts = {item.name for item in items if item.kind == "ServiceAccount"}
+    for item in items if placing.namespace else ():
+        for path in list(_list_places(placing, item, accounts)):
             try:
-                item.set(("metadata", "namespace"), placing.namespace)
+                item.set(path, placing.namespace)
             except EditRefused as refusal:
                 raise NotRendered(f"cannot put {item.ref} into the namespace {placing.namespace}: {refusal}") from None
+
+
+def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Iterator[Path]:
+    """The fields of an object that a namespace is written into. Where it overrides, that is kustomize's transformer: a
+    Namespace gets it as its name, and so do the subjects of bindings that are called as one of the `accounts`."""
+    if item.kind not in _CLUSTER_KINDS:
+        if item.namespace != placing.namespace and (placing.overrides or not item.namespace):
+            yield ("metadata", "namespace")
+    elif placing.overrides and item.kind == "Namespace" and item.name != placing.namespace:
+        yield ("metadata", "name")
+    if placing.overrides and item.kind in ("RoleBinding", "ClusterRoleBinding"):
+        for number, subject in enumerate(map(as_mapping, as_list(item.value.get("subjects")))):
+            is_default = subject.get("kind") == "ServiceAccount" and subject.get("name") == "default"
+            if (is_default or subject.get("name") in accounts) and not subject.get("namespace"):
+                yield ("subjects", number, "namespace")
 
 
 def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> list[str] | None:

@@ -135,7 +135,8 @@ class Stage:
         self._done.add(real)
         overlay = find_used(self.tree, real) if depth else find_overlay(self.tree, real)
         if overlay is None:
-            raise NotRendered(f"uses {folder}, a folder without a kustomization.yaml")
+            named = folder.removeprefix(self._here + os.sep)
+            raise NotRendered(f"uses {named}, a folder without a kustomization.yaml")
         if depth > DEEPEST:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
         self._note(overlay.path)

@@ -39,6 +39,15 @@ def test_nothing_is_said_about_a_placeholder(text: str) -> None:
     assert not found.of("format-long-name", "format-label-key", "metadata-label")
 
 
+def test_a_name_in_braces_is_a_placeholder_where_no_object_is_expected() -> None:
+    """It is a mapping in YAML, of a key without a value."""
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec:\n"
+    claim += "  resources: {requests: {storage: 1Gi}}\n  accessModes: [ReadWriteOnce]\n  storageClassName: "
+    assert not validate(f"{claim}{{class-name}}\n".encode()).errors
+    assert validate(f"{claim}{{class-name: a}}\n".encode()).errors
+    assert validate(claim.replace("[ReadWriteOnce]", "{modes}").encode() + b"a\n").errors
+
+
 def test_the_rest_is_judged() -> None:
     text = MANIFESTS.replace("PLACE", '"${NAME}"').replace("restartPolicy: Never", "restartPolicy: Sometimes")
     assert {result.path for result in validate(text.encode()).errors} == {"spec.template.spec.restartPolicy"}

@@ -64,6 +64,29 @@ def test_a_patch_of_a_kustomization_that_is_elsewhere_is_one(folder: Path, capsy
     assert run(capsys, "validate", ".")[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "code"), [("account.patch.yaml", 0), ("patches/account.yaml", 0), ("account.yaml", 1)]
+)
+def test_what_is_called_a_patch_and_has_no_name_is_one(
+    name: str, code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`kubectl patch serviceaccount default --patch-file FILE`."""
+    write(folder, {name: "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: a}]\n"})
+    assert run(capsys, "validate", ".")[0] == (0 if "patch" in name else 1)
+
+
+def test_a_placeholder_on_a_line_of_its_own_makes_a_template(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n    a: b\n    <ISSUER_1>\ndata: {}\n"
+    write(folder, {"a.yaml": text})
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "not checked: templates (1)" in told) == (0, True)
+    write(folder, {"a.yaml": text.replace("<ISSUER_1>", "ISSUER")})
+    assert run(capsys, "validate", ".")[0] == 2
+    write(folder, {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ##NAME##\n"})
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "not checked: templates (1)" in told) == (0, True)
+
+
 def test_a_template_without_marks_is_one_by_its_own_name_and_the_names_in_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

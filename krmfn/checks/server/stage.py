@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from krmfn.checks.server.shipped import Shipped, Unserved
 
 #: What a text with placeholders has somewhere (model.placeholders).
-_MAYBE_UNKNOWN = r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
+_MAYBE_UNKNOWN = (
+    r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
+    r"|: +\{[A-Za-z_][\w-]*\}"
+)
 _MOST_SHOWN = 60
 _SUMMARY = "must validate at least one schema (anyOf)"
 

@@ -13,6 +13,9 @@ from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_nu
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")
 #: Answers about texts where a number, a quantity or encoded data is expected.
 _NO_TEXT: Final = ("wrong-type", "bad-value")
+#: What an answer about an object where a scalar is expected says, and how it ends.
+_NO_OBJECT: Final = "cannot unmarshal object into "
+_SCALARS: Final = (" of type string", " of type int32", " of type int64", " of type bool")
 #: What answers say that compare an object with the one that is stored.
 _CHANGES: Final = ("immutable", "may not change", "updates to ")
 _MOST: Final = 50
@@ -101,6 +104,8 @@ def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
 def _is_placeholder(cause: Cause, value: Any) -> bool:
     """Whether what is at the place of a cause is a placeholder."""
     found = dig(value, cause.path)
+    if _NO_OBJECT in cause.message and cause.message.endswith(_SCALARS):  # `{name}` is a mapping in YAML
+        return isinstance(found, dict) and [*found.values()] == [None]
     no_text = cause.rule in _NO_TEXT or "(a-z" in cause.message  # the name of a port, where its number may be
     return is_number_placeholder(found) if no_text else is_name_placeholder(found)
 

@@ -1,0 +1,55 @@
+"""What krmfn reads without kustomize is what kustomize would print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krmfn.krm import Stream
+from krmfn.workspace.files import open_tree
+from krmfn.workspace.rendering import render
+from krmfn.workspace.worlds import Rendering, find_worlds
+from tests.workspace.test_rendering import folder
+from tests.workspace.test_worlds import write
+
+__all__ = ["folder"]
+
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: KIND
+metadata: {name: binding}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects:
+- {kind: ServiceAccount, name: own}
+- {kind: ServiceAccount, name: default}
+- {kind: ServiceAccount, name: foreign}
+- {kind: ServiceAccount, name: foreign, namespace: elsewhere}
+- {kind: User, name: own}
+"""
+FILES = {
+    "namespace.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: _, labels: {a: b}}\n",
+    "account.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: own}\n",
+    "binding.yaml": BINDING.replace("KIND", "RoleBinding"),
+    "cluster.yaml": BINDING.replace("KIND", "ClusterRoleBinding"),
+    "moved.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved, namespace: elsewhere}\n",
+}
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {path: ./app, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+
+
+@pytest.mark.parametrize("deployed", [{}, {"flux/apps.yaml": FLUX}])
+def test_a_namespace_is_set_as_kustomize_sets_it(deployed: dict[str, str], folder: Path) -> None:
+    write(folder, {f"app/{name}": text for name, text in FILES.items()} | deployed)
+    write(folder, {"app/kustomization.yaml": f"namespace: ml\nresources: [{', '.join(FILES)}]\n"})
+    (world,) = (each for each in find_worlds(["."], Rendering()).worlds if each.name == "app")
+    assert world.origins is not None
+    assert len(world.origins.items) == len(FILES)  # it was not rendered
+    printed = {item.kind: dict(item.value) for item in Stream.parse(render(*open_tree("app")).data).items}
+    for value in printed.values():
+        value["metadata"] = {key: each for key, each in value["metadata"].items() if key != "annotations"}
+    assert {item.kind: item.value for item in world.items} == printed
