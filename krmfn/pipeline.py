@@ -296,12 +296,13 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
 
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
+    accepted: set[str] = set()
     for gang, items, shaping in found.asked:
         findings += shaping
         emission = emit(gang, settings)
         wanted.append(Wanted(gang, items, emission))
         findings += [note.on(items[0]) for note in emission.notes]
-        findings += check_generated(wanted[-1], settings)
+        findings += check_generated(wanted[-1], settings, accepted)
         objects += emission.objects
     note = note_gates(settings.release, objects, settings.feature_gates)
     if note:

@@ -18,6 +18,9 @@ _OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 #: More than any node has: such a resource is not the node's to give.
 _ANY: Final = 10**18
 _ONE: Final = 10**9
+_COMPARISON: Final = re.compile(
+    r"""\s*device\.(?:driver|attributes\["(?P<domain>[^"]+)"\]\.(?P<name>\w+))\s*==\s*"(?P<text>[^"\\]*)"\s*"""
+)
 
 
 class Devices:
@@ -152,11 +155,6 @@ def may_match(expression: str, driver: str, device: object) -> bool:
         if name and value != text:
             return False
     return True
-
-
-_COMPARISON: Final = re.compile(
-    r"""\s*device\.(?:driver|attributes\["(?P<domain>[^"]+)"\]\.(?P<name>\w+))\s*==\s*"(?P<text>[^"\\]*)"\s*"""
-)
 
 
 def _list_exclusive(spec: object) -> Iterator[Mapping[str, Any]]:

@@ -28,19 +28,19 @@ _ANNOTATIONS = {
     "minCount": "krmfn.dev/min-count",
     "parentCompositePodGroupName": "krmfn.dev/gang-group",
 }
-#: Shapes in which everything was accepted: most gangs of a large input look alike.
-_accepted: set[str] = set()
+#: So many shapes are kept: most gangs of a large input look alike.
 _KEPT = 1024
 _USUAL_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,60}[a-z0-9])?")
 _POD_FIELDS = ("priorityClassName", "preemptionPolicy")
 
 
-def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
-    """What the API server would refuse in the objects of one gang, at the fields that the user wrote."""
+def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> Iterator[Finding]:
+    """What the API server would refuse in the objects of one gang, at the fields that the user wrote. `accepted` are
+    the shapes of gangs with these settings in which nothing was refused; this one is added."""
     if settings.scheduler != "Kubernetes" or not wanted.emission.objects:
         return
-    shape = _shape_of(wanted, settings)
-    if shape in _accepted:
+    shape = _shape_of(wanted)
+    if shape in accepted:
         return
     from krmfn.checks.server import validate_create
     from krmfn.releases.gates import list_needed
@@ -59,12 +59,12 @@ def check_generated(wanted: Wanted, settings: Settings) -> Iterator[Finding]:
                 seen.add((id(item), path, cause.message))
                 yield Finding(item, path, message, type=cause.type, rule=cause.rule)
     if shape and not seen:
-        if len(_accepted) >= _KEPT:
-            _accepted.clear()
-        _accepted.add(shape)
+        if len(accepted) >= _KEPT:
+            accepted.clear()
+        accepted.add(shape)
 
 
-def _shape_of(wanted: Wanted, settings: Settings) -> str:
+def _shape_of(wanted: Wanted) -> str:
     """What the checks can tell of the objects of a gang; empty where its owner's name is not of the usual kind.
 
     Gangs with one shape differ in that name alone, which has the same length and the same sort of characters.
@@ -73,7 +73,7 @@ def _shape_of(wanted: Wanted, settings: Settings) -> str:
     if len(wanted.gang.owners) > 1 or not _USUAL_NAME.fullmatch(name):
         return ""
     objects = repr(wanted.emission.objects).replace(name, "\0")
-    return f"{len(name)} {settings.release.name} {settings.feature_gates} {objects}"
+    return f"{len(name)} {objects}"
 
 
 def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, Path]:

@@ -47,25 +47,28 @@ def drop_patch(folder: str, target: str) -> bool:
         return False
     with open(path, "rb") as stream:
         value = json.load(stream)
-    dropped = False
-    for field in ("patches", "patchesStrategicMerge"):
-        kept: list[Any] = []
-        for patch in value.get(field) or ():
-            texts = None if isinstance(patch, dict) and patch.get("target") else _read(patch, os.path.dirname(path))
-            rest = [text for text in texts or () if _spell_id(text) != target]
-            if texts is None or len(rest) == len(texts):
-                kept.append(patch)
-                continue
-            dropped = True
-            alone = [spell_json(each).decode() for each in rest]
-            others = {key: each for key, each in patch.items() if key != "path"} if isinstance(patch, dict) else {}
-            kept += [{**others, "patch": each} for each in alone] if others or field == "patches" else alone
-        if field in value:
-            value[field] = kept
-    if dropped:
-        with open(path, "wb") as stream:
-            stream.write(spell_json(value))
-    return dropped
+    kept = {
+        field: [rest for patch in value[field] or () for rest in _leave(patch, folder, target, field == "patches")]
+        for field in ("patches", "patchesStrategicMerge")
+        if field in value
+    }
+    if all(kept[field] == (value[field] or []) for field in kept):
+        return False
+    with open(path, "wb") as stream:
+        stream.write(spell_json({**value, **kept}))
+    return True
+
+
+def _leave(patch: object, folder: str, target: str, named: bool) -> list[Any]:
+    """A patch without what is for the object: the same, or what is left of it, patch by patch, `named` as an entry of
+    `patches` is."""
+    texts = None if isinstance(patch, dict) and patch.get("target") else _read(patch, folder)
+    rest = [text for text in texts or () if _spell_id(text) != target]
+    if texts is None or len(rest) == len(texts):
+        return [patch]
+    alone = [spell_json(each).decode() for each in rest]
+    others = {key: each for key, each in patch.items() if key != "path"} if isinstance(patch, dict) else {}
+    return [{**others, "patch": each} for each in alone] if others or named else alone
 
 
 def _read(patch: object, folder: str) -> list[dict[str, Any]] | None:

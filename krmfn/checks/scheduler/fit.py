@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.capacity import Obstacle
 
+_BESIDE: Final = "beside the pods of DaemonSets"
+
 
 def _proved(id: str, sentence: str, *, needs: str = "") -> Check:
     """A rule that is found with all the others of what is proved."""
@@ -106,9 +108,6 @@ def _take_off_agents(census: Census) -> Census:
     from krmfn.capacity.agents import take_off
 
     return census._replace(facts=take_off(census.facts))
-
-
-_BESIDE: Final = "beside the pods of DaemonSets"
 
 
 def _spell(obstacle: Obstacle, census: Census) -> Finding:
