@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from krmfn.capacity.filters import clash, count_on, explain, list_reasons
 from krmfn.capacity.nodes import NodeKind, Room
 from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
-from krmfn.capacity.selectors import match_node, tolerates
 from krmfn.krm.types import NamedTuple
+from krmfn.model.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.capacity.nodes import NodeKind
 from krmfn.capacity.pods import PodKind
-from krmfn.capacity.selectors import match_node, tolerates
+from krmfn.model.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME, NodePort
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.requests import count_requests
-from krmfn.capacity.selectors import Answer, both, match_labels, match_namespace
 from krmfn.krm.types import Any, Final, NamedTuple
+from krmfn.model.selectors import Answer, both, match_labels, match_namespace
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts, NodePort, Resources

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind
-from krmfn.capacity.selectors import match_labels
 from krmfn.krm.types import NamedTuple
+from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, read_resources
 

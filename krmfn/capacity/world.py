@@ -10,8 +10,8 @@ from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, selects
-from krmfn.capacity.selectors import match_labels
 from krmfn.capacity.volumes import Volumes
+from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.survey.facts import ClusterNode, Facts, Resources
 

@@ -22,7 +22,8 @@ class Rule(NamedTuple):
     """A row of the catalogue. `id` is permanent, `sentence` says in one line what is wrong.
 
     It holds for the releases of Kubernetes that have the feature `needs` and do not have the feature `lacks` (empty:
-    for all). Everything else about a rule is on its page, `docs/rules/<id>.md`.
+    for all). `hint` says what to do, where that is always the same. Everything else is on its page,
+    `docs/rules/<id>.md`.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Rule(NamedTuple):
     sentence: str
     needs: str = ""
     lacks: str = ""
+    hint: str = ""
 
     def holds(self, release: Release) -> bool:
         """Whether the rule holds for a release."""

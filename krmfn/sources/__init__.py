@@ -127,6 +127,13 @@ def find_source(ref: ResourceRef) -> Source:
     row = KINDS[ref.group, ref.kind]
     if not row.source and not row.reason:
         raise KeyError(ref.kind)
-    module, _, function = (row.source or "foreign.explain_foreign").partition(".")
+    if not row.source:
+        return _explain
+    module, _, function = row.source.partition(".")
     source: Source = getattr(__import__(f"krmfn.sources.{module}", fromlist=[function]), function)
     return source
+
+
+def _explain(manifest: Manifest) -> None:
+    """Of a kind of pods that no group in Git can be linked to the reason in its row is told."""
+    manifest.pass_over(manifest.kind.reason, manifest.kind.hint)

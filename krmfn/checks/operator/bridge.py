@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.bridge import NAME
-from krmfn.capacity.selectors import match_namespace
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.selectors import match_namespace
 from krmfn.model.values import as_text, dig
 from krmfn.model.wording import join
 from krmfn.releases.spelling import GROUP_LINKS

@@ -10,48 +10,17 @@ from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
+from krmfn.model.rules import RULES
 from krmfn.model.showing import is_secret
-
-_HINTS = {
-    "required": "Write a value for the field.",
-    "immutable": "The field cannot change: create the object under a new name, or restore the old value.",
-    "no-set": "The field can be set only when the object is created: create the object under a new name.",
-    "no-unset": "The field cannot be removed: restore it, or create the object under a new name.",
-    "no-add-item": "The list is fixed when the object is created: create the Workload under a new name.",
-    "no-remove-item": (
-        "The list is fixed when the object is created: restore the entry, or create the Workload under a new name."
-    ),
-    "unique-key": "Give every entry of the list its own name.",
-    "unique-template-names": "Give every template of the Workload its own name, also across lists and levels.",
-    "max-tree-depth": "Put at most three composite levels above the leaf templates.",
-    "single-priority": "Give every template the same priorityClassName and the same priority, or none at all.",
-    "composite-has-children": "Put a template into podGroupTemplates or compositePodGroupTemplates of this entry.",
-    "parent-needs-workload-ref": "Name the Workload and the template in workloadRef.",
-    "priority-class": "Use a PriorityClass that exists and remove `priority`: the server fills it in.",
-    "preemption-policy-of-class": "Write the policy of the PriorityClass, or remove the class.",
-    "workload-exists": "Create the Workload with this template first.",
-    "gang-parallelism": "Create a new Job: minCount of the PodGroup cannot change with it.",
-    "gang-within-parallelism": "Lower minCount, raise parallelism, or remove minCount.",
-    "all-needs-gang": "Use a gang policy, or the disruption mode `single`.",
-    "policy-variant": "Restore the old policy, or create a new Job.",
-    "job-immutable": "The field cannot change: create a new Job.",
-    "pod-immutable": "Create a new Pod.",
-    "resource-version": "Add metadata.resourceVersion of the stored object, or use apply.",
-    "metadata-immutable": "Remove the field: the server keeps its value.",
-}
 
 
 def find_hint(root: Type, value: Any, cause: Cause) -> str:
     """The hint for a cause, empty when there is nothing to add."""
     if cause.rule == "unknown-field":
         return _nearest_name(root, cause.path)
-    if cause.rule == "duplicate-field":
-        return "Keep one of the two: only one takes effect."
     if cause.rule == "wrong-type" and isinstance(value, dict):
         return _other_spelling(value, cause, is_secret(str(value.get("kind")), cause.path))
-    if cause.rule == "union":
-        return "Write exactly one of the fields that the message names."
-    return _HINTS.get(cause.rule, "")
+    return RULES[cause.rule].hint
 
 
 def _nearest_name(root: Type, path: Path) -> str:

@@ -17,13 +17,14 @@ from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.replicated import is_wrong_selector, selects, spell_labels
+from krmfn.checks.server.replicated import is_wrong_selector, spell_labels
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import to_api, write_json
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
+from krmfn.model.selectors import match_labels
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -92,7 +93,7 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
         check_selector(selector, (*path, "selector"), "job-selector", Setting({}, kind.gates, out))
         yield from out
     labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
-    if not is_wrong and not selects(selector, labels):
+    if not is_wrong and not match_labels(selector, labels):
         where = (*path, "template", "metadata", "labels")
         detail = "`selector` does not match template `labels`"
         yield invalid_text(where, "job-selector", spell_labels(labels, new, where), detail)
@@ -206,7 +207,7 @@ def _check_generated(new: Object) -> Iterator[Cause]:
             text = write_json(dict(sorted(labels.items())))
             yield invalid_text(path, "job-selector", text, f"must be '{value}'")
     selector = new["spec"].get("selector", {})
-    if not is_wrong_selector(selector) and not selects(selector, expected):
+    if not is_wrong_selector(selector) and not match_labels(selector, expected):
         yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
 
 

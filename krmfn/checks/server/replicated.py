@@ -24,6 +24,7 @@ from krmfn.checks.server.spell import spell, to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
+from krmfn.model.selectors import match_labels
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
@@ -123,7 +124,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
     out: list[Cause] = []
     check_selector(selector, (*_SPEC, "selector"), _SELECTOR, Setting({}, kind.gates, out))
     yield from out
-    if not is_wrong_selector(selector) and not selects(selector, _labels(spec)):
+    if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
         yield _mismatch(new)
     if selector is not None and not _needs(selector):
         yield invalid_text((*_SPEC, "selector"), _SELECTOR, "{…}", "empty selector is invalid for daemonset")
@@ -188,7 +189,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
     yield from _check_selector(kind, spec, "statefulset", "")
     selector = spec.get("selector")
     if not is_wrong_selector(selector):
-        if selector is None or (_needs(selector) and not selects(selector, _labels(spec))):
+        if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
             yield _mismatch(new)
         if not skip_template:
             yield from _check_stateful_template(kind, spec, before)
@@ -274,21 +275,6 @@ def is_wrong_selector(selector: Object | None) -> bool:
     return False
 
 
-def selects(selector: Object | None, labels: Object) -> bool:
-    """Whether a right selector selects pods with these labels; None selects nothing, an empty one everything."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
-        return False
-    for need in selector.get("matchExpressions", ()):
-        key, values, operator = need.get("key", ""), need.get("values", ()), need.get("operator", "")
-        there = key in labels
-        found = there and labels[key] in values
-        if not {"In": found, "NotIn": not found, "Exists": there, "DoesNotExist": not there}.get(operator, True):
-            return False
-    return True
-
-
 def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid label selector") -> Iterator[Cause]:
     selector = spec.get("selector")
     path = (*_SPEC, "selector")
@@ -310,7 +296,7 @@ def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[
     selector = spec.get("selector")
     if is_wrong_selector(selector):
         return
-    if selector is None or (_needs(selector) and not selects(selector, _labels(spec))):
+    if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
         yield _mismatch(new)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(spec, "ReplicaSet")
