@@ -12,7 +12,7 @@ from krmfn.convert.board import Board, describe, read_entries, read_mapping, wal
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.names import slug
-from krmfn.releases.limits import read_limits
+from krmfn.releases.groups import read_limits
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import find_release, first_release, list_releases
 from krmfn.releases.spelling import GROUP_LINKS

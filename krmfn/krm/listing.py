@@ -23,7 +23,7 @@ from krmfn.krm.places import (
 )
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
-from krmfn.krm.types import Any, Iterable
+from krmfn.krm.types import Any, Iterable, NamedTuple
 from krmfn.krm.types import Sequence as Many
 
 #: Replace the bytes from the first to the second offset.
@@ -252,17 +252,13 @@ def splice(data: bytes, edits: Iterable[Splice]) -> list[memoryview | bytes]:
     return [*parts, view[done:]]
 
 
-class Found:
+class Found(NamedTuple):
     """The parts of a ResourceList that matter."""
 
-    __slots__ = ("api_version", "function_config", "kind", "listing")
-
-    def __init__(self, api_version: str, kind: str, listing: Listing, function_config: Item | None) -> None:
-        """A plain record."""
-        self.api_version = api_version
-        self.kind = kind
-        self.listing = listing
-        self.function_config = function_config
+    api_version: str
+    kind: str
+    listing: Listing
+    function_config: Item | None
 
 
 def check_version(api_version: str, kind: str) -> None:

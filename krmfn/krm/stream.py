@@ -16,7 +16,7 @@ from krmfn.krm.lines import read_lines
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,43 +37,31 @@ _TEMPLATE = (
 )
 
 
-class Skipped:
+class Skipped(NamedTuple):
     """A document that could not be read as manifests: why, and where it begins (line from 1).
 
     `sort` is "templates", "files that are not manifests", "JSON with comments", "incomplete" for an object without kind
     or API version, or empty for a manifest with a mistake at `line`, `column`.
     """
 
-    __slots__ = ("column", "index", "line", "message", "path", "sort")
-
-    def __init__(self, path: str, index: int, line: int, message: str, sort: str = "", column: int = 1) -> None:
-        """A plain record."""
-        self.sort = sort
-        self.column = column
-        self.path = path
-        self.index = index
-        self.line = line
-        self.message = message
-
-    def __repr__(self) -> str:
-        """For people who debug."""
-        return f"Skipped({self.path!r}, {self.index}, {self.line}, {self.message!r})"
+    path: str
+    index: int  # type: ignore[assignment]  # tuples have a method of that name
+    line: int
+    message: str
+    sort: str = ""
+    column: int = 1
 
 
-class StreamPart:
+class StreamPart(NamedTuple):
     """A document of a stream: its bytes with the marker line before it, and either one item or a listing.
 
     `items` are the objects found in it; `listing` is None unless it was unpacked.
     """
 
-    __slots__ = ("end", "items", "listing", "start")
-
-    def __init__(self, start: int, end: int, items: list[Item], listing: Listing | None) -> None:
-        """A plain record."""
-        self.start = start
-        self.end = end
-        self.items = items
-        self.listing = listing
+    start: int
+    end: int
+    items: list[Item]
+    listing: Listing | None
 
 
 class Stream:

@@ -14,7 +14,7 @@ from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import Positions, position
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, NamedTuple
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
 MAX_GROWTH = 20
@@ -211,7 +211,7 @@ def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Itera
             yield (*path, name), "ambiguous-scalar", message, key.start
 
 
-class Problem:
+class Problem(NamedTuple):
     """Something that readers of the item disagree on: a duplicate key, an ambiguous scalar, a key that is no string.
 
     `code` is `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar` or `refused-escape`; of a
@@ -219,19 +219,11 @@ class Problem:
     `column` count from 1 in the source.
     """
 
-    __slots__ = ("code", "column", "line", "message", "path")
-
-    def __init__(self, path: Path, code: str, message: str, line: int, column: int) -> None:
-        """A plain record."""
-        self.path = path
-        self.code = code
-        self.message = message
-        self.line = line
-        self.column = column
-
-    def __repr__(self) -> str:
-        """For people who debug."""
-        return f"Problem({self.path!r}, {self.code!r}, {self.message!r}, {self.line}, {self.column})"
+    path: Path
+    code: str
+    message: str
+    line: int
+    column: int
 
 
 def list_problems(root: Node | None, text: str, frame: Frame, start: int) -> tuple[Problem, ...]:

@@ -12,7 +12,7 @@ from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Change, JoinedField
-from krmfn.releases.finalizers import find_finalizer
+from krmfn.releases.groups import find_finalizer
 from krmfn.releases.release import GROUP, Release
 from krmfn.releases.spelling import COUNTS, LINK_FIELDS
 from krmfn.survey.census import Census

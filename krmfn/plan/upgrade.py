@@ -13,7 +13,7 @@ from typing import Final
 
 from krmfn.krm.item import Item
 from krmfn.krm.types import NamedTuple
-from krmfn.releases.finalizers import find_finalizer
+from krmfn.releases.groups import find_finalizer
 from krmfn.releases.release import GROUP, Release
 from krmfn.releases.stored import find_writer, list_steps, tell_damage
 

@@ -15,7 +15,7 @@ from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
 from krmfn.releases.gates import list_fields
-from krmfn.releases.limits import read_limits
+from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.describing import KindVersion, describe

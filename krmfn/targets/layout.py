@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from krmfn.krm.types import NamedTuple
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.releases.limits import Limits
+from krmfn.releases.groups import Limits
 
 
 class PlacedGroup(NamedTuple):

@@ -14,7 +14,7 @@ from krmfn.krm.types import Any
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
-from krmfn.releases.mutable import list_mutable
+from krmfn.releases.groups import list_mutable
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import LINK_FIELDS
 

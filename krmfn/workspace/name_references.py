@@ -12,7 +12,7 @@ from typing import Final
 from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.releases.limits import read_limits
+from krmfn.releases.groups import read_limits
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES
 

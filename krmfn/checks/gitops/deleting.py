@@ -13,8 +13,8 @@ from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
-from krmfn.releases.finalizers import find_finalizer, list_finalizers
 from krmfn.releases.gates import assume_gates
+from krmfn.releases.groups import find_finalizer, list_finalizers
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 

@@ -9,7 +9,7 @@ from krmfn.checks.wording import group_names, suggest
 from krmfn.config import Settings
 from krmfn.model.findings import Finding, Note
 from krmfn.model.wording import count, join
-from krmfn.releases.limits import read_limits
+from krmfn.releases.groups import read_limits
 from krmfn.survey.census import Census
 from krmfn.survey.groups import Group
 
