@@ -207,13 +207,15 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
+    operators = [*run("operator", census, settings)]
     unmade = [
         finding
-        for finding in run("operator", census, settings)
+        for finding in operators
         if finding.rule in _DEADLOCKS or (finding.rule in _UNMADE and _rate(finding) == "error")
     ]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
-    return _forecast(census, settings, found, simulator, unmade)
+    doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
+    return _forecast(census, settings, found, simulator, unmade, doubts)
 
 
 def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
@@ -235,6 +237,7 @@ def _forecast(
     found: Iterable[Finding],
     simulator: Ask | None,
     unmade: Sequence[Finding] = (),
+    doubts: Sequence[Finding] = (),
 ) -> Outlook:
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
@@ -242,7 +245,17 @@ def _forecast(
     # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
     errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
-    return forecast(census, settings, errors, simulator, gangs, trees, unmade)
+    return forecast(census, settings, errors, simulator, gangs, trees, unmade, doubts)
+
+
+def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:
+    """Whether a warning says that a gang may not start: its rule does, or proves it where more is known. What the
+    scheduler is asked about is not a matter of warnings."""
+    from krmfn.catalogue import RULES
+
+    rule = RULES[finding.rule]
+    proves = simulator is None and rule.stage == "scheduler" and rule.severity == "error"
+    return proves or finding.rule in (*_UNMADE, *_HINDERING)
 
 
 def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding]:
@@ -321,6 +334,11 @@ _OF_PLACEHOLDERS = ("substitution-in-group",)
 _DEADLOCKS = (
     *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
     *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
+)
+#: Rules about gangs that wait for somebody to change something.
+_HINDERING = (
+    *("kueue-queue-stopped", "kueue-resource-not-covered", "configuration-missing", "gated-member", "suspended-member"),
+    *("volcano-queue-missing", "kai-queue-unusable", "scheduler-group-missing"),
 )
 #: What the server says of a group, and the rule that says it of its pods.
 _OF_PODS = {"priority-class": "priority-class-missing", "preemption-policy-of-class": "pod-refused"}

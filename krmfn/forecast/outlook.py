@@ -43,11 +43,12 @@ def forecast(
     gangs: bool,
     trees: bool,
     unmade: Sequence[Finding] = (),
+    doubts: Sequence[Finding] = (),
 ) -> Outlook:
     """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
     they say that it never starts is not tried. `unmade` say that controllers do not make the pods of a gang, or not
-    enough of them: those take no room. `gangs`, `trees`: whether the cluster's scheduler knows groups, and composite
-    groups."""
+    enough of them: those take no room. `doubts` are warnings that a gang may not start. `gangs`, `trees`: whether the
+    cluster's scheduler knows groups, and composite groups."""
     roster, about = call_roll(census), _index(errors)
     found = list(_grow(census, trees))
     absent = _blame(found, _index(unmade), census)
@@ -65,10 +66,14 @@ def forecast(
         for trial, result in results.items()
         if trial.startswith("together ")
     }
-    standings = []
+    standings, doubted = [], _blame(found, _index(doubts), census)
     for tree in found:
         error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
-        standings.append(_judge(tree, census, roster, refused, error, results, started, trees, alone))
+        standing = _judge(tree, census, roster, refused, error, results, started, trees, alone)
+        doubt = doubted.get(_key(tree.root))
+        if doubt and not standing.why:
+            standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
+        standings.append(standing)
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
     linked = {id(template) for gang in census.gangs for template in gang.templates}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import add_injected
@@ -43,10 +43,14 @@ def call_roll(census: Census) -> Roster:
     """
     owned: dict[int, list[Pod]] = {}
     strangers: list[Pod] = []
+    by_space: dict[str, list[Template]] = {}
+    for each in census.templates:
+        by_space.setdefault(each.item.space, []).append(each)
     for value in census.facts.objects("", "Pod"):
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
-        template = _find_template(value, census, owned)
+        known = by_space.get(as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, ())
+        template = _find_template(value, known, owned)
         pod = Pod(full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
         if template is None:
             strangers.append(pod)
@@ -98,10 +102,12 @@ _OWNER_LABELS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _find_template(pod: Mapping[str, Any], census: Census, owned: Mapping[int, Sequence[Pod]]) -> Template | None:
-    """The template of the input that a pod of the cluster was made of: the owner's, and among several the one with
+def _find_template(
+    pod: Mapping[str, Any], templates: Iterable[Template], owned: Mapping[int, Sequence[Pod]]
+) -> Template | None:
+    """That of the templates which a pod of the cluster was made of: the owner's, and among several the one with
     the same role, or the same link and containers; among these one that has not all of its pods."""
-    candidates = [template for template in census.templates if is_owner(template.item, pod)]
+    candidates = [template for template in templates if is_owner(template.item, pod)]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
     wanted = _signature(as_mapping(pod.get("spec")))

@@ -8,7 +8,6 @@ from krmfn.forecast.standing import Outlook, Standing
 from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_svg
 from krmfn.reports.outlook_view import (
-    MEANINGS,
     View,
     group_alike,
     list_resources,
@@ -16,6 +15,7 @@ from krmfn.reports.outlook_view import (
     note_worlds,
     spell_nodes,
     spell_share,
+    spell_verdict,
     summarize,
 )
 
@@ -66,7 +66,7 @@ def _row(standing: Standing) -> Iterator[str]:
     pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
     where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
     yield f'<tr class="{standing.verdict}"><td>{_text(standing.name)}</td><td class="n">{pods}</td><td>'
-    yield f"<b>{MEANINGS[standing.verdict]}</b>{_text(where)}"
+    yield f"<b>{spell_verdict(standing)}</b>{_text(where)}"
     for text in (standing.why, standing.way_out):
         if text:
             yield f'<div class="why">{_text(text)}</div>'

@@ -16,13 +16,13 @@ from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (
     LIGHT,
-    MEANINGS,
     View,
     group_alike,
     list_resources,
     name_authority,
     spell_nodes,
     spell_share,
+    spell_verdict,
     sum_domains,
     summarize,
 )
@@ -106,7 +106,7 @@ def describe(outlook: Outlook) -> Iterator[str]:
     for standing in outlook.standings:
         where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
         why = f": {standing.why}" if standing.why else ""
-        yield f"{standing.name} {MEANINGS[standing.verdict]}{where}{why}."
+        yield f"{standing.name} {spell_verdict(standing)}{where}{why}."
 
 
 def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], int]:
@@ -163,7 +163,7 @@ def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], in
     """A line with the verdict, below it the reason and the pods that have no node."""
     total = len(standing.places)
     pods = count(total, "pod") if standing.verdict == "open" else f"{standing.placed} of {total} pods"
-    verdict = f"{_SIGNS[standing.verdict]} {MEANINGS[standing.verdict]}"
+    verdict = f"{_SIGNS[standing.verdict]} {spell_verdict(standing)}"
     parts = [
         *_draw_pod(_EDGE, top, mark, standing.name),
         _text(_EDGE + 24, top + 13, _cut(standing.name, _COLUMN), "b"),

@@ -34,6 +34,11 @@ LIGHT: Final = (
 )
 
 
+def spell_verdict(standing: Standing) -> str:
+    """What a gang's verdict means; a warning takes from it that nothing is known against the gang."""
+    return "may not start" if standing.verdict == "open" and standing.rule else MEANINGS[standing.verdict]
+
+
 class View(NamedTuple):
     """The outlook of a world; `world` is empty for an only one. `unasked` says why the scheduler itself was not run."""
 

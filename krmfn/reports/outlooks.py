@@ -12,7 +12,6 @@ from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_html, outlook_svg
 from krmfn.reports.outlook_view import (
     LIGHT,
-    MEANINGS,
     View,
     group_alike,
     list_resources,
@@ -20,6 +19,7 @@ from krmfn.reports.outlook_view import (
     note_worlds,
     spell_nodes,
     spell_share,
+    spell_verdict,
     summarize,
 )
 from krmfn.reports.paint import CYAN, GREEN, RED, YELLOW, paint
@@ -84,7 +84,7 @@ def _tell_world(view: View, color: bool) -> Iterator[str]:
 def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
     pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else f"{len(standing.places)}"
     verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
-    words = f": {MEANINGS[standing.verdict]}" if standing.verdict in ("depends", "open") else ""
+    words = f": {spell_verdict(standing)}" if standing.verdict in ("depends", "open") else ""
     words = " for capacity that others use" if standing.verdict == "waits" else words
     if standing.verdict == "runs" and standing.placed:
         words = f" on {spell_nodes(standing)}"
@@ -151,7 +151,7 @@ def _write_world(view: View) -> Iterator[str]:
 def _write_row(standing: Standing) -> str:
     pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
     where = spell_nodes(standing) if standing.verdict == "runs" else standing.why
-    verdict = f"{_SIGNS[standing.verdict]} {MEANINGS[standing.verdict]}"
+    verdict = f"{_SIGNS[standing.verdict]} {spell_verdict(standing)}"
     return f"| {channels.code(standing.name)} | {pods} | {verdict} | {channels.markdown(where)} |"
 
 
@@ -211,7 +211,7 @@ def _draw_chart(outlook: Outlook, name: str) -> Iterator[str]:
     if waiting:
         yield f'  subgraph {name}x["{channels.mermaid(summarize(outlook))}"]'
         for number, standing in enumerate(waiting):
-            text = f"{channels.mermaid(standing.name)}<br/>{channels.mermaid(MEANINGS[standing.verdict])}"
+            text = f"{channels.mermaid(standing.name)}<br/>{channels.mermaid(spell_verdict(standing))}"
             why = f"<br/>{channels.mermaid(standing.why)}" if standing.why else ""
             yield f'    {name}x{number}["{text}{why}"]:::{colors[standing.name]}'
         yield "  end"

@@ -87,8 +87,8 @@ def find(case: Value, folder: Path) -> list[tuple[str, str]]:
     return [(result["tags"]["rule"], result["message"]) for result in results]
 
 
-def list_cases() -> Iterator[Any]:
-    for path in sorted(FOLDER.glob("*.yaml")):
+def list_cases(files: str = "*") -> Iterator[Any]:
+    for path in sorted(FOLDER.glob(f"{files}.yaml")):
         cases = yaml.safe_load(path.read_text())
         for case in cases if isinstance(cases, list) else ():
             yield pytest.param(case, id=f"{path.stem}: {case['title']}")
@@ -105,3 +105,18 @@ def test_a_defect_is_told_once(case: Value, tmp_path: Path) -> None:
 def test_the_world_without_it_is_good(case: Value, tmp_path: Path) -> None:
     good = {**case, **case["good"]}
     assert [each for each in find(good, tmp_path) if each[0] not in case.get("also", ())] == []
+
+
+@pytest.mark.parametrize("case", [*list_cases("incidents")])
+def test_fit_shows_it(case: Value, tmp_path: Path) -> None:
+    told = foresee(case, tmp_path)
+    if told:  # a gang of the default scheduler
+        assert "never" in told or "may not start" in told
+        assert "no rule excludes it" in foresee({**case, **case["good"]}, tmp_path)
+
+
+def foresee(case: Value, folder: Path) -> str:
+    """What `fit` says of the gangs without a simulator; empty where there are none."""
+    find(case, folder)
+    answer = krmfn("fit", "--prove", "--config", str(folder / "k.json"), str(folder / "all.yaml")).stdout
+    return "" if "no gangs" in answer else answer
