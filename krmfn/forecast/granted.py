@@ -11,13 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.capacity.devices import fill_in
+from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.volumes import Volumes
 from krmfn.forecast.roster import Pod
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
+from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts
 
 Value = Mapping[str, Any]
 _DEVICES: Final = "resource.k8s.io"
+
+
+def list_untold(templates: Iterable[Template], facts: Facts) -> list[str]:
+    """The claims that pods name and the facts do not tell of."""
+    found: dict[str, None] = {}
+    for kind in read_kinds(templates, facts):
+        for group, name, named in (
+            ("", "PersistentVolumeClaim", kind.claims),
+            (_DEVICES, "ResourceClaim", kind.devices),
+            (_DEVICES, "ResourceClaimTemplate", kind.device_templates),
+        ):
+            if not facts.lists_all(name):
+                known = facts.by_place(group, name)
+                found |= {f"{name} {each}": None for each in named if (kind.namespace, each) not in known}
+    return list(found)
 
 
 def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:

@@ -10,6 +10,7 @@ from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import read_kinds
 from krmfn.config import Settings
 from krmfn.forecast.company import TrialsAlone, list_lonely
+from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
@@ -73,6 +74,9 @@ def forecast(
         doubt = doubted.get(_key(tree.root))
         if doubt and not standing.why:
             standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
+        untold = list_untold((each for gang in tree.gangs for each in gang.templates), census.facts)
+        if untold and not standing.why and standing.verdict in ("runs", "open"):
+            standing = standing._replace(why=f"not checked: whether {join(untold)} exists", way_out=_TELL_CLAIMS)
         standings.append(standing)
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
@@ -168,6 +172,7 @@ _LATE: Final = "the simulator did not come to an end in time"
 _UNMADE: Final = "no controller creates this pod, or only when the gang runs"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
 _GROUP_UNKNOWN: Final = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"
+_TELL_CLAIMS: Final = "add the claims of the cluster with --cluster (kubectl get persistentvolumeclaims,resourceclaims)"
 _SHOW_GROUP: Final = "add the manifest of the group to the files"
 
 

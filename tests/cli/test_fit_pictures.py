@@ -65,3 +65,15 @@ def test_a_gang_that_depends_on_the_order_names_its_rivals(cluster: Path, krmfn:
     done = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
     assert "in another order ml/job-odd would start instead" in " ".join(done.out.split())
     assert "in another order it would start instead of ml/job-late" in " ".join(done.out.split())
+
+
+def test_what_is_taken_for_granted_is_said(cluster: Path, krmfn: Call) -> None:
+    job = make_job("fits", 2, 1)
+    job["spec"]["template"]["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    (cluster / "one.yaml").write_text(yaml.safe_dump(job))
+    done = krmfn("fit", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
+    assert "not checked: whether PersistentVolumeClaim data exists" in done.out
+    with (cluster / "cluster.yaml").open("a") as file:
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml"}}
+        file.write("---\n" + yaml.safe_dump(claim | {"spec": {"volumeName": "v"}}))
+    assert "not checked" not in krmfn("fit", "one.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator").out
