@@ -20,6 +20,7 @@ from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) ->
         return Outcome((), (), to_results(found.findings))
     from krmfn.reconcile import reconcile
 
-    wanted, findings = _write(found, settings)
+    wanted, findings = _write(found, items, settings)
     asking = {id(item) for asked in found.asked for item in asked.items} | {id(item) for item in found.undecided}
     released = [item for item in found.present if id(item) not in asking]
     done = reconcile(items, wanted, released, settings.kuberay.manages, frugal)
@@ -155,7 +156,7 @@ def find_all(
                 yield finding
     noted: set[tuple[int, Path]] = set()
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
-    for finding in found.findings if is_complete(items) else _write(found, settings)[1]:
+    for finding in found.findings if is_complete(items) else _write(found, items, settings)[1]:
         if _rate(finding._replace(severity=None)) != "error":
             yield finding
         elif not is_told(finding):
@@ -297,7 +298,7 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     return tuple(share(make, list(findings)))
 
 
-def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Finding]]:
+def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[list[Wanted], list[Finding]]:
     """Every gang as its target writes it, checked as the API server would, and all that there is to say so far."""
     findings = list(found.findings)
     if not found.asked:
@@ -310,11 +311,14 @@ def _write(found: Survey, settings: Settings) -> tuple[list[Wanted], list[Findin
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
     accepted: set[str] = set()
-    for gang, items, shaping in found.asked:
+    classes = [item.value for item in items if item.kind == "PriorityClass"]
+    cluster = {**settings.cluster, "items": [*as_list(settings.cluster.get("items")), *classes]}
+    informed = settings._replace(cluster=cluster) if classes else settings
+    for gang, owners, shaping in found.asked:
         findings += shaping
-        emission = emit(gang, settings)
-        wanted.append(Wanted(gang, items, emission))
-        findings += [note.on(items[0]) for note in emission.notes]
+        emission = emit(gang, informed)
+        wanted.append(Wanted(gang, owners, emission))
+        findings += [note.on(owners[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings, accepted)
         objects += emission.objects
     note = note_gates(settings.release, objects, settings.feature_gates)

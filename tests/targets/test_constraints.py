@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from krmfn.krm import Item
+from krmfn.pipeline import complete
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import find_release
 from krmfn.targets import emit
@@ -148,3 +150,18 @@ def test_unsaid_policies_are_those_of_the_class() -> None:
     )
     assert "preemption-policy-not-shared" in rules(made(other, "1.37"))
     assert made(other, "1.36").objects
+
+
+def test_preemption_policy_of_a_class_in_git() -> None:
+    """A class that is applied together with the gang is one of the cluster's."""
+    spec = {"restartPolicy": "Never", "priorityClassName": "calm", "containers": [{"name": "c", "image": "i"}]}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "ml", "annotations": {"krmfn.dev/gang": "true"}},
+        "spec": {"parallelism": 2, "completions": 2, "template": {"spec": spec}},
+    }
+    classes = {**CLASS, "metadata": {"name": "calm"}, "preemptionPolicy": "Never"}
+    made = complete([Item.new(value) for value in (owner, classes)], settings("1.37"))[0]
+    (group,) = [item.value for item in made if item.kind == "PodGroup"]
+    assert group["spec"]["preemptionPolicy"] == "Never"
