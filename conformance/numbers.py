@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from conformance.build import NUMBERS, BuildFailed, compile_program, find_program
 from conformance.versions import read_releases
+from krmfn.checks.server.amounts import as_amount, round_up, write_amount
 from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.model import gotext, schedules
@@ -123,6 +124,7 @@ def _read_zone(case: Case) -> str:
 _READERS: dict[str, Callable[[Case], str]] = {
     "quantity": lambda case: str(read_quantity(case.text)),
     "json-quantity": _read_json,
+    "rounded": lambda case: write_amount(round_up(as_amount(read_quantity(case.text)))),
     "compare": _compare,
     "int": lambda case: str(gotext.read_int(case.text)),
     "time": lambda case: gotext.read_time(case.text),
@@ -410,6 +412,7 @@ def _one(make: Callable[[random.Random], str]) -> Callable[[random.Random], tupl
 _MAKERS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "quantity": _one(_quantity),
     "json-quantity": _one(_json),
+    "rounded": _one(lambda chance: chance.choice((_amount, _quantity))(chance)),
     "compare": lambda chance: (_amount(chance), _amount(chance)),
     "int": _one(_plain),
     "time": _one(_time),

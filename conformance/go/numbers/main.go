@@ -63,6 +63,12 @@ var readers = map[string]func(request) answer{
 		err := json.Unmarshal([]byte(r.Text), &q)
 		return told(q.String(), err)
 	},
+	// What a pod requests, as servers store it: to thousandths.
+	"rounded": func(r request) answer {
+		q, err := resource.ParseQuantity(r.Text)
+		q.RoundUp(resource.Milli)
+		return told(q.String(), err)
+	},
 	// -1, 0 or 1 as `text` is less than, equal to or greater than `other`.
 	"compare": func(r request) answer {
 		a, err := resource.ParseQuantity(r.Text)

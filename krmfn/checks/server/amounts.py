@@ -36,10 +36,11 @@ def _read_text(text: str, exponents: bool) -> Amount:
 
 
 def round_up(amount: Amount) -> Amount:
-    """To whole thousandths, as the server stores what is requested of resources."""
+    """To whole thousandths, away from 0, as the server stores what is requested of resources."""
     if amount % _MILLION == 0:
         return amount
-    return as_amount(Quantity(-(-amount // _MILLION), -3, amount.written.form))
+    thousandths = -(-abs(amount) // _MILLION)
+    return as_amount(Quantity(-thousandths if amount < 0 else thousandths, -3, amount.written.form))
 
 
 def is_integer(amount: Amount) -> bool:
