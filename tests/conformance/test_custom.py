@@ -26,11 +26,11 @@ def definition(schema: dict[str, Any]) -> dict[str, Any]:
     return {"spec": {"group": "example.com", "names": {"kind": "Foo", "plural": "foos"}, "versions": [version]}}
 
 
-def answer(properties: dict[str, Any], spec: Any, old: Any = None) -> Judgement:
-    """What is said of an object of a definition with these fields of its spec."""
+def answer(properties: dict[str, Any], spec: Any, old: Any = None, trusted: bool = True) -> Judgement:
+    """What is said of an object of a definition with these fields of its spec, as if it came with krmfn (`trusted`)."""
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
     (structure,) = read_definition(definition(schema)).values()
-    structure.trusted = True  # as if it came with krmfn
+    structure.trusted = trusted
     head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
     before = None if old is None else {**head, "spec": old}
     return judge(structure, SCHEMAS, {**head, "spec": spec}, before)
@@ -165,7 +165,7 @@ def test_what_stays_wrong_is_allowed() -> None:
 
 def test_what_others_wrote_may_not_take_for_ever() -> None:
     rules = [{"rule": "[0,0,0].all(a, [0,0,0].all(b, self > 1))"}]
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         "n": {"type": "integer", "x-kubernetes-validations": rules},
         **{
             f"p{number}": {"type": "string", "pattern": pattern}
@@ -177,11 +177,24 @@ def test_what_others_wrote_may_not_take_for_ever() -> None:
     (structure,) = read_definition(definition(schema)).values()
     head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
     slow = {f"p{number}": "a" * 600 + "!" for number in range(5)}
-    assert judge(structure, SCHEMAS, {**head, "spec": slow | {"n": 1}}).unchecked == (
-        (("spec", "n"), rules[0]["rule"]),
+    patterns = [(f"p{number}", "pattern", fields[f"p{number}"]["pattern"]) for number in range(5)]
+    assert judge(structure, SCHEMAS, {**head, "spec": slow | {"n": 1}}).unchecked == tuple(
+        (("spec", name), f"the {what} `{text}` of the CustomResourceDefinition")
+        for name, what, text in [("n", "rule", rules[0]["rule"]), *patterns]
     )
     (cause,) = judge(structure, SCHEMAS, {**head, "spec": {"quick": "A"}}).causes
     assert cause.path == ("spec", "quick")
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", r"\p{Greek}"], ids=["slow", "not in Python"])
+def test_a_pattern_that_is_not_evaluated_refuses_nothing(pattern: str) -> None:
+    one: dict[str, Any] = {"type": "string", "pattern": pattern}
+    fit, twice = {"pattern": "^a"}, {"oneOf": [{"pattern": pattern}, {"pattern": pattern + "|x"}]}
+    for field in ({"not": one}, twice, {"not": {"not": one}}, {"not": twice}, {"anyOf": [one]}, {"allOf": [fit, one]}):
+        found = answer({"a": {"type": "string", **field}}, {"a": "a" * 600 + "!"}, trusted=False)
+        assert (found.causes, found.unchecked[0][0], pattern in found.unchecked[0][1]) == ((), ("spec", "a"), True)
+    for field in ({"not": fit}, {"allOf": [one, {"not": fit}]}, {"oneOf": [{"not": fit}, {"maxLength": 3, **one}]}):
+        assert answer({"a": {"type": "string", **field}}, {"a": "a" * 600 + "!"}, trusted=False).causes
 
 
 @pytest.mark.parametrize(
@@ -201,7 +214,9 @@ def test_a_schema_may_not_multiply_an_object(items: dict[str, Any]) -> None:
     (structure,) = read_definition(definition(schema)).values()
     value = {"integer": 1, "string": "b", "object": {}}[items["type"]]
     head = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}}
-    assert judge(structure, SCHEMAS, {**head, "spec": [value] * 2_000}) == Judgement((), (((), ""),))
+    assert judge(structure, SCHEMAS, {**head, "spec": [value] * 2_000}) == Judgement(
+        (), (((), "the schema of the CustomResourceDefinition takes too long"),)
+    )
     assert judge(structure, SCHEMAS, {**head, "spec": [value]}).unchecked == ()
 
 
@@ -234,7 +249,9 @@ def test_rules_are_applied() -> None:
 )
 def test_rules_that_are_not_evaluated_are_named(rule: dict[str, Any]) -> None:
     fields = {"a": {"type": "string", "x-kubernetes-validations": [rule]}}
-    assert answer(fields, {"a": "x"}, {"a": "y"}) == Judgement((), ((("spec", "a"), rule["rule"]),))
+    assert answer(fields, {"a": "x"}, {"a": "y"}) == Judgement(
+        (), ((("spec", "a"), f"the rule `{rule['rule']}` of the CustomResourceDefinition"),)
+    )
 
 
 def test_entries_of_lists_are_told_apart_by_their_keys() -> None:

@@ -1,7 +1,8 @@
 """Custom resources by one definition: from the objects, from --crds, from the facts about the cluster, or one that
 comes with krmfn (`shipped`).
 
-A definition that is not known leaves its objects unjudged. CEL rules that cannot be evaluated here are named.
+A definition that is not known leaves its objects unjudged. CEL rules and patterns that cannot be evaluated here are
+named.
 """
 
 from __future__ import annotations
@@ -33,8 +34,7 @@ _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
 
 class Judgement(NamedTuple):
-    """What the server refuses, and the CEL rules that were not evaluated: where they stand, and what they say. An empty
-    one: nothing of the schema was."""
+    """What the server refuses, and what was not evaluated: the place of a value, and words for the rule or pattern."""
 
     causes: tuple[Cause, ...]
     unchecked: tuple[tuple[Path, str], ...] = ()
@@ -113,7 +113,7 @@ def judge(
     try:
         return _judge(structure, schemas, value, old, duplicates, passed, update)
     except Endless:
-        return Judgement((), (((), ""),))
+        return Judgement((), (((), "the schema of the CustomResourceDefinition takes too long"),))
 
 
 def _judge(
@@ -155,7 +155,9 @@ def _judge(
     # The status is typed before it is left out.
     causes = [problem for problem in misfits if structure.separate and problem.path[0] == "status"]
     check_new_metadata(meta, given, causes, any_finalizer=True)
+    structure.unread.clear()
     found = structure.check(completed)
+    unread = list(dict.fromkeys(structure.unread))
     were = [] if before is None else structure.check(before)
     repeated = [cause for cause in found if cause.rule == "unique-key"]
     let = (
@@ -177,7 +179,11 @@ def _judge(
     typed = structure.trusted and not (let or were)
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
-    return Judgement(broken, tuple(each for each in told if not isinstance(each, Cause)))
+    rules = (("rule", *each) for each in told if not isinstance(each, Cause))
+    unchecked = [*rules, *(("pattern", *each) for each in unread)]
+    return Judgement(
+        broken, tuple((path, f"the {what} `{text}` of the CustomResourceDefinition") for what, path, text in unchecked)
+    )
 
 
 def _is_unmergeable(cause: Cause) -> bool:

@@ -222,11 +222,8 @@ class Judge:
                 yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
             else:
                 yield found.on(item)
-        for path, rule in answer.unchecked:
-            message = f"not checked: the rule `{rule}` of the CustomResourceDefinition"
-            if not rule:
-                message = "not checked: the schema of the CustomResourceDefinition takes too long"
-            yield Finding(item, path, message, dig(item.value, path, ABSENT), rule="custom-rule")
+        for path, what in answer.unchecked:
+            yield Finding(item, path, f"not checked: {what}", dig(item.value, path, ABSENT), rule="custom-rule")
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)

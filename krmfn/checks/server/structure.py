@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from krmfn.checks.server.patterns import compile_pattern
 from krmfn.checks.server.quick import is_quick
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
@@ -31,7 +32,7 @@ class Endless(Exception):
 class Structure:
     """A schema with the parts that it shares. Does not change it."""
 
-    __slots__ = ("entries", "integers", "left", "nulls", "root", "separate", "shared", "trusted")
+    __slots__ = ("entries", "integers", "left", "nulls", "root", "separate", "shared", "trusted", "unread")
 
     def __init__(
         self,
@@ -53,6 +54,8 @@ class Structure:
         self.integers = integers
         #: By the `id` of a list: itself, and its entries by their keys. An object's lists are paired once.
         self.entries: dict[int, tuple[list[Any], dict[Any, Any]]] = {}
+        #: The patterns that were not evaluated, with the places of their values.
+        self.unread: list[tuple[Path, str]] = []
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema, or the shared one that it refers to."""
@@ -152,13 +155,15 @@ class Structure:
                              ("oneOf", "one and only one schema (oneOf)")):  # fmt: skip
             if keyword in schema:
                 self._check_several(schema[keyword], keyword, one, value, path, out)
-        if "not" in schema and not self._try(schema["not"], value, path):
+        unread = len(self.unread)
+        if "not" in schema and not self._try(schema["not"], value, path) and unread == len(self.unread):
             out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must not validate the schema (not)'))
         if "enum" in schema and value not in schema["enum"] and value is not None:
             texts = tuple(text if isinstance(text, str) else write_json(text) for text in schema["enum"])
             shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
             out.append(not_supported(path, "enum", shown, texts))
-        if "pattern" in schema and not (self.trusted or is_quick(schema["pattern"], value)):
+        if isinstance(value, str) and "pattern" in schema and not self._reads(schema["pattern"], value):
+            self.unread.append((path, schema["pattern"]))
             schema = _without(schema, "pattern")
         check = _CHECKS.get(kind)
         if check:
@@ -169,6 +174,9 @@ class Structure:
             for index, item in enumerate(value):
                 self._check(schema["items"], item, (*path, index), out)
             out.extend(_check_keys(schema, value, path))
+
+    def _reads(self, pattern: str, value: str) -> bool:
+        return (self.trusted or is_quick(pattern, value)) and compile_pattern(pattern) is not None
 
     def _check_type(self, schema: Schema, value: Any, kind: str, path: Path, out: list[Cause]) -> None:
         wanted = schema.get("type")
@@ -196,8 +204,10 @@ class Structure:
     def _check_several(
         self, schemas: list[Schema], keyword: str, words: str, value: Any, path: Path, out: list[Cause]
     ) -> None:
+        unread = len(self.unread)
         fitting = sum(not self._try(schema, value, path) for schema in schemas)
-        right = {"allOf": fitting == len(schemas), "anyOf": fitting > 0, "oneOf": fitting == 1}[keyword]
+        one = fitting == 1 or (fitting > 1 and unread < len(self.unread))
+        right = {"allOf": fitting == len(schemas), "anyOf": fitting > 0, "oneOf": one}[keyword]
         if not right:
             out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must validate {words}'))
             if keyword == "allOf":
@@ -274,9 +284,7 @@ def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
 
 
 def _matches(pattern: str, value: str) -> bool:
-    """Whether a pattern of Go finds something. One that Python does not have matches everything."""
-    from krmfn.checks.server.patterns import compile_pattern
-
+    """Whether a pattern of Go finds something."""
     compiled = compile_pattern(pattern)
     return compiled is None or compiled.search(value) is not None
 
