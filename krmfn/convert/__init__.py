@@ -51,7 +51,7 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     """
     goal = find_release(to)
     releases = [find_release(name) for name in list_releases()]
-    board = Board(items)
+    board = Board(items, goal)
     before = {id(item): (item, item.text) for item, _ in board.sites()}
     found = {item.api_version for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
     foreign.to_native(board)

@@ -16,9 +16,13 @@ from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_list
-from krmfn.reconcile.links import Site, find_sites
+from krmfn.reconcile.links import WRITE_OUT, Site, find_sites
 from krmfn.releases.release import GROUP as NATIVE
+from krmfn.releases.release import Release
 from krmfn.releases.spelling import find_word
+
+#: What to do about a link to something that is not there.
+UNRESOLVED = "Convert the files of the pods and of their groups together."
 
 _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 
@@ -26,9 +30,10 @@ _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 class Board:
     """Items by kind, and the record of what happened to them. Steps edit items in place."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
-        """Takes the items as they are; the sequence itself is not changed."""
+    def __init__(self, items: Sequence[Item], goal: Release) -> None:
+        """Takes the items as they are, for a conversion to `goal`; the sequence itself is not changed."""
         self.items = list(items)
+        self.goal = goal
         self.removed: list[Item] = []
         self.owners: dict[int, Item] = {}
         self.findings: list[Finding] = []
@@ -72,7 +77,7 @@ class Board:
         try:
             item.atomically(lambda: change(item, *arguments))
         except EditRefused as refused:
-            self.note(item, "edit-refused", f"cannot be edited: {refused}")
+            self.note(item, "edit-refused", f"krmfn cannot edit this object: {refused}", hint=WRITE_OUT)
         if identify(item.ref) != before:
             self._known[before].remove(item)
             self._know(item)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import UNRESOLVED, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.names import slug
@@ -140,6 +140,7 @@ def to_1_35(board: Board) -> None:
                     "convert-unresolved",
                     f'no PodGroup "{site.value}" in the files converted: the link of these pods is unchanged',
                     site.path,
+                    UNRESOLVED,
                 )
             else:
                 board.edit(item, _link, site.whole[0], found)
@@ -160,9 +161,8 @@ def _template_of(board: Board, group: Item) -> tuple[str, str]:
     spec = {key: value for key, value in read_mapping(group, ("spec",)).items() if key != "podGroupTemplateRef"}
     name = group.name
     if board.find(NATIVE, "Workload", group.space, name):
-        board.note(
-            group, "convert-name-taken", (f"{group.ref} needs a Workload of the same name, which already exists")
-        )
+        message = "this PodGroup needs a Workload of the same name, which already exists without its template"
+        board.note(group, "convert-name-taken", message, hint="Rename the PodGroup and the links to it.")
     else:
         value = describe(
             f"{NATIVE}/v1alpha2", "Workload", name, group, {"podGroupTemplates": [{"name": "pods", **spec}]}
@@ -212,4 +212,4 @@ def _lose_fields(board: Board, item: Item, fields: Mapping[str, Any], path: Path
 
 
 def _lose(board: Board, item: Item, what: str, path: Path) -> None:
-    board.note(item, "convert-lost", f"the earlier release {what}", path)
+    board.note(item, "convert-lost", f"Kubernetes {board.goal} {what}", path)

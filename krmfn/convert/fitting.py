@@ -44,7 +44,7 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
         board.note(item, "convert-impossible", message, path, f"Write one that Kubernetes {goal} has.")
     else:
         field = ".".join(part for part in path[1:] if isinstance(part, str))
-        board.note(item, "convert-lost", f"the earlier release has no {field}: it was dropped", path)
+        board.note(item, "convert-lost", f"Kubernetes {goal} has no {field}: it was dropped", path)
         board.edit(item, Item.remove, path)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import Board, read_mapping
+from krmfn.convert.board import UNRESOLVED, Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.marks import GENERATED_FROM
@@ -26,11 +26,8 @@ def to_native(board: Board) -> None:
     for choice, names in converted.items():
         for item in board.of(SCHEDULERS[choice].group, "PodGroup"):
             if board.find(NATIVE, "PodGroup", item.space, item.name):
-                board.note(
-                    item,
-                    "convert-name-taken",
-                    f"PodGroup {item.name} already exists: {item.ref} is unchanged",
-                )
+                message = f"a PodGroup {item.name} of scheduling.k8s.io already exists: this one is unchanged"
+                board.note(item, "convert-name-taken", message, hint="Rename one of them, or remove this one.")
                 continue
             names.add((item.space, item.name))
             board.edit(item, _convert, board)
@@ -41,7 +38,7 @@ def to_native(board: Board) -> None:
             board.edit(item, _join, site.path, site.value)
         elif choice:
             message = f'no {choice} PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
-            board.note(item, "convert-unresolved", message, site.path)
+            board.note(item, "convert-unresolved", message, site.path, UNRESOLVED)
 
 
 def _convert(item: Item, board: Board) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import UNRESOLVED, Board, describe, read_entries, read_mapping, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import name_group, shorten, slug
@@ -43,6 +43,7 @@ def to_1_36(board: Board) -> None:
                     "convert-unresolved",
                     f"no {what} in the files converted: the link of these pods is unchanged",
                     site.path,
+                    UNRESOLVED,
                 )
                 continue
             place = (item.space, site.value, group, key)
@@ -75,7 +76,8 @@ def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str)
         board.note(
             existing,
             "convert-name-taken",
-            f"already exists, but {workload.ref} needs a PodGroup of that name",
+            f"this PodGroup already exists, but {workload.ref} needs its name",
+            hint="Rename the Workload and the links to it, or remove this PodGroup.",
         )
     else:
         board.add(describe(f"{NATIVE}/v1alpha2", "PodGroup", name, workload, spec), workload)
@@ -204,14 +206,16 @@ def _split(item: Item, board: Board) -> None:
             board.note(
                 item,
                 "convert-name-taken",
-                f"Workload {name} already exists, but some of the templates need the name",
+                f"the templates of this Workload have several priorities, but Workload {name}, the name for some of "
+                "them, already exists",
+                hint=f"Rename Workload {name}.",
             )
             continue
         board.add(made, item)
         names = {str(template.get("name")) for template in moved}
         _move_groups(board, item, name, names)
         moving = ", ".join(sorted(map(str, names)))
-        message = f"all templates of a Workload have the same priority: {moving} moved to Workload {name}"
+        message = f"all templates of a Workload must have one priority: {moving} moved to Workload {name}"
         board.note(item, "convert-split", message)
     item.set(("spec", "podGroupTemplates"), kept)
 

@@ -22,6 +22,10 @@ _PATCHES: Final = "runtimePatches"
 _EMPTY: Final[tuple[Any, ...]] = ({}, [], None, {"manager": PATCHER})
 
 
+#: What to do about an object that cannot be edited.
+WRITE_OUT: Final = "Write the field in this place itself, without a merge key (<<), an anchor or an alias."
+
+
 class Site(NamedTuple):
     """A link that stands in a manifest: the path of its value, the name it gives, and what to remove with it. `field`
     is the path from the spec of a pod, where that holds the link."""

@@ -169,7 +169,7 @@ class Manifest:
             return default
         if isinstance(value, str):
             return value
-        hint = "Write a text." if isinstance(value, dict | list) else f'Write it in quotes: "{value}".'
+        hint = "Write a string." if isinstance(value, dict | list) else f'Write it in quotes: "{value}".'
         self.note("field-type", path, "should be a string", hint)
         return default
 

@@ -63,11 +63,10 @@ def _common(
         if mine != other:
             field = _FIELDS[what]
             path = (*template.path, *field)
-            message = (
-                f"{_place(gang, template, field)} is {_quote(mine)}, and {_place(gang, first, field)} is "
-                f"{_quote(other)}: all pods of a gang must have the same"
+            message = f"all pods of a gang must have the same {field[-1]}, but it is " + " and ".join(
+                f"{_quote(value)} in {_place(gang, place)}" for value, place in ((mine, template), (other, first))
             )
-            hint = f"Give every pod template of the gang the same {field[-1]}, or do not put them into one gang."
+            hint = f"Set one {field[-1]} in all of these pod templates, or do not put them into one gang."
             return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
     return (getattr(first, what) if first else "") or "", ()
 
@@ -76,6 +75,6 @@ def _quote(value: str) -> str:
     return f'"{value}"' if value else "not set"
 
 
-def _place(gang: Gang, template: PodTemplate, field: Path) -> str:
-    path = format_path((*template.path, *field))
+def _place(gang: Gang, template: PodTemplate) -> str:
+    path = format_path(template.path)
     return f"{path} of {gang.owners[template.owner]}" if len(gang.owners) > 1 else path

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
+from typing import Final
 
 import pytest
 
+from krmfn.catalogue import RULES
 from krmfn.reports.pages import read_page
 from tests.checks.cases import FILES, REQUESTS, SHOWN, read_case, run
 
@@ -39,6 +42,21 @@ def test_the_bad_case_shows_one_mistake(rule: str) -> None:
     )
     text = read_page(rule).text
     assert {other for other in before - after - {rule} if other not in text} == set()
+
+
+#: A message begins with its subject: the object and the field before it are its place.
+_BARE: Final = re.compile(r"(is|was|has|had|refers|cannot|needs|does|links|names|contains|comes|runs (?!may))\b")
+#: An error that says by itself what is wanted.
+_WANTED: Final = re.compile(r"\b(requires|must|should be|is required)\b")
+
+
+@pytest.mark.parametrize("rule", [rule for rule in SHOWN if RULES[rule].stage != "server"])
+def test_a_message_has_a_subject_does_not_repeat_its_path_and_an_error_has_a_way_out(rule: str) -> None:
+    for result in run(read_case(rule, "bad")):
+        if result.tags["rule"] == rule:
+            assert not _BARE.match(result.message) or _WANTED.search(result.message)
+            assert "." not in result.path or not result.message.startswith(f"{result.path} ")
+            assert result.severity != "error" or "hint" in result.tags or _WANTED.search(result.message)
 
 
 @pytest.mark.parametrize("rule", sorted(FILES | REQUESTS))

@@ -79,7 +79,7 @@ def test_a_tree_is_lost_on_the_way_down() -> None:
     root = cluster(CPU, workers(1, "gpu", 2))._replace(topology_key="zone")
     items, done = run(generated(root, "1.37"), "1.36")
     assert [item.kind for item in done.removed] == ["CompositePodGroup"]
-    said = [finding.message.removeprefix("the earlier release ") for finding in done.findings]
+    said = [finding.message.removeprefix("Kubernetes 1.36 ") for finding in done.findings]
     assert said == [
         "has no disruptionMode: it was dropped",
         "has no schedulingConstraints: it was dropped",

@@ -58,7 +58,7 @@ def compare_words(old: str, new: str) -> int:
         told = sorted(result.tags["rule"] for result in run(in_release(case, old)))
         case = read_case(rule, "bad")
         for items in (case.items, case.old or []):
-            respell(Board(items), find_release(new), [find_release(old)])
+            respell(Board(items, find_release(new)), find_release(new), [find_release(old)])
         results = run(in_release(case, new))
         fields = {part for one in results if one.ref and one.ref.group == GROUP for part in re.split(r"[.[]", one.path)}
         if told != sorted(result.tags["rule"] for result in results) or words.keys() & fields:

@@ -33,11 +33,11 @@ def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
             yield from _find_later_hook(group, owner)
         elif wave > first and _phase(group.item) == _phase(owner):
             blocks = owner.kind in _WITH_HEALTH
+            end = "wait for it: the wave never ends" if blocks else "are not scheduled until it exists"
             message = (
-                f"this group is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave "
-                f"{first}: they are not scheduled until the group exists"
+                f"this group is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave {first} "
+                f"and {end}"
             )
-            message += ": the wave never ends" if blocks else ""
             hint = f"Set {SYNC_WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
             path: Path = _find_wave(group.item)
             note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
@@ -67,11 +67,11 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
             key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
             hook = owner.annotations.get(key, mine)
             message = (
-                f"runs as {hook} hook, but its group {group.name} is applied in the phase {theirs}: the hook never "
-                "starts"
+                f"this {hook} hook runs before its group {group.name} is applied, in the phase {theirs}: the hook "
+                "never starts"
             )
             if key == _HELM:
-                message = f"runs as {hook} hook, but its group {group.name} is applied after it: the hook never starts"
+                message = f"this {hook} hook runs before its group {group.name} is applied: the hook never starts"
             hint = f"Give the group (and its Workload and parents) {key}: {hook}, or remove the hook annotation."
             yield Finding(owner, ("metadata", "annotations", key), message, hook, hint=hint)
 

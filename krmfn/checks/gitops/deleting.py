@@ -8,7 +8,6 @@ from krmfn.checks.rule import rule
 from krmfn.checks.server import validate_create, validate_update
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.paths import format_path
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
@@ -35,9 +34,8 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
             old = before.get((kind, item.space, item.name))
             path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
             if path:
-                field = format_path(path)
                 message = (
-                    f"{field} is immutable, but it changes here: the group would have to be deleted and created "
+                    "this field is immutable, but it changes here: the group would have to be deleted and created "
                     "again under the same name"
                 )
                 if find_finalizer(kind, settings.release):

@@ -99,7 +99,7 @@ def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
     wanted.difference_update(_find_renamed(wanted, objects))
     for item, named in generated:
         if all((item.space, *source.partition("/")[::2]) in wanted for source in named):
-            message = f"was generated from {', '.join(named)}, which is not in the files checked"
+            message = f"krmfn generated this object for {', '.join(named)}, which is not in the files checked"
             hint = "If the source is gone, delete this object; krmfn removes only objects whose source it sees."
             path: Path = ("metadata", "annotations", GENERATED_FROM)
             yield Finding(item, path, message, ",".join(named), hint=hint)

@@ -28,7 +28,7 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
         if "scheduling" in as_mapping(job.value.get("spec")) and templates and templates[0].link:
             name = templates[0].link.group
             message = (
-                f"spec.scheduling has no effect: the pods link to the PodGroup {name}, so the Job controller "
+                f"this field has no effect: the pods link to the PodGroup {name}, so the Job controller "
                 "creates no group"
             )
             hint = "Remove spec.scheduling or the link. A later release will refuse both together."

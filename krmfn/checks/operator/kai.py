@@ -33,7 +33,7 @@ def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
     for item in census.kind(_ROW.group, "PodGroup"):
         for path, why in _list_faults(as_mapping(item.value.get("spec"))):
-            hint = "A sub-group with children has minSubGroup, one with pods minMember; names are unique."
+            hint = "Set minSubGroup on a sub-group with sub-groups, minMember on one with pods, and use each name once."
             yield Finding(item, ("spec", *path), f"{why}: KAI refuses the PodGroup", hint=hint)
 
 
@@ -142,9 +142,9 @@ def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
             yield (*path, _GROUPS), "minMember and minSubGroup cannot be combined"
         elif name in parents and part.get(_PODS) is not None:
-            yield (*path, _PODS), f'minMember of "{name}", which has sub-groups below it'
+            yield (*path, _PODS), f'the sub-group "{name}" has sub-groups, so it cannot have minMember'
         elif name not in parents and part.get(_GROUPS) is not None:
-            yield (*path, _GROUPS), f'minSubGroup of "{name}", which has no sub-groups below it'
+            yield (*path, _GROUPS), f'the sub-group "{name}" has no sub-groups, so it cannot have minSubGroup'
         elif name not in parents and part.get(_PODS) is None:
             yield path, f'the sub-group "{name}" has no minMember'
         seen.add(name)

@@ -112,12 +112,15 @@ def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
         if KUEUE_QUEUE in item.labels or not templates:
             continue
         path: Path = (*templates[0].path, "metadata", "labels", KUEUE_QUEUE)
-        said = "of a Job from its own label, not from that of its pods"
+        said = "from the label of a Job, not from a label of its pods"
         if KUEUE_QUEUE in item.annotations:
-            path, said = ("metadata", "annotations", KUEUE_QUEUE), "from a label, since v0.15 not from this annotation"
+            path, said = (
+                ("metadata", "annotations", KUEUE_QUEUE),
+                "from a label; v0.15 and later ignore this annotation",
+            )
         elif (item.ref.group, item.kind) != ("batch", "Job") or not is_suspended(item) or not dig(item.value, *path):
             continue
-        end = "nobody resumes it" if is_suspended(item) else "its pods start without a queue"
+        end = f"this {item.kind} stays suspended" if is_suspended(item) else "the pods start without a queue"
         hint = f"Move {KUEUE_QUEUE} to metadata.labels of the {item.kind}."
         yield Finding(item, path, f"Kueue reads the queue {said}: {end}", dig(item.value, *path), hint=hint)
 

@@ -98,8 +98,8 @@ def find_exclusive_placement(census: Census, _: Settings) -> Iterator[Finding]:
                 continue
             pods = "one pod exists" if there == 1 else f"{there} pods exist"
             message = (
-                f"the other pods of a job are created after its first has a node, so that {pods} until then, but the "
-                f"gang {gang.group.name} waits for {quorum}: no pod is ever scheduled"
+                f"each job creates its other pods only when its first pod has a node: {pods} until then, but the gang "
+                f"{gang.group.name} waits for {quorum}, so no pod is ever scheduled"
             )
             hint = "Remove the annotation, and set a topology key for the group."
             yield Finding(waiting[0], waiting[1].path, message, waiting[1].key, hint=hint)

@@ -76,7 +76,10 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
     for group in list_groups(census):
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
-            message = f'refers to Workload "{group.workload}", its parent {above[0].name} to "{above[0].workload}"'
+            message = (
+                f'this group names the Workload "{group.workload}", but its parent {above[0].name} names '
+                f'"{above[0].workload}"'
+            )
             hint = "Refer to one Workload in all groups of a tree."
             path = (*group.path, "workloadRef", "workloadName")
             yield Finding(group.item, path, message, group.workload, hint=hint)

@@ -45,7 +45,7 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
                 f"{gate} is off on {join(off)}: {_EFFECTS.get(gate, 'the fields that need it are ignored')}, and "
                 "nothing reports it"
             )
-            hint = f"Turn {gate} on for {', '.join(components)}, or remove the objects and fields that need it."
+            hint = f"Turn {gate} on for {join(list(components))}, or remove the objects and fields that need it."
             yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
 
 

@@ -77,8 +77,8 @@ def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
         for template in list(roots.values())[1:]:
             first = next(iter(roots.values()))
             message = (
-                f'is in the gang "{name}", but its group has no common root with that of {first.item.kind} '
-                f"{first.item.name}: they do not start together"
+                f'these pods are in the gang "{name}", but their group and that of {first.item.kind} '
+                f"{first.item.name} have no common root: they do not start together"
             )
             hint = "Run krmfn generate for all resources of the gang together, or link them to one group."
             path = template.link.path if template.link else template.path

@@ -134,7 +134,7 @@ def describe(step: Move) -> tuple[str, str]:
     )
     if item.ref.group not in _SUSPENDED:
         return message, f"Delete the {item.kind} and create it again, so that all pods are created together."
-    return message, "Suspend it with the change and resume it when its pods are gone, or delete it and create it again."
+    return message, f"Suspend the {item.kind} with this change until its pods are gone, or delete and create it again."
 
 
 @rule("replaced-pod-starves", "warning", "Running pods stay outside of the group to which new pods belong.")
