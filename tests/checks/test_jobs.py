@@ -256,3 +256,9 @@ def test_kueue_admits_the_pods_of_a_deployment_one_by_one() -> None:
     assert "Deployment a pod by pod" in message
     assert find(kueue.find_several_workloads, [value, pod_group("a", 1)]) == []
     assert find(kueue.find_several_workloads, [job(4, 4, metadata=QUEUE), pod_group("a", 4)]) == []
+
+
+def test_no_pod_can_name_a_group_with_a_generated_name() -> None:
+    value = pod_group("", 2) | {"metadata": {"generateName": "a-"}}
+    (told,) = find(quorum.find_group_unused, [value])
+    assert told == "no pod template can link to a group whose name the API server generates"

@@ -153,7 +153,10 @@ def find_group_unused(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         message = f'no pod template in the files checked links to "{group.name}"'
         hint = f"Set {'.'.join(settings.release.link)}: {group.name} in the pod template, or remove the group."
-        if group.path[-1] != "spec":
+        if not group.name:
+            message = "no pod template can link to a group whose name the API server generates"
+            hint = "Give the group a name (metadata.name instead of metadata.generateName), or remove it."
+        elif group.path[-1] != "spec":
             hint = f"Set workloadRef.podGroup: {group.template} in the pod template, or remove the entry."
         yield Finding(group.item, group.path, message, hint=hint)
 
