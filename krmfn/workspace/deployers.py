@@ -1,8 +1,8 @@
 """What Argo CD and Flux deploy, as far as their objects in the repository say: which folder, into which namespace.
 
-Sources: Argo CD 3.1 user guide, "Directory", "Kustomize", ApplicationSet generators "List" and "Git"; Flux 2.7,
-Kustomization API v1 (`path`, `targetNamespace`, `postBuild`). Other generators, charts and other repositories name no
-folder that is here, and are passed over.
+Sources: Argo CD 3.1 user guide, "Directory", "Kustomize", ApplicationSet generators "List", "Git", "Matrix", "Merge";
+Flux 2.7, Kustomization API v1 (`path`, `targetNamespace`, `postBuild`). Of other generators only the template is known;
+charts and other repositories name no folder that is here, and are passed over.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ _MOST_ABOVE = 16
 #: The fields of a source that is no folder of manifests.
 _RENDERERS = ("chart", "helm", "plugin")
 _READ = ("path", "directory", "chart")
+_GENERATORS = {"list", "git", "matrix", "merge", "selector"}
+#: Argo CD allows a matrix or merge in another one, and no further.
+_DEEPEST = 2
 _LONGEST = 200
 _MOST_FILLED = 64 * 2**20
 
@@ -116,8 +119,9 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
-        if item.ref.group == _ARGO and (unknown := _name_unknown(item)):
-            reason = f"has generators that depend on more than the repository ({', '.join(unknown)})"
+        generators = as_mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
+        if item.ref.group == _ARGO and (unknown := {*_list_unknown(generators)}):
+            reason = f"has generators that depend on more than the repository ({', '.join(sorted(unknown))})"
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
         try:
             listed = list(islice(_list_deployments(repository, item, items), MOST_DEPLOYMENTS + 1))
@@ -171,7 +175,7 @@ def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]
     elif group == _ARGO and item.kind == "ApplicationSet":
         spec = as_mapping(item.value.get("spec"))
         template = _prune(as_mapping(as_mapping(spec.get("template")).get("spec")))
-        for parameters in _list_parameters(repository, spec):
+        for parameters in _list_parameters(repository, spec.get("generators")):
             repository.spend(_STEPS_OF_ELEMENT)
             yield from _list_sources(tree, str(item.ref), as_mapping(_fill(template, parameters)))
 
@@ -260,23 +264,52 @@ def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"destination": {"namespace": as_mapping(spec.get("destination")).get("namespace")}, "sources": folders}
 
 
-def _list_parameters(repository: _Repository, spec: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
-    """The parameters of list and git generators of an ApplicationSet."""
-    generators = spec.get("generators")
-    for generator in as_list(generators):
-        listed = as_mapping(as_mapping(generator).get("list")).get("elements")
-        for element in as_list(listed):
+def _list_parameters(repository: _Repository, generators: object, depth: int = 0) -> Iterator[Mapping[str, str]]:
+    """The parameters of generators of an ApplicationSet. Of one that depends on more than the repository nothing is
+    known: that is one set without any."""
+    for generator in map(as_mapping, as_list(generators)):
+        if generator.keys() - _GENERATORS:
+            yield {}
+        elements = as_mapping(generator.get("list")).get("elements")
+        for element in as_list(elements):
             yield dict(_flatten(element))
-        git = as_mapping(as_mapping(generator).get("git"))
+        git = as_mapping(generator.get("git"))
         yield from map(_name_folder, _list_folders(repository, git.get("directories")))
         yield from filter(None, map(repository.read, _list_files(repository, git.get("files"))))
+        if depth < _DEEPEST:
+            yield from _multiply(repository, as_mapping(generator.get("matrix")), depth + 1)
+            yield from _merge(repository, as_mapping(generator.get("merge")), depth + 1)
 
 
-def _name_unknown(item: Item) -> list[str]:
-    """The generators of an ApplicationSet that are not expanded here."""
-    generators = as_mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
-    names = {str(key) for each in as_list(generators) for key in as_mapping(each)}
-    return sorted(names - {"list", "git", "selector"})
+def _multiply(repository: _Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
+    """The parameters of a matrix: its second generator can use those of the first."""
+    generators = matrix.get("generators")
+    for outer in _list_parameters(repository, as_list(generators)[:1], depth):
+        for inner in _list_parameters(repository, _fill(as_list(generators)[1:2], outer), depth):
+            repository.spend(_STEPS_OF_ELEMENT)
+            yield {**outer, **inner}
+
+
+def _merge(repository: _Repository, merge: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
+    """The parameters of the first generator, with those of the others that have the same values of the keys."""
+    generators, keys = merge.get("generators"), merge.get("mergeKeys")
+    first, *others = [[*_list_parameters(repository, [each], depth)] for each in as_list(generators)] or [[]]
+    for parameters in first:
+        merged = {**parameters}
+        for each in (each for other in others for each in other):
+            repository.spend(_STEPS_OF_ELEMENT)
+            if all(as_text(key) in each and each[key] == parameters.get(key) for key in as_list(keys)):
+                merged |= each
+        yield merged
+
+
+def _list_unknown(generators: object, depth: int = 0) -> Iterator[str]:
+    """The generators of an ApplicationSet that depend on more than the repository."""
+    for generator in map(as_mapping, as_list(generators)):
+        yield from map(str, generator.keys() - _GENERATORS)
+        for name in ("matrix", "merge") if depth < _DEEPEST else ():
+            inner = as_mapping(generator.get(name)).get("generators")
+            yield from _list_unknown(inner, depth + 1)
 
 
 def _list_folders(repository: _Repository, patterns: object) -> list[str]:

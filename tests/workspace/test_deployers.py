@@ -188,6 +188,20 @@ def test_application_sets(folder: Path) -> None:
             "sets/files.yaml": head.replace("NAME", "files")
             + "  - git: {files: [{path: 'config/**/config.json'}]}\n  - clusters: {}\n"
             + template.replace("SOURCE", "{{.app}}").replace("SPACE", "{{.path.basename}}"),
+            "sets/matrix.yaml": head.replace("NAME", "matrix")
+            + "  - matrix: {generators: [{list: {elements: [{env: a}, {env: b}]}}, "
+            + "{git: {directories: [{path: 'many/{{env}}/*'}]}}]}\n"
+            + "  - matrix: {generators: [{git: {directories: [{path: every/*}]}}, {clusters: {}}]}\n"
+            + template.replace("SOURCE", "{{path}}").replace("SPACE", "in-{{env}}"),
+            "sets/merge.yaml": head.replace("NAME", "merge")
+            + "  - merge: {mergeKeys: [at], generators: [{list: {elements: [{at: p, s: one}, {at: q, s: two}]}}, "
+            + "{list: {elements: [{at: q, s: three}, {at: r, s: four}]}}]}\n"
+            + template.replace("SOURCE", "merged/{{at}}").replace("SPACE", "{{s}}"),
+            "sets/clusters.yaml": head.replace("NAME", "clusters")
+            + "  - clusters: {}\n"
+            + template.replace("SOURCE", "constant").replace("SPACE", "ml"),
+            **{f"{name}/job.yaml": JOB for name in ("many/a/p", "many/b/q", "many/c/r", "every/e")},
+            **{f"{name}/job.yaml": JOB for name in ("merged/p", "merged/q", "merged/r", "constant")},
             "envs/dev/job.yaml": JOB,
             "envs/prod/job.yaml": JOB,
             "envs/other/job.yaml": JOB,
@@ -202,6 +216,14 @@ def test_application_sets(folder: Path) -> None:
         "envs/dev": ["Job d/train"],
         "envs/prod": ["Job p/train"],
         "envs/other": ["Job train"],
+        "many/a/p": ["Job in-a/train"],
+        "many/b/q": ["Job in-b/train"],
+        "many/c/r": ["Job train"],
+        "every/e": ["Job in-{{env}}/train"],
+        "merged/p": ["Job one/train"],
+        "merged/q": ["Job three/train"],
+        "merged/r": ["Job train"],
+        "constant": ["Job ml/train"],
         "teams/a": ["Job a/train"],
         "teams/old": ["Job train"],
         "apps/one": ["Job east/train"],
@@ -415,11 +437,11 @@ def test_a_path_in_another_repository_of_flux_means_nothing_here(folder: Path) -
 
 
 def test_generators_that_are_not_expanded_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a list of clusters, a matrix or a merge deploys is not known here: silence would look like a check."""
+    """What a list of clusters deploys is not known here: silence would look like a check."""
     head = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec:\n"
-    write(tmp_path, {"a.yaml": head + "  generators: [{matrix: {generators: []}}, {clusters: {}}]\n"})
+    write(tmp_path, {"a.yaml": head + "  generators: [{matrix: {generators: [{clusters: {}}, {plugin: {}}]}}]\n"})
     write(tmp_path, {"b.yaml": head + "  generators: [{list: {elements: []}}, {git: {directories: []}}]\n"})
     monkeypatch.chdir(tmp_path)
     found = [each for each in find_worlds(["."], Rendering()).problems if "sort" in each.tags]
     assert [each.tags["sort"] for each in found] == ["generators of ApplicationSets"]
-    assert "(clusters, matrix)" in found[0].message
+    assert "(clusters, plugin)" in found[0].message
