@@ -37,7 +37,9 @@ def make_plan(
 
     Objects are paired by API group, kind, namespace and name, so that another version of a kind is the same object.
     """
-    judge = _UpdateJudge(take_census(new, _count_replicas(new, settings), old, settings.cluster), settings, update)
+    stays = before is not None and before.release is settings.release
+    census = take_census(new, _count_replicas(new, settings), old, settings.cluster)
+    judge = _UpdateJudge(census, settings, update, stays)
     left = _index(old, settings)
     entries = []
     for key, item in _index(new, settings).items():
@@ -73,8 +75,10 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
 class _UpdateJudge:
     """The new state, counted, and how the server is asked."""
 
-    def __init__(self, census: Census, settings: Settings, update: Mode) -> None:
+    def __init__(self, census: Census, settings: Settings, update: Mode, stays: bool) -> None:
+        """`stays`: the cluster has the release of the old state."""
         self.census = census
+        self.stays = stays
         self.release = settings.release.name
         self.settings = settings
         self.update = update
@@ -92,7 +96,7 @@ class _UpdateJudge:
         before, after = clean(old.value), clean(new.value)
         changes = tuple(list_changes(before, after))
         if not changes:
-            missing = self._refuse_missing(new)
+            missing = () if self.stays else self._refuse_missing(new)
             return Entry("refuse" if missing else "unchanged", new.ref, file, reasons=missing)
         stopping = _find_stopping(old, self.settings)
         if stopping:

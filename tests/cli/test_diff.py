@@ -37,6 +37,18 @@ def test_a_count_is_updated_in_place(repository: Path, krmfn: Call) -> None:
     assert done.out.splitlines()[-1].startswith("0 refused, 0 to be replaced, 0 removed, 0 new, ")
 
 
+def test_an_object_that_no_server_has_stored_is_refused_where_it_changes(repository: Path, krmfn: Call) -> None:
+    """Validate reports it; a pull request that does not touch it passes."""
+    old = repository / "old.yaml"
+    old.write_text("apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily'}\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "second")
+    assert krmfn("diff", "git:HEAD", "old.yaml").code == 0
+    assert krmfn("diff", "git:HEAD", "old.yaml", "--to-kubernetes", "1.37", "--kubernetes", "1.36").code == 1
+    old.write_text(old.read_text().replace("daily", "weekly"))
+    assert krmfn("diff", "git:HEAD", "old.yaml").code == 1
+
+
 def test_an_immutable_field_needs_a_replacement(repository: Path, krmfn: Call) -> None:
     path = repository / "base/job.yaml"
     path.write_text(
