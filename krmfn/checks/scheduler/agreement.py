@@ -99,12 +99,13 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     if not settings.has("group-priority"):
         return
     refused = settings.has("priority-of-root")
+    compared = {id(gang) for gang in _list_gangs(census, settings, "priorityClassName")}
     for gang in census.gangs_with("priorityClassName"):
         root = census.root(gang.group)
         whole = [each for each in gang.templates if each.is_whole]
         wrong = [t for t in whole if not _same_priority(census.facts, root.priority_class, t.priority_class)]
-        if not wrong or census.chain(gang.group)[1] or _disagree(census.facts, whole):
-            continue
+        if not wrong or census.chain(gang.group)[1] or (id(gang) in compared and _disagree(census.facts, whole)):
+            continue  # priority-differs says that the pods differ
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
         effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
         message = f"the priority class is {root.priority_class or 'unset'}, but the pods have {pods}: {effect}"
