@@ -28,9 +28,9 @@ from krmfn.krm.types import NamedTuple
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
-from krmfn.plan.results import to_results
 from krmfn.releases.release import find_release
 from krmfn.reports import FORMATS, plans
+from krmfn.reports.plans import to_results
 from krmfn.workspace.files import GIT, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import find_missing, pair

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.krm.paths import format_path
-from krmfn.krm.results import ABSENT, FileRef, ResourceRef
+from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result
 from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
@@ -245,3 +245,25 @@ def _spell_ref(ref: ResourceRef) -> dict[str, str]:
 def _spell_file(file: FileRef) -> dict[str, Any]:
     document: dict[str, Any] = {"path": file.path, "index": file.index}
     return {**document, "line": file.line, "column": file.column} if file.line else document
+
+
+_DONE = {"remove": "is removed", "new": "is new", "update": "is updated in place", "unchanged": "is unchanged"}
+
+
+def to_results(plan: Plan) -> tuple[Result, ...]:
+    """An error for every reason of what is refused or must be replaced, an info for everything else that changes."""
+    return tuple(result for entry in plan.entries if not entry.is_silent for result in _explain(entry))
+
+
+def _explain(entry: Entry) -> list[Result]:
+    hint = " ".join(entry.consequences)
+    if not entry.reasons:
+        done = _DONE.get(entry.action, entry.action)
+        tags = {"rule": f"plan-{entry.action}", "stage": "server", **({"hint": hint} if hint else {})}
+        return [Result(done, "info", entry.ref, file=entry.file, tags=tags)]
+    results = []
+    for reason in entry.reasons:
+        tags = {"rule": reason.rule, "stage": "server", "type": reason.type, **({"hint": hint} if hint else {})}
+        path = format_path(reason.path)
+        results.append(Result(reason.message, "error", entry.ref, path, file=entry.file, tags=tags))
+    return results

@@ -1,20 +1,21 @@
 """The Jobs behind pod templates: where their spec is, how many pods each has at once and in all, how many there are.
-Groups of a LeaderWorkerSet count as Jobs do.
+Groups of a LeaderWorkerSet count as Jobs do. And the gangs that the Job controller makes itself.
 
-Source: the Job controller, JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWorkerSet.
+Source: the Job controller (job_scheduling_manager.go of Kubernetes 1.37: a gang without minCount is as large as the
+parallelism), JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWorkerSet.
 """
 
 from __future__ import annotations
 
+from krmfn.config.settings import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.krm.types import Final, NamedTuple
-from krmfn.model.values import as_int, as_text, dig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.survey.census import Template
+from krmfn.model.kinds import KINDS
+from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.groups import Group, read_policy
 
 #: Where a true value says that there are no pods.
 SUSPENDED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
@@ -74,3 +75,31 @@ def count_first(template: Template) -> int | None:
 def is_suspended(item: Item) -> bool:
     """Whether an object makes no pods until somebody resumes it."""
     return any(dig(item.value, *path) is True for path in SUSPENDED)
+
+
+def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
+    """The gangs of Jobs with `spec.scheduling`, read as if their groups were there: of Jobs that neither link to a
+    group nor have another controller; none while the gate is said to be off."""
+    gate = settings.release.features.get("job-scheduling")
+    if gate is None or settings.feature_gates.get(gate) is False:
+        return []
+    found: list[LinkedGang] = []
+    for job in census.kind("batch", "Job"):
+        spec = as_mapping(dig(job.value, "spec", "scheduling"))
+        if not spec:
+            continue
+        path = ("spec", "scheduling", "schedulingPolicy")
+        policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
+        templates = census.templates_of(job)
+        manager = as_text(dig(job.value, "spec", "managedBy"))
+        if policy != "gang" or not templates or templates[0].link or manager not in ("", KINDS["batch", "Job"].manager):
+            continue
+        parallelism = as_int(dig(job.value, "spec", "parallelism"))
+        parallelism = 1 if parallelism is None else parallelism
+        quorum = parallelism if quorum is None else quorum
+        if quorum > parallelism:
+            continue  # the API server refuses it
+        place = (*path, "gang", field)
+        group = Group(job, job.space, job.name, path[:2], policy, quorum, place, "", "", "", spec)
+        found.append(LinkedGang(group, tuple(templates)))
+    return found

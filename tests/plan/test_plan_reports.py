@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from krmfn.plan.results import to_results
-from krmfn.reports.plans import FORMATS, render_plan
+from krmfn.reports.plans import FORMATS, render_plan, to_results
 from tests.plan.states import GROUP, JOB, TREE, plan
 
 KEY = "  schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}\n"

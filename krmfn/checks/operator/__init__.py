@@ -16,6 +16,5 @@ TOPICS = (
     "volcano",
     "kai",
     "yunikorn",
-    "queues",
     "handwritten",
 )

@@ -17,7 +17,7 @@ from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census
 from krmfn.survey.facts import Resources, read_resources
@@ -210,6 +210,43 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
             message = f"Volcano schedules this Job as a gang itself and ignores the group {template.link.group}"
             hint = "Remove the link and the group."
             yield Finding(item, template.link.path, message, template.link.group, hint=hint)
+
+
+@rule("volcano-job-never-whole", "error", "A Volcano Job requires more pods (minAvailable) than are created at once.")
+def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
+    """minAvailable above all replicas, or above those of tasks that wait for no other."""
+    for item in census.kind(_JOBS, "Job"):
+        tasks = as_list(dig(item.value, "spec", "tasks"))
+        pods = [as_int(dig(task, "replicas")) if "replicas" in as_mapping(task) else 1 for task in tasks]
+        if not tasks or any(number is None for number in pods):
+            continue
+        for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
+            asked = as_int(dig(task, "minAvailable")) or 0
+            if asked > (number or 0):
+                message = f"minAvailable of the task {as_text(dig(task, 'name'))} is {asked}, but it has only "
+                message += f"{count(number or 0, 'pod')}: Volcano refuses the Job"
+                place = ("spec", "tasks", index, "minAvailable")
+                yield Finding(item, place, message, asked, hint=f"Set minAvailable to at most {number}.")
+        total = sum(number or 0 for number in pods)
+        late = [task for task in tasks if as_list(dig(task, "dependsOn", "name"))]
+        first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
+        given = as_int(dig(item.value, "spec", "minAvailable"))
+        least = [as_int(dig(task, "minAvailable")) for task in tasks]
+        usual = sum(number if number is not None else (own or 0) for number, own in zip(least, pods, strict=True))
+        need = given if given is not None else usual
+        path = ("spec", "minAvailable") if given is not None else ("spec", "tasks")
+        if need > total:
+            message = f"minAvailable is {need}, but the tasks have only {count(total, 'pod')}: Volcano refuses the Job"
+            hint = f"Set minAvailable to at most {total}."
+            yield Finding(item, path, message, given, hint=hint)
+        elif late and need > first:
+            name = as_text(dig(late[0], "name"))
+            message = (
+                f"the gang needs {need} pods, and only {first} are created before the task {name}, which waits until "
+                "others run: no pod ever starts"
+            )
+            hint = f"Set minAvailable to at most {first}, or remove dependsOn."
+            yield Finding(item, ("spec", "tasks", tasks.index(late[0]), "dependsOn"), message, hint=hint)
 
 
 @rule("volcano-task-never-whole", "error", "A Volcano PodGroup waits for more pods of a task than can exist.")

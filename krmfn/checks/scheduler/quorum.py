@@ -15,8 +15,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import as_int, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, LinkedGang
-from krmfn.survey.jobs import SUSPENDED, is_suspended
-from krmfn.survey.own_gangs import list_own_gangs
+from krmfn.survey.jobs import SUSPENDED, is_suspended, list_own_gangs
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 

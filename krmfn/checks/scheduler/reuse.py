@@ -13,8 +13,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
 from krmfn.model.values import as_int, as_mapping, dig
 from krmfn.survey.census import Census, LinkedGang, Template
-from krmfn.survey.jobs import Jobs, find_jobs
-from krmfn.survey.own_gangs import list_own_gangs
+from krmfn.survey.jobs import Jobs, find_jobs, list_own_gangs
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")

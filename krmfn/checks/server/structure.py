@@ -11,8 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from krmfn.checks.server.patterns import compile_pattern
-from krmfn.checks.server.quick import is_quick
+from krmfn.checks.server.patterns import compile_pattern, is_quick
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
 from krmfn.krm.item import HEAD
