@@ -4,6 +4,6 @@ Most of it is silent in the cluster: pods held back before the scheduling queue 
 """
 
 TOPICS = (
-    *("quorum", "links", "sharing", "trees", "atomicity", "agreement"),
+    *("quorum", "links", "trees", "atomicity", "agreement"),
     *("hindrances", "reuse", "updating", "fit", "topology", "gating", "configuration"),
 )
