@@ -246,6 +246,7 @@ _KINDS: Final = (
         managed_by="spec/managedBy",
         manager="trainer.kubeflow.org/trainjob-controller",
         staged=True,
+        owns="spec/scheduling",
     ),
     _spark("SparkApplication", "spec"),
     _spark("ScheduledSparkApplication", "spec/template"),

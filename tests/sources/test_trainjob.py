@@ -84,6 +84,7 @@ def test_the_patch_of_another_manager_stays_where_it_is() -> None:
         (trainjob(4), [runtime(job("node"))], make_settings(), "kind-not-supported"),
         (trainjob(4), [runtime(job("node"))], BRIDGED._replace(operators={"trainer": (2, 1)}), "kind-not-supported"),
         (trainjob(4), [runtime(job("node"), podGroupPolicy={"volcano": {}})], BRIDGED, "own-scheduling"),
+        (trainjob(4, scheduling={"schedulingPolicy": {"gang": {}}}), [], BRIDGED, "own-scheduling"),
         (trainjob(4, managedBy="kueue.x-k8s.io/multikueue"), [runtime(job("node"))], BRIDGED, "managed-elsewhere"),
         (trainjob(4, runtimePatches="all"), [runtime(job("node"))], BRIDGED, "field-type"),
         (trainjob(4, runtimeRef={}), [], BRIDGED, "field-missing"),
