@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from krmfn.convert.board import Board, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
+from krmfn.krm.types import Final
+from krmfn.model.values import as_list
 from krmfn.reconcile.links import Site
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import QUORUMS, Release
 from krmfn.releases.spelling import GROUP_LINKS, NAMES, TEMPLATES, find_word, read_mode
+
+_PARTS: Final = ("schedulingPolicy", "disruptionMode", "schedulingConstraints")
 
 
 def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
@@ -40,18 +44,24 @@ def _respell(item: Item, goal: Release) -> None:
             else:
                 item.remove(("spec", *path))
             item.set(("spec", *goal.template), names[path[-1]])
+    _rename(item, ("spec", *goal.template[:-1]), ("workloadName",), goal)
     spec = item.get(("spec",), None)
     root = (("spec",), item.kind == "CompositePodGroup")
     places: list[tuple[Path, bool]] = [root, *((place, above) for place, _, above in walk_templates(spec))]
     for place, is_composite in reversed(places):  # a list is renamed after what is in it
         fields = item.get(place, None)
-        policy, field = (find_word(fields, name) for name in ("schedulingPolicy", "disruptionMode"))
+        policy, field, keys = (find_word(fields, name) for name in _PARTS)
         mode = item.get((*place, field), None)
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:
             item.set((*place, field), written)
         quorum = QUORUMS["CompositePodGroup" if is_composite else "PodGroup"]
-        _rename(item, (*place, policy, "gang"), (quorum,), goal)
+        _rename(item, (*place, policy, find_word(item.get((*place, policy), None), "gang")), (quorum,), goal)
+        _rename(item, (*place, policy), ("gang", "basic"), goal)
+        topology = find_word(item.get((*place, keys), None), "topology")
+        for index, _ in enumerate(as_list(item.get((*place, keys, topology), None))):
+            _rename(item, (*place, keys, topology, index), ("key",), goal)
+        _rename(item, (*place, keys), ("topology",), goal)
         _rename(item, place, NAMES.keys() - {*QUORUMS.values()}, goal)
 
 

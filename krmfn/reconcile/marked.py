@@ -16,7 +16,7 @@ from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.releases.spelling import TEMPLATES
+from krmfn.releases.spelling import TEMPLATES, list_words
 
 #: (API group, kind) of everything that targets generate.
 GENERATED: Final = frozenset(
@@ -93,7 +93,8 @@ def _read_sources(text: str) -> tuple[MarkedSource, ...]:
 
 
 def _workload_of(item: Item) -> str:
-    names = (item.get(("spec", *path[:-1], "workloadName")) for path in reversed(TEMPLATES))
+    words = list_words(("workloadName",))
+    names = (item.get(("spec", *path[:-1], word)) for path in reversed(TEMPLATES) for word in words)
     return next((name for name in names if isinstance(name, str)), "")
 
 

@@ -34,6 +34,9 @@ NAMES: Final = {
 }
 #: The other way round: a word of a release -> the name in 1.37.
 NAMED: Final = {word: name for name, words in NAMES.items() for word in words[1:]}
+#: What stands below a field of a group or a template, where another name has to be looked for at any depth.
+_INNER: Final = frozenset({"gang", "basic", "topology", "key", "workloadName"})
+_QUORUMS: Final = frozenset(QUORUMS.values())
 #: How a kind calls its quorum.
 COUNTS: Final = {kind: NAMES.get(name, (name,)) for kind, name in QUORUMS.items()}
 #: Disruption modes as they are written (a word, or the field of a union) -> their names.
@@ -63,10 +66,25 @@ def find_word(fields: Any, name: str) -> str:
 
 
 def read_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a group or a template under the names of 1.37."""
+    """The fields of a group or a template under the names of 1.37; quorums as they are written."""
+    if not _INNER.isdisjoint(NAMES):
+        found: Mapping[str, Any] = _rename(spec, {word: name for word, name in NAMED.items() if name not in _QUORUMS})
+        return found
     if NAMED.keys().isdisjoint(spec):
         return spec
     return {**{NAMED[key]: spec[key] for key in spec if key in NAMED}, **spec}
+
+
+def spell(spec: dict[str, Any], release: Release) -> dict[str, Any]:
+    """The spec of a group or a Workload, in the names of 1.37, in those of `release`."""
+    found: dict[str, Any] = _rename(spec, release.names) if release.names else spec
+    return found
+
+
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _rename(child, names) for key, child in value.items()}
+    return [_rename(child, names) for child in value] if isinstance(value, list) else value
 
 
 def as_written(value: Any, path: tuple[str | int, ...], release: Release) -> tuple[str | int, ...]:

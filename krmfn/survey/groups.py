@@ -87,7 +87,7 @@ def read_groups(item: Item) -> Iterator[Group]:
     elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
         for name, (path, spec) in _templates(item.value):
             policy, quorum, field = read_policy(spec.get(_POLICY), "PodGroup")
-            quorum_path = (*path, find_word(dig(item.value, *path), _POLICY), "gang", field)
+            quorum_path = (*path, *_find_gang(dig(item.value, *path)), field)
             full = f"{item.name}/{name}"
             yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
 
@@ -111,7 +111,7 @@ def _read_object(item: Item) -> Group:
         path=("spec",),
         policy=policy,
         quorum=quorum,
-        quorum_path=("spec", find_word(written, _POLICY), "gang", field),
+        quorum_path=("spec", *_find_gang(written), field),
         parent=as_text(spec.get("parentCompositePodGroupName")),
         workload=workload,
         template=template,
@@ -124,7 +124,8 @@ def read_workload(item: Item) -> Workload | None:
     """`item` as a Workload of the native API, None when it is none (Kueue has a kind of that name, too)."""
     if item.kind != "Workload" or item.ref.group != GROUP:
         return None
-    reference = as_mapping(dig(item.value, "spec", "controllerRef"))
+    spec = dig(item.value, "spec")
+    reference = as_mapping(dig(spec, find_word(spec, "controllerRef")))
     controller = (as_text(reference.get("apiGroup")), as_text(reference.get("kind")), as_text(reference.get("name")))
     return Workload(item, item.space, item.name, controller, dict(_templates(item.value)))
 
@@ -150,6 +151,12 @@ def read_policy(value: object, kind: str) -> tuple[Policy, int | None, str]:
     if policy.get("gang") is not None:
         return "gang", as_int(gang.get(field)), field
     return ("basic" if policy.get("basic") is not None else "", None, field)
+
+
+def _find_gang(fields: Any) -> Path:
+    """Where a group or a template has its gang policy, in its own words."""
+    policy = find_word(fields, _POLICY)
+    return policy, find_word(dig(fields, policy), "gang")
 
 
 def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.config.settings import Settings
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Note
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
@@ -17,12 +17,15 @@ from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTe
 from krmfn.releases.gates import list_fields
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
+from krmfn.releases.spelling import spell
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.describing import KindVersion, describe
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
+
+_PARENT: Final = "parentCompositePodGroupName"
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
@@ -47,7 +50,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
     agreed = agree(gang, settings)
     templates: dict[str, Any] = {}
     for layout in layouts:
-        templates.setdefault(_list_of(layout, release), []).append(_describe_template(layout, agreed, settings))
+        templates.setdefault(_list_of(layout), []).append(_describe_template(layout, agreed, settings))
     revision = ""
     if gang.naming == "Revisioned":
         from krmfn.targets.revision import revise
@@ -58,6 +61,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
     objects = _write_groups(gang, name, layouts, agreed, settings, revision)
     if "Workload" in release.kinds:
         spec = {**refer_to_owner(gang), **templates}
+        spec = spell(spec, release)
         objects = (describe(_kind(settings, "Workload", spec), name, gang, spec, revision), *objects)
     links = _write_links(layouts, name, release)
     found = (
@@ -86,11 +90,11 @@ def _write_groups(
     parents = {child.name: node.name for node in nodes for child in node.children}
     for node in nodes:
         kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
-        parent = release.call("parentCompositePodGroupName")
-        spec: dict[str, Any] = {parent: parents[node.name]} if node.name in parents else {}
+        spec: dict[str, Any] = {_PARENT: parents[node.name]} if node.name in parents else {}
         if "Workload" in release.kinds:
             spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
+        spec = spell(spec, release)
         into += [describe(_kind(settings, kind, spec), name, gang, spec, revision) for name in _list_names(node)]
     if composites:
         groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
@@ -209,19 +213,18 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
 
         found = read_given_classes(settings.cluster).get(agreed.priority_class)
         policy = found.preemption_policy if found else ""
-    return {release.call("preemptionPolicy"): "Never"} if policy == "Never" else {}
+    return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 
 
-def _list_of(node: PlacedGroup, release: Release) -> str:
+def _list_of(node: PlacedGroup) -> str:
     """The list of a Workload, or of a composite template, in which the template of `node` stands."""
-    return release.call("podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates")
+    return "podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates"
 
 
 def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
     template: dict[str, Any] = {"name": node.template, **_describe_policy(node, agreed, settings)}
     for child in node.children:
-        field = _list_of(child, settings.release)
-        template.setdefault(field, []).append(_describe_template(child, agreed, settings))
+        template.setdefault(_list_of(child), []).append(_describe_template(child, agreed, settings))
     return template
 
 
@@ -232,15 +235,15 @@ def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -
     kind, quorum = (
         ("PodGroup", group.min_count) if isinstance(group, Leaf) else ("CompositePodGroup", group.min_group_count)
     )
-    policy = {"basic": {}} if quorum is None else {"gang": {release.call(QUORUMS[kind]): quorum}}
-    fields: dict[str, Any] = {release.call("schedulingPolicy"): policy}
+    policy = {"basic": {}} if quorum is None else {"gang": {QUORUMS[kind]: quorum}}
+    fields: dict[str, Any] = {"schedulingPolicy": policy}
     if group.topology_key and release.has("topology-keys"):
-        fields[release.call("schedulingConstraints")] = {"topology": [{"key": group.topology_key}]}
+        fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
     mode = group.disruption_mode or _default_mode(settings)
     if mode in release.modes and release.has("disruption-modes") and (quorum is not None or mode != "All"):
-        fields[release.call("disruptionMode")] = release.modes[mode]
+        fields["disruptionMode"] = release.modes[mode]
     if agreed.priority_class and settings.has("group-priority"):
-        fields[release.call("priorityClassName")] = agreed.priority_class
+        fields["priorityClassName"] = agreed.priority_class
     return fields
 
 

@@ -6,7 +6,7 @@ to each other in fields that cannot change: so all objects of a gang get new nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
@@ -14,6 +14,7 @@ from krmfn.krm.types import Any
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
+from krmfn.releases.gates import list_fields
 from krmfn.releases.groups import list_mutable
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import LINK_FIELDS
@@ -22,8 +23,9 @@ from krmfn.releases.spelling import LINK_FIELDS
 def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
     """The revision of a gang with these templates.
 
-    `more` is what groups say that their templates do not. Names of other objects do not count: a prefix that kustomize
-    puts before them later must not look like a change.
+    The templates have the names of 1.37: what a release only calls otherwise is no change. `more` is what groups say
+    that their templates do not. Names of other objects do not count: a prefix that kustomize puts before them later
+    must not look like a change.
     """
     mutable = list_mutable(release)
     pods = [
@@ -34,9 +36,8 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
     ]
     import json
 
-    # in the words of 1.37: what a release only calls otherwise is no change
-    names = {word: name for name, word in release.names.items()}
-    text = json.dumps([_deep(templates, mutable, names), _deep(more, (), names), pods], sort_keys=True, default=str)
+    fixed = frozenset(name for name in list_fields(templates) if release.call(name) not in mutable)
+    text = json.dumps([_deep(templates, fixed), more, pods], sort_keys=True, default=str)
     for index, owner in enumerate(gang.owners if len(gang.owners) > 1 else ()):
         # templates of a gang across resources are called after them
         text = text.replace(f'"name": "{slug(f"{owner.kind.lower()}-{owner.name}")}', f'"name": "{index}')
@@ -49,11 +50,10 @@ def _is_renewed(owner: ResourceRef) -> bool:
     return kind is not None and kind.renewed
 
 
-def _deep(value: Any, without: Iterable[str], names: Mapping[str, str]) -> Any:
+def _deep(value: Any, fields: Set[str]) -> Any:
     if isinstance(value, Mapping):
-        kept = {names.get(key, key): child for key, child in value.items() if key not in without}
-        return {key: _deep(child, without, names) for key, child in kept.items()}
-    return [_deep(child, without, names) for child in value] if isinstance(value, list) else value
+        return {key: _deep(child, fields) for key, child in value.items() if key in fields}
+    return [_deep(child, fields) for child in value] if isinstance(value, list) else value
 
 
 def _without(value: Any, keys: Iterable[str]) -> Any:

@@ -14,7 +14,7 @@ from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
-from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES
+from krmfn.releases.spelling import GROUP_LINKS
 
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
 _PARENT: Final = "parentCompositePodGroupName"
@@ -67,11 +67,12 @@ def _list_plain() -> Iterator[TemplatePlace]:
 
 def _list_users_of_templates() -> Iterator[NameField]:
     """Where groups name the Workload of their template: the newest spelling first."""
-    releases = [find_release(name) for name in list_releases()]
-    for place in dict.fromkeys(path[:-1] for path in reversed(TEMPLATES)):
+    releases = [find_release(name) for name in reversed(list_releases())]
+    users = [(one.kinds, ("spec", *one.template[:-1], one.call("workloadName"))) for one in releases if one.template]
+    for place in dict.fromkeys(place for _, place in users):
         for kind in _NATIVE:
-            if any(kind in release.kinds and release.template[:-1] == place for release in releases):
-                yield NameField(GROUP, kind, "/".join(("spec", *place, "workloadName")))
+            if any(kind in kinds and path == place for kinds, path in users):
+                yield NameField(GROUP, kind, "/".join(place))
 
 
 def list_references() -> Iterator[Reference]:
@@ -79,7 +80,8 @@ def list_references() -> Iterator[Reference]:
     templates = sorted(list_pod_templates())
     owners = sorted({(template.group, template.kind) for template in templates} - {("", "PodTemplate")})
     for group, kind in owners:
-        yield Reference(group, kind, (NameField(GROUP, "Workload", "spec/controllerRef/name"),))
+        fields = (NameField(GROUP, "Workload", f"spec/{word}/name") for (word,) in _call("controllerRef"))
+        yield Reference(group, kind, tuple(fields))
     yield Reference(
         GROUP,
         "Workload",

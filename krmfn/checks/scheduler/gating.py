@@ -9,6 +9,7 @@ from krmfn.config import Settings
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
+from krmfn.model.values import as_mapping, dig
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.survey.census import Census
@@ -152,7 +153,8 @@ def _list_groups(census: Census) -> list[Group]:
 
 def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:
     for group in groups:
-        yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": group.spec}
+        spec = as_mapping(dig(group.item.value, *group.path))  # gates have the names of the release
+        yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": spec}
 
 
 _EFFECTS = {

@@ -33,7 +33,7 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
-from krmfn.releases.spelling import find_word
+from krmfn.releases.spelling import TEMPLATES, find_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,9 +132,11 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, arg
     """C17: a group below a composite one names its Workload."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
-    if field in spec and "workloadRef" not in spec:
+    known = kind.root.fields["spec"].type.fields
+    reference = next((path[0] for path in reversed(TEMPLATES) if path[0] in known), "")
+    if field in spec and reference and reference not in spec:
         detail = f"must be set when {field} is set"
-        yield required(("spec", "workloadRef"), "parent-needs-workload-ref", detail)
+        yield required(("spec", reference), "parent-needs-workload-ref", detail)
 
 
 def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
