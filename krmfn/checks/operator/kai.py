@@ -16,15 +16,18 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, Template
 
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]
 _SKIP: Final = _ROW.beside[1][1]
 _QUEUES: Final = "scheduling.run.ai"
+#: What a queue limits, as pods request it, and the unit of the limit in billionths.
+_LIMITS: Final = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
 _PODS, _GROUPS = "minMember", "minSubGroup"
 
 
@@ -81,7 +84,8 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that takes none, or that does not exist.")
 def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
-    """A queue, or one above it, that is not among those of the input or the facts; or one that has children."""
+    """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
+    and one that may not use as much as a single pod requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
     above = {name: as_text(dig(queue, "spec", "parentQueue")) for name, queue in queues.items()}
     for template in census.templates if above else ():
@@ -99,11 +103,27 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
             parent = above[name]
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
-            continue
-        hint = "Use a queue without children, and add the queues that are missing."
+            why = _exceed(template, name, queues[name])
+            if not why:
+                continue
+        hint = "Use a queue without children and with room for a pod, and add the queues that are missing."
         place = (*path, "metadata", "labels", _ROW.queue)
         message = f"{why}: KAI passes over the pods"
         yield Finding(template.item, place, message, name, hint=hint, severity="error" if child else None)
+
+
+def _exceed(template: Template, name: str, queue: Any) -> str:
+    """The limit of the queue that one pod exceeds: thousandths of a CPU, megabytes, devices; -1 is none."""
+    from krmfn.capacity.requests import count_requests
+
+    wanted = count_requests(template.spec, {})
+    for word, resource, unit in _LIMITS:
+        limit = as_int(dig(queue, "spec", "resources", word, "limit"))
+        amount = wanted.get(resource, 0)
+        if limit is not None and limit > 0 and amount > limit * unit:
+            most, one = (format_quantity(each) for each in (limit * unit, amount))
+            return f"a pod requests {one} {resource}, and the queue {name} has a limit of {most}"
+    return ""
 
 
 @rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")
