@@ -82,7 +82,12 @@ class Release:
         #: Feature -> the gate that brings it, "" where none does.
         self.features: Mapping[str, str] = {
             **dict.fromkeys(row.get("features", ()), ""),
-            **{feature: gate.name for gate in self.gates.values() for feature in gate.features},
+            **{
+                feature: gate.name
+                for gate in self.gates.values()
+                if not gate.kinds or gate.kinds & self.kinds.keys()  # a gate of kinds that are withdrawn brings nothing
+                for feature in gate.features
+            },
         }
 
     def __str__(self) -> str:

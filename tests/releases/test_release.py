@@ -13,6 +13,7 @@ from krmfn.releases import schemastore
 from krmfn.releases.gates import assume_gates, complete, has, list_needed
 from krmfn.releases.release import (
     GROUP,
+    Release,
     UnknownRelease,
     find_release,
     first_release,
@@ -210,3 +211,12 @@ def test_the_data_has_no_key_that_nothing_reads() -> None:
                 "features",
             }
             assert set(gate) <= keys
+
+
+def test_a_gate_of_kinds_that_are_withdrawn_brings_nothing() -> None:
+    row = schemastore.load(f"kubernetes/{newest_release()}/release.json")
+    kinds = {kind: versions for kind, versions in row["kinds"].items() if kind != "CompositePodGroup"}
+    assert [Release("1.99", {**row, "kinds": each}).has("composite-groups") for each in (row["kinds"], kinds)] == [
+        True,
+        False,
+    ]
