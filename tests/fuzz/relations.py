@@ -1,4 +1,5 @@
-"""What changes no answer: the order and the layout of files, comments, the format, a second run, the way in.
+"""What changes no answer: the order and the layout of files, comments, the format, a second run, the way in, the
+number of processes.
 
 No program has to say what is right: two runs of krmfn have to agree. Objects are those of the fixtures, some of them
 spoiled, and come in one file, in several, as a list, or as JSON.
@@ -21,6 +22,7 @@ import yaml
 from tests.front_door import Done, call
 from tests.fuzz.mutations import spoil_value, write_stream
 from tests.fuzz.spoiled import limit_time, load_documents
+from tests.sharing import share_among
 
 CASES = 150
 _HEAD: dict[str, Any] = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
@@ -266,9 +268,18 @@ def _check_tree(case: Case) -> None:
         assert sorted(trees[0]) == sorted(trees[1])
 
 
+def _check_processes(case: Case) -> None:
+    """Several processes say what one says, to the byte."""
+    form = case.chance.choice(("text", "json", "sarif"))
+    words = case.chance.choice((("validate", "-o", form), ("tree",), ("generate",), ("diff", "one")))
+    done = case.run(*words, "one")
+    with share_among(case.chance.randint(2, 4)):
+        assert case.run(*words, "one") == done
+
+
 RELATIONS = (
     *(_check_layout, _check_same_state, _check_formats, _check_ways_in, _check_generate),
-    *(_check_write, _check_convert, _check_fix, _check_baseline, _check_tree),
+    *(_check_write, _check_convert, _check_fix, _check_baseline, _check_tree, _check_processes),
 )
 
 
