@@ -38,8 +38,10 @@ def share(work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
     if processes < 2:
         return list(map(work, things))
     parts = [things[place::processes] for place in range(processes)]
-    copies = [_Copy(work, part) for part in parts[1:]]
+    copies: list[_Copy] = []
     try:
+        for part in parts[1:]:
+            copies.append(_Copy(work, part))
         made: list[Any] = [None] * len(things)
         made[::processes] = map(work, parts[0])
         for place, copy in enumerate(copies, 1):
@@ -71,6 +73,7 @@ class _Copy:
         try:
             self._process = os.fork()
             if not self._process:
+                os.close(self._reader)  # so that writing fails once the first process is gone
                 rest = memoryview(pickle.dumps(list(map(work, things)), pickle.HIGHEST_PROTOCOL))
                 while rest:
                     rest = rest[os.write(writer, rest) :]
