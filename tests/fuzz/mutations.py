@@ -114,13 +114,14 @@ def _holds_itself(value: Any) -> bool:
     return isinstance(value, dict) and ("items" in value or "kind" in value)
 
 
-def walk(value: Any, path: Path = ()) -> Iterator[Path]:
+def walk(value: Any, path: Path = (), above: frozenset[int] = frozenset()) -> Iterator[Path]:
     """The paths of everything in `value`, itself left out; stops where it comes back to itself, or gets too deep."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    above |= {id(value)}
     for key, entry in entries:
         yield (*path, key)
-        if len(path) < 30:
-            yield from walk(entry, (*path, key))
+        if len(path) < 30 and id(entry) not in above:
+            yield from walk(entry, (*path, key), above)
 
 
 def write(document: dict[str, Any]) -> bytes:
