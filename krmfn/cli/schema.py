@@ -12,7 +12,7 @@ from krmfn.releases import schemastore
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 
-SUMMARY = "Prints the JSON Schema of a kind. With --kubernetes, of the objects of that release."
+SUMMARY = "Prints the JSON Schema of a kind, as the newest release or that of --kubernetes has it."
 ARGUMENTS = Argument(
     "KIND", "GangScheduling (the configuration), Workload, PodGroup, CompositePodGroup and others.", 1, 1
 )

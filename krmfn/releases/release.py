@@ -139,7 +139,7 @@ def find_release(text: str) -> Release:
 
 
 def _refuse(text: str) -> UnknownRelease:
-    return UnknownRelease(f'krmfn does not know Kubernetes "{text}": use {join_releases()}')
+    return UnknownRelease(f'unknown Kubernetes version "{text}": use {join_releases()}')
 
 
 def list_releases() -> list[str]:

@@ -279,7 +279,7 @@ class Gathering:
         read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
         for problem in read.problems:
             place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
-            raise NotRendered(f"gives what cannot be read: {problem.message}{place}")
+            raise NotRendered(f"is rendered to text that cannot be read: {problem.message}{place}")
         items = read.items
         try:
             for item in items:

@@ -79,7 +79,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["genrate", "."], "Did you mean generate?"),
         (["generate", "--chekc", "."], "--check"),
         (["validate", "--stage", "servr", "."], "Did you mean server?"),
-        (["generate", "--kubernetes", "1.34", "."], 'krmfn does not know Kubernetes "1.34": use 1.35, '),
+        (["generate", "--kubernetes", "1.34", "."], 'unknown Kubernetes version "1.34": use 1.35, '),
         (["generate", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (["generate", "--config", "nowhere.yaml", "."], "nowhere.yaml"),
         (["generate", "--feature-gates", "A", "."], "--feature-gates: 'A' is not Name=true"),

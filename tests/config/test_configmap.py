@@ -70,7 +70,7 @@ def test_no_data_is_all_defaults(data: Any) -> None:
         ("kubernetes.featureGates.GenericWorkload", "yes", "should be true or false", ""),
         ("kubernetes.featureGates", "GenericWorkload", "should be a mapping", ""),
         ("overrides", "[{", "invalid JSON", ""),
-        ("kubernetes.version", "1.20", "does not know", ""),
+        ("kubernetes.version", "1.20", "unknown Kubernetes version", ""),
         ("select.labelSelector", "a in (", "parentheses", ""),
     ],
 )

@@ -124,7 +124,7 @@ def test_every_key() -> None:
         (make({"gang": {"gangGroup": "My Gang"}}), "spec.gang.gangGroup", "has the wrong format", ""),
         (make({"gang": []}), "spec.gang", "should be a mapping, not a list", ""),
         (make({"kubernetes": {"version": 1.37}}), "spec.kubernetes.version", "not 1.37", 'quotes: "1.37"'),
-        (make({"kubernetes": {"version": "1.34"}}), "spec.kubernetes.version", "does not know", ""),
+        (make({"kubernetes": {"version": "1.34"}}), "spec.kubernetes.version", "unknown Kubernetes version", ""),
         (
             make({"kubernetes": {"featureGates": {"GenericWorkload": "true"}}}),
             "spec.kubernetes.featureGates.GenericWorkload",
