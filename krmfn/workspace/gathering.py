@@ -285,7 +285,7 @@ class Gathering:
             for item in items:
                 rendered.aside.fill(item)
         except Unreadable as error:
-            raise NotRendered(f"gives what cannot be read: {error.message}") from None
+            raise NotRendered(f"is rendered to text that cannot be read: {error.message}") from None
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))
