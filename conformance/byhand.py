@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ import yaml
 from conformance.accept import find_classes, read_resources, widest_profile
 from conformance.address import namespace_of
 from conformance.client import Answer, Client
-from conformance.custom import install
+from conformance.custom import install, list_kinds
 from conformance.customchanges import merge_three_ways, write_whole
 from conformance.definitions import list_projects
 from conformance.fixtures import create_fixtures
@@ -79,8 +80,19 @@ def record_release(release: Release) -> list[Record]:
         make_classes(running.client, requests)
         for project, version in installed.items():
             install(running.client, project, version)
-        asker = Asker(running.client, read_resources(running.client), threeway, head)
+        asker = Asker(running.client, _wait_for_kinds(running.client, installed), threeway, head)
         return [record for request in requests if (record := asker.ask(request)) is not None]
+
+
+def _wait_for_kinds(client: Client, installed: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """What the server lists, once it lists the kinds that were installed: some seconds after it serves them."""
+    kinds = [kind for project, version in installed.items() for kind in list_kinds(project, version)]
+    wanted = {(f"{group}/{version}", kind) for group, kind, version in kinds}
+    deadline = time.monotonic() + 120
+    while not wanted <= (found := read_resources(client)).keys():
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    return found
 
 
 def read_requests(file: Path) -> Iterator[Request]:
