@@ -20,7 +20,7 @@ import yaml
 from conformance.accept import find_classes, read_resources, widest_profile
 from conformance.address import namespace_of
 from conformance.client import Answer, Client
-from conformance.custom import install, list_kinds
+from conformance.custom import find_path, install, list_kinds
 from conformance.customchanges import merge_three_ways, write_whole
 from conformance.definitions import list_projects
 from conformance.fixtures import create_fixtures
@@ -85,12 +85,16 @@ def record_release(release: Release) -> list[Record]:
 
 
 def _wait_for_kinds(client: Client, installed: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """What the server lists, once it lists the kinds that were installed: some seconds after it serves them."""
-    kinds = [kind for project, version in installed.items() for kind in list_kinds(project, version)]
-    wanted = {(f"{group}/{version}", kind) for group, kind, version in kinds}
+    """What the server lists, once it lists all kinds that it serves: that takes it some seconds."""
+    wanted = {
+        (f"{group}/{api_version}", kind)
+        for project, version in installed.items()
+        for group, kind, api_version in list_kinds(project, version)
+        if client.get(find_path(project, group, kind, api_version)).status == 200
+    }
     deadline = time.monotonic() + 120
     while not wanted <= (found := read_resources(client)).keys():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, wanted - found.keys()
         time.sleep(1)
     return found
 
