@@ -107,6 +107,13 @@ def chain(n: int) -> str:
     return "---\n".join([*groups, GROUP.format(n=n, count=1, more=f", parentCompositePodGroupName: group-{n - 1}")])
 
 
+def circle(n: int) -> str:
+    """Composites, the parents of each other."""
+    return "---\n".join(
+        COMPOSITE.format(n=k, more=f", parentCompositePodGroupName: group-{(k + 1) % n}") for k in range(n)
+    )
+
+
 def documents(line: str) -> Callable[[int], str]:
     return lambda n: "---\n".join(line.format(n=k, count=4, more="") for k in range(n))
 
@@ -238,7 +245,8 @@ SHAPES: Mapping[str, Shape] = {
         VALIDATE, lambda n: "apiVersion: v1\nkind: List\n" + list_of(JOB.replace("{more}", ""))(n)[len(HEAD) - 7 :], 300
     ),
     "all stages over Jobs": Shape(("validate", "FILE"), documents(JOB_DOCUMENT), 300),
-    "a chain of composites, all stages": Shape(("validate", "FILE"), chain, 60),
+    "a chain of composites, all stages": Shape(("validate", "FILE"), chain, 800),
+    "composites in a circle": Shape(("validate", "FILE"), circle, 800),
     "words of one name": Shape(
         ("validate", "FILE"),
         lambda n: GROUP.format(n="a-" * n + "a", count=4, more="") + "---\n" + JOB_DOCUMENT.format(n=0, more=""),
@@ -246,7 +254,7 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "tree of Jobs": Shape(("tree", "FILE"), documents(JOB_DOCUMENT), 400),
     "tree of Workloads and groups": Shape(("tree", "FILE"), documents(WORKLOAD), 300),
-    "tree of a chain of composites": Shape(("tree", "FILE"), chain, 80),
+    "tree of a chain of composites": Shape(("tree", "FILE"), chain, 3_000),
     "generate over files": Shape(("generate", "FILE"), documents(JOB_DOCUMENT), 300),
     "what generate changes in a file": Shape(("generate", "--check", "FILE"), documents(JOB_DOCUMENT), 300),
     "what generate changes in a kustomization": Shape(("generate", "--check", "FOLDER"), resources, 100),

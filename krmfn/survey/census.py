@@ -22,6 +22,8 @@ from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
 
 _NO_FACTS: Mapping[str, Any] = {}
+#: Levels of groups that are followed: many times what schedulers support, and few enough to look at for each group.
+HIGHEST = 32
 
 
 class TemplateLink(NamedTuple):
@@ -170,35 +172,26 @@ class Census(NamedTuple):
         return known[word]
 
     def chain(self, group: Group) -> tuple[list[Group], str]:
-        """The composites above `group`, nearest first, and what ends the chain: "", "missing" or "cycle"."""
-        if not group.parent:
-            return [], ""
-        chains: dict[int, tuple[list[Group], str]] = self.shared.setdefault("chains", {})
+        """The composites above `group`, nearest first, and what ends the chain: "", "missing", "cycle", or "deep" for
+        the HIGHEST of them where there are more."""
         above: list[Group] = []
         seen = {id(group.item)} if group.composite else set[int]()
-        end, parent = "", group.parent
+        parent = group.parent
         while parent:
             composite = self.composites.get((group.namespace, parent))
             if composite is None:
-                end = "missing"
-                break
+                return above, "missing"
             if id(composite.item) in seen:
                 return above, "cycle"  # which is another one from every group of it
-            above.append(composite)
-            if id(composite.item) in chains:
-                rest, end = chains[id(composite.item)]
-                above += rest
-                break
+            if len(above) == HIGHEST:
+                return above, "deep"
             seen.add(id(composite.item))
+            above.append(composite)
             parent = composite.parent
-        for place, composite in enumerate(above):
-            if id(composite.item) in chains:
-                break
-            chains[id(composite.item)] = above[place + 1 :], end
-        return above, end
+        return above, ""
 
     def root(self, group: Group) -> Group:
-        """The topmost group that can be reached from `group`."""
+        """The topmost group that `chain` reaches from `group`."""
         above, _ = self.chain(group)
         return above[-1] if above else group
 

@@ -93,15 +93,15 @@ def walk(branch: Branch) -> Iterator[Branch]:
 
 
 def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Group]]:
-    """Children by (namespace, parent), and the groups whose parent is none, missing, or in a circle."""
+    """Children by (namespace, parent), and the groups whose parent is none, missing, in a circle, or too deep."""
     by_parent: dict[tuple[str, str], list[Group]] = {}
     roots: list[Group] = []
     composites = [each for key, each in census.composites.items() if key == (each.namespace, each.name)]
     for group in [*composites, *(gang.group for gang in census.gangs)]:
         above, end = census.chain(group)
-        if end == "cycle" or not above:
+        if end in ("cycle", "deep") or not above:
             roots.append(group)
-        else:
+        if end != "cycle" and above:
             parent = above[0]
             by_parent.setdefault((parent.namespace, parent.name), []).append(group)
     return by_parent, roots
@@ -123,7 +123,8 @@ def _branch(
         below = [] if census.chain(group)[1] == "cycle" else by_parent.get((group.namespace, group.name), [])
         facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
         words = _say(group, len(below), "group", facts, obstacle)
-        children = tuple(_branch(child, by_parent, gangs, census, parents) for child in below)
+        shown = (child for child in below if census.chain(child)[1] != "deep")
+        children = tuple(_branch(child, by_parent, gangs, census, parents) for child in shown)
         return Branch("composite", str(group.item.ref), words, facts, children)
     gang = gangs[id(group)]
     facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
@@ -138,6 +139,8 @@ def _find_obstacle(group: Group, census: Census) -> str:
     above, end = census.chain(group)
     if end == "cycle":
         return "the parents of the groups above it form a cycle"
+    if end == "deep":
+        return f"more than {len(above)} groups are above it"
     top = (group, *above)[-1]
     which = "its parent" if top is group else f"the parent of {top.name}"
     return f"{which}, CompositePodGroup {top.parent}, is missing" if end else ""

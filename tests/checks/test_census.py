@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.survey.census import Census, take_census
+from krmfn.survey.census import HIGHEST, Census, take_census
 from krmfn.survey.members import from_item
 from tests.checks.cases import read_items
 
@@ -91,6 +91,10 @@ spec: {{parentCompositePodGroupName: "{parent}", schedulingPolicy: {{basic: {{}}
         "x": "cycle",
         "y": "cycle",
     }
+    names = [f"c{number}" for number in range(HIGHEST + 2)]
+    census = count("".join(composite(name, parent) for name, parent in zip(names, ["", *names], strict=False)))
+    ends = {name: census.chain(group) for (_, name), group in census.composites.items()}
+    assert [(len(ends[name][0]), ends[name][1]) for name in names[-2:]] == [(HIGHEST, ""), (HIGHEST, "deep")]
 
 
 def test_a_kueue_workload_is_none_of_ours() -> None:

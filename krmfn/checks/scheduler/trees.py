@@ -62,9 +62,10 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
         above, end = census.chain(gang.group)
         keyed = next((group for group in reversed(above) if group.topology_key), None)
         levels = above.index(keyed) + 1 if keyed else 0
-        if not end and (len(above) > followed or levels >= followed):
+        if end == "deep" or (not end and (len(above) > followed or levels >= followed)):
+            more = "more than " if end else ""
             message = (
-                f"{len(above)} composite levels are above this group, but the scheduler supports {followed}: its "
+                f"{more}{len(above)} composite levels are above this group, but the scheduler supports {followed}: its "
                 "pods are never scheduled"
             )
             if keyed and len(above) <= followed:
