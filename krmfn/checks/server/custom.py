@@ -50,6 +50,11 @@ def find_unknown(structure: Structure, value: Mapping[str, Any]) -> list[Path]:
 Definitions = dict[tuple[str, str, str], Structure]
 
 
+#: The definitions read last, with the values that they were read from: all worlds of a repository have them in common.
+_READ: dict[int, tuple[Mapping[str, Any], Definitions]] = {}
+_ROOM = 256
+
+
 def read_definition(value: Mapping[str, Any]) -> Definitions:
     """What a CustomResourceDefinition says, by group, kind and version; nothing where it is malformed."""
     found: Definitions = {}
@@ -65,6 +70,16 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
     except (AssertionError, KeyError, TypeError, AttributeError):
         return {}
     return found
+
+
+def _recall(value: Mapping[str, Any]) -> Definitions:
+    """As read_definition, of a value that nobody changes."""
+    known = _READ.get(id(value))
+    if known is None or known[0] is not value:
+        if len(_READ) >= _ROOM:
+            _READ.clear()
+        known = _READ[id(value)] = value, read_definition(value)
+    return known[1]
 
 
 class Given:
@@ -88,7 +103,7 @@ class Given:
             self._found[key] = found
             for source in self._sources:
                 for value in source.get((group, kind), ()) if not found else ():
-                    structure = read_definition(value).get(key)
+                    structure = _recall(value).get(key)
                     if structure is not None and structure.root not in [each.root for each in found]:
                         found.append(structure)
         return self._found[key]
