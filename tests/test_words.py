@@ -19,7 +19,7 @@ BANNED = {
     r"\bfor ever\b": "never scheduled, never starts, forever",
     r"(?<!there )\b(is|are) no (?!longer\b|more\b)": "is not a",
     r"\bask(s|ed)? for\b": "needs, sets, opts in, requests",
-    r"\b(holds|held) (back|it|them|a|an|no|the|its|\d)\b": "contains, has, uses, delays",
+    r"\b(holds|held) (back|room|it|them|a|an|no|the|its|\d)\b": "contains, has, uses, delays",
     r"\bno word for\b": "does not exist in",
     r"\banew\b": "again",
     r"\bwithout a word\b": "silently",
