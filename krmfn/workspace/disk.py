@@ -48,8 +48,6 @@ class Disk(Tree):
     Links may not leave the boundary: the repository; outside of one the working directory, or else the folder itself.
     """
 
-    ignores = (".gitignore", ".krmfnignore")
-
     def __init__(self, start: str) -> None:
         """`start` is a file or folder, there or not."""
         here = find_here()

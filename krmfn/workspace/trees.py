@@ -67,6 +67,10 @@ class LeftOut(Exception):
         self.sort = sort
 
 
+#: The files with patterns of what is passed over.
+_IGNORES = (".gitignore", ".krmfnignore")
+
+
 class FolderEntry(NamedTuple):
     """A name in a folder. `kind` is "file", "folder", "link", or else words for what it is, such as "a named pipe"."""
 
@@ -77,8 +81,6 @@ class FolderEntry(NamedTuple):
 class Tree:
     """Files below a boundary. What walking left out is in `left_out`, in the order in which it was met."""
 
-    #: The files with patterns of what is passed over.
-    ignores: tuple[str, ...] = (".krmfnignore",)
     #: How a message says which tree it is, after a path of it.
     where = ""
 
@@ -87,7 +89,7 @@ class Tree:
         self.here = here
         self.top = top
         self.left_out: list[LeftOut] = []
-        #: Patterns of files that are passed over, besides those of the files `ignores`; and those that matched any.
+        #: Patterns of files that are passed over, besides those of _IGNORES; and those that matched any.
         self.excluded: tuple[str, ...] = ()
         self.matched: set[str] = set()
 
@@ -164,14 +166,14 @@ class Tree:
             pass
         patterns: list[Pattern] = []
         for each in reversed(above):
-            patterns = self._add_patterns(each, self.ignores, patterns)
+            patterns = self._add_patterns(each, _IGNORES, patterns)
         # Who names a folder that is ignored wants to see it.
         patterns = [] if self._is_ignored(patterns, os.path.normpath(folder), "folder") else patterns
         return patterns + [each for text in self.excluded for each in read_patterns(text, ".")]
 
     def _add_patterns(self, folder: str, names: Iterable[str], patterns: list[Pattern]) -> list[Pattern]:
         for name in names:
-            if name in self.ignores:
+            if name in _IGNORES:
                 try:
                     data = self.read(_join(folder, name))
                 except FileNotFoundError:

@@ -79,7 +79,7 @@ def test_a_clone_without_folders_says_so(repository: Path, tmp_path: Path, monke
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repository}", str(clone))
     monkeypatch.chdir(clone)
-    with pytest.raises(InputMissing, match=r"^git:HEAD:\.: could not fetch .* git fetch the rest first$"):
+    with pytest.raises(InputMissing, match=r"^git:HEAD: could not fetch .* git fetch the rest first$"):
         read_paths(["git:HEAD"])
 
 
@@ -185,3 +185,12 @@ def test_a_few_trees_cannot_name_endless_files(repository: Path, monkeypatch: py
     commit(repository)
     with pytest.raises(InputMissing, match="too many files"):
         read_paths([f"git:HEAD:{repository}"])
+
+
+def test_a_file_that_is_ignored_and_committed_is_in_neither_state(repository: Path) -> None:
+    (repository / ".gitignore").write_text("/apps/job.yaml\n")
+    commit(repository)
+    (repository / "apps/other.yaml").write_text(JOB.replace("train", "other"))
+    git(repository, "add", "-f", ".")
+    commit(repository)
+    assert names(read_paths(["git:HEAD:apps"])) == names(read_paths(["apps"])) == ["apps/other.yaml"]
