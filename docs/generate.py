@@ -125,7 +125,7 @@ def render_rooms() -> str:
     rows = ["| room | what it is for | imports |", "|---|---|---|"]
     for room, others in arrows.items():
         package = root / "krmfn" / room
-        path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
+        path = module if (module := package / "__init__.py").exists() else package.with_suffix(".py")
         summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
         rows.append(f"| `{room}` | {_cell(summary)} | {', '.join(name for name in arrows if name in others)} |")
     return _fill(root / "CONTRIBUTING.md", "rooms", rows)

@@ -46,7 +46,7 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "pattern": "[a-z]+",  # of a schema; those that are shipped are attacked below
         "re": re,
         "schema": {"pattern": "a"},
-        "self": SimpleNamespace(_mark=b"a", _mixed=True),
+        "self": SimpleNamespace(_mark="a", _mixed=True),
         "sign": b'"',
         "string": rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))""",
     }

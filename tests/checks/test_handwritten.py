@@ -112,11 +112,15 @@ def test_a_kueue_group_that_waits_for_a_pod_that_nobody_makes() -> None:
         ({"subGroups": [{"name": "a", "minMember": 3, "parent": "b"}]}, "kai-subgroups-refused", 'no sub-group "b"'),
         ({"subGroups": [{"name": "a", "minSubGroup": 1, "parent": "a"}]}, "kai-subgroups-refused", "below itself"),
         ({"subGroups": [{"name": "a"}]}, "kai-subgroups-refused", 'the sub-group "a" has no minMember'),
-        ({"subGroups": [{"name": "a", "minSubGroup": 0}]}, "kai-subgroups-refused", 'minSubGroup of "a", which has no'),
+        (
+            {"subGroups": [{"name": "a", "minSubGroup": 0}]},
+            "kai-subgroups-refused",
+            'the sub-group "a" has no sub-groups, so it cannot have minSubGroup',
+        ),
         (
             {"subGroups": [{"name": "b", "minMember": 1}, {"name": "a", "minMember": 3, "parent": "b"}]},
             "kai-subgroups-refused",
-            'minMember of "b", which has sub-groups below it',
+            'the sub-group "b" has sub-groups, so it cannot have minMember',
         ),
         (
             {"subGroups": [{"name": "b", "minSubGroup": 2}, {"name": "a", "minMember": 3, "parent": "b"}]},

@@ -138,7 +138,7 @@ def test_running_pods_that_stay() -> None:
         "running pods stay outside of any group; a pod that replaces one of them is in new, which waits for 3 pods: it "
         "is never scheduled"
     )
-    assert hint.startswith("Suspend it")
+    assert hint.startswith("Suspend the RayCluster with this change")
     renewed = cluster("new", "new", upgradeStrategy={"type": "Recreate"})
     for new in (renewed, cluster("new", "new", suspend=True)):
         assert not find(cluster("", ""), new, pod_group("new", 3))[0]
