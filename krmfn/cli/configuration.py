@@ -11,7 +11,7 @@ from krmfn.config.settings import RULED
 from krmfn.krm import Item
 from krmfn.krm.results import SEVERITIES
 from krmfn.krm.types import Any
-from krmfn.model.marks import PREFIX
+from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from krmfn.workspace.worlds import World
 
 FILE = "krmfn.yaml"
-KIND = "GangScheduling"
 
 
 class Configurations:
@@ -87,7 +86,8 @@ class Configurations:
         if found is not None:
             return found
         # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
-        among = [item for item in world.items if item.kind == KIND and item.api_version.startswith(PREFIX)]
+        # One whose kind is misspelled is refused, and not passed over.
+        among = [item for item in world.items if item.api_version.startswith(PREFIX) and item.kind != FACTS_KIND]
         return (
             self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
         )

@@ -9,10 +9,11 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import merge_facts
 from krmfn.cli.findings import show
 from krmfn.cli.options import Argument, Option
+from krmfn.model.marks import FACTS_KIND
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
 from krmfn.survey.condensing import condense
-from krmfn.workspace.clusters import KIND, read_clusters
+from krmfn.workspace.clusters import read_clusters
 
 SUMMARY = "Reduces the output of kubectl to the facts that krmfn reads, without private data."
 ARGUMENTS = Argument(
@@ -29,7 +30,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     facts = condense(merge_facts(read_clusters(words)), pods=not options["no_pods"])
     if not facts:
         streams.say(f"no facts in {' '.join(words)}: pass the output of kubectl get nodes -o yaml, and of other kinds")
-    document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": KIND, "metadata": {"name": "cluster"}, "spec": facts}
+    document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": FACTS_KIND, "metadata": {"name": "cluster"}, "spec": facts}
     if options["output"] == "json":
         show(channels.json(document), "json")
         return 0

@@ -21,6 +21,8 @@ POD_GROUP: Final = "krmfn.dev/pod-group"
 POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
 #: Who makes our patch of a training runtime, in the list of a TrainJob.
 PATCHER: Final = "krmfn.dev/gangs"
+#: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
+FACTS_KIND: Final = "ClusterFacts"
 #: API groups of objects that steer tools and are sent to no cluster.
 TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 #: On what kustomize and kpt read and nobody applies.

@@ -8,13 +8,11 @@ from typing import Any, Final
 
 from krmfn.krm import Stream, Unreadable
 from krmfn.krm.json_reading import load_json
-from krmfn.model.marks import PREFIX
+from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
 from krmfn.workspace.trees import InputMissing, LeftOut, ManifestFile, Tree
 
-#: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
-KIND: Final = "ClusterFacts"
 #: How a component's metrics tell which feature gates are on.
 _METRIC: Final = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
 
@@ -71,7 +69,7 @@ def _read_objects(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
     if gates:
         component = "kube-scheduler" if b"\nscheduler_" in data else "kube-apiserver"
         known = {name: gates[name.encode()] == b"1" for name in list_gates() if name.encode() in gates}
-        yield {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND, "spec": {"featureGates": {component: known}}}
+        yield {"apiVersion": f"{PREFIX}v1alpha1", "kind": FACTS_KIND, "spec": {"featureGates": {component: known}}}
         return
     if data[:1] == b"{":
         try:
@@ -90,7 +88,7 @@ def _sort(values: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     items: list[Any] = []
     for value in values:
         kind, items_of = str(value.get("kind") or ""), value.get("items")
-        if str(value.get("apiVersion") or "").startswith(PREFIX) and kind == KIND:
+        if str(value.get("apiVersion") or "").startswith(PREFIX) and kind == FACTS_KIND:
             spec = value.get("spec")
             yield {} if spec is None else spec
         elif kind.endswith("List") and isinstance(items_of, list):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.front_door import ROOT
+from tests.front_door import ROOT, call
 
 #: What `kubectl create --dry-run=server --validate=strict` said ("error validating data: …"; the API server of 1.37
 #: answered what got so far), and where. An empty text says that krmfn passes over what could be a file of another kind.
@@ -69,3 +69,12 @@ def test_files_of_other_programs_are_passed_over(text: str, tmp_path: Path) -> N
 def test_a_kind_of_kubernetes_in_a_version_that_never_was_is_told(version: str) -> None:
     out, code = validate(f"apiVersion: {version}\nkind: Deployment\nmetadata: {{name: a}}\n", "-")
     assert ("[version-not-served]" in out, code) == (True, 1)
+
+
+def test_a_configuration_of_a_misspelled_kind_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "gangs.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: GangSchedule\nmetadata: {name: a}\n")
+    done = call(words=["validate", "."], folder=tmp_path)
+    assert done.code == 2
+    assert done.err == b'krmfn: gangs.yaml:2:7: kind: unknown value "GangSchedule". Did you mean GangScheduling?\n'
+    (tmp_path / "gangs.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: ClusterFacts\nspec: {}\n")
+    assert call(words=["validate", "."], folder=tmp_path).code == 0
