@@ -202,11 +202,11 @@ class Item:
         return list_problems(reading.root(), reading.text, self.frame, self.start)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the text is of the plainest kind, in which no key stands twice and nothing is an alias."""
+    def may_repeat(self) -> bool:
+        """False where surely no mapping of the text has a key twice."""
         reading = self._read()
         reading.value()
-        return reading.plain
+        return reading.repeats
 
     def may_hold(self, word: bytes) -> bool:
         """False where `word` is surely no part of the item's keys and strings: most items need not be read for that.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]: ...
 
     #: Everything that an edit changes.
-    State = tuple[str, Any, Any, list["Repeat"], list[tuple[int, int, str]], bool]
+    State = tuple[str, Any, Any, bool, list["Repeat"], list[tuple[int, int, str]], bool]
     #: Makes an edit in a plain value; raises EditRefused where it cannot.
     Repeat = Callable[[Any], Any]
 
@@ -49,7 +49,7 @@ class Reading:
         "_shares",
         "_style",
         "_value",
-        "plain",
+        "repeats",
         "touched",
     )
 
@@ -66,8 +66,8 @@ class Reading:
         self._positions: Positions | None = None
         self._shares: bool | None = None
         self._style: Style | None = None
-        #: Whether the value was read from text of the plainest kind (see krmfn.krm.lines).
-        self.plain = value is not _NOTHING
+        #: Whether a mapping of the value may have a key twice in the text. What reads lines gives no such value.
+        self.repeats = False
         self.touched = False
 
     @property
@@ -104,9 +104,8 @@ class Reading:
     def _tree(self, text: str) -> Node | None:
         if self._root is _NOTHING:
             self._root, value = self._owner.parse_text(text)
-            self.plain = value is not None
             if value is not None and self._value is _NOTHING:
-                self._value = value
+                self._value, self.repeats = value, False
         root: Node | None = self._root
         return root
 
@@ -117,10 +116,10 @@ class Reading:
         if self._value is _NOTHING:
             root = self.root()
             if self._value is _NOTHING:
-                from krmfn.krm.values import to_value
+                from krmfn.krm.values import build
 
                 try:
-                    self._value = to_value(root, self._parsed)
+                    self._value, self.repeats = build(root, self._parsed)
                 except Unreadable as error:
                     self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
@@ -165,11 +164,11 @@ class Reading:
 
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
-        return self._parsed, self._root, self._value, self._behind[:], self._edits[:], self.touched
+        return self._parsed, self._root, self._value, self.repeats, self._behind[:], self._edits[:], self.touched
 
     def restore(self, state: State) -> None:
         """Be as at `save`."""
-        self._parsed, self._root, self._value, self._behind, self._edits, self.touched = state
+        self._parsed, self._root, self._value, self.repeats, self._behind, self._edits, self.touched = state
         self._positions = self._shares = self._style = None
 
     def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:

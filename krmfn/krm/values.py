@@ -36,6 +36,8 @@ class _Builder:
         self.text = text
         self.shared: dict[int, tuple[Any, int]] = {}
         self.count = 0
+        #: Whether a mapping may have a key twice: it has fewer keys than pairs, or something is merged into it.
+        self.repeats = False
         self.most = _FREE_NODES + MAX_GROWTH * len(text)
 
     def build(self, node: Node) -> Any:
@@ -57,6 +59,7 @@ class _Builder:
                     name = key.content
                 elif is_merge(key):
                     self.merge(child, value)
+                    self.repeats = True
                     continue
                 else:
                     name = self.spell(key)
@@ -73,6 +76,7 @@ class _Builder:
                     value[name] = child.content if child.style else self.resolve_usual(child)
                 else:
                     value[name] = self.build(child)
+            self.repeats = self.repeats or len(value) < len(node.pairs)
         else:
             assert isinstance(node, Sequence)
             value = [self.build(child) for child in node.items]
@@ -142,7 +146,13 @@ class _Builder:
 
 def to_value(node: Node | None, text: str) -> Any:
     """Give the plain value of a node: dict, list, str, int, float, bool, None. Raises Unreadable."""
-    return None if node is None else _Builder(text).build(node)
+    return build(node, text)[0]
+
+
+def build(node: Node | None, text: str) -> tuple[Any, bool]:
+    """As to_value, and whether a mapping may have a key twice."""
+    builder = _Builder(text)
+    return None if node is None else builder.build(node), builder.repeats
 
 
 def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[tuple[Path, str, str, int]]:

@@ -16,7 +16,6 @@ from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, 
 from krmfn.checks.server.body import Address, read_body
 from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.schema import find_kind
-from krmfn.checks.server.stage import may_repeat
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
@@ -128,13 +127,13 @@ def test_duplicate_key() -> None:
     ],
 )
 def test_repeated_keys_are_not_missed(text: str) -> None:
-    """What yaml says of the text last is all that is known here."""
-    assert may_repeat(text, yaml.load(text, yaml.CLoader))
+    assert Item.parse(text.encode()).may_repeat
 
 
 def test_plain_text_has_no_repeated_keys() -> None:
     text = "a: 1\nb:\n- c: d:e\n  f: g\n- h:\n"
-    assert not may_repeat(text, yaml.safe_load(text))
+    assert not Item.parse(text.encode()).may_repeat
+    assert not Item.parse('a: "é: b"\nb: "c:\\n"\n'.encode()).may_repeat
 
 
 def test_dropped_field() -> None:

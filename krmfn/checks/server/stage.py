@@ -248,36 +248,6 @@ class Judge:
         yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")
 
 
-def may_repeat(text: str, value: Any) -> bool:
-    """Whether a mapping in `text`, whose value is known, may have a key twice: False where counting colons proves that
-    none has."""
-    if "*" in text or "?" in text or "\t" in text or "\r" in text:
-        return True  # aliases, keys without a colon
-    flows = text.count("{")
-    if flows and flows != text.count("{}") and flows != _count_plain_flows(text):
-        return True  # keys without a colon or a blank behind it
-    return text.count(": ") + text.count(":\n") + text.endswith(":") != _count_keys(value)
-
-
-def _count_plain_flows(text: str) -> int:
-    """How many `{` begin a flow mapping whose keys are words with `: ` behind them, and nothing is nested in it."""
-    pair = r"[A-Za-z_][A-Za-z0-9_./-]*: [A-Za-z0-9_./-]+"
-    return len(re.findall(rf"\{{(?:{pair}(?:, {pair})*)?\}}", text))
-
-
-def _count_keys(value: Any) -> int:
-    count = 0
-    if isinstance(value, dict):
-        count = len(value)
-        value = value.values()
-    elif not isinstance(value, list):
-        return 0
-    for item in value:
-        if isinstance(item, (dict, list)):
-            count += _count_keys(item)
-    return count
-
-
 def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
@@ -411,7 +381,7 @@ def _switched_off(item: Item, release: str) -> Finding:
 
 def _find_repeated(item: Item) -> list[Path]:
     """The places of keys that the text has twice."""
-    if item.is_plain or not may_repeat(item.text, item.value):
+    if not item.may_repeat:
         return []
     return [problem.path for problem in item.problems if problem.code == "duplicate-key"]
 
