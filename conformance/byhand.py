@@ -47,6 +47,8 @@ LONGEST = 300
 DOUBTED = "wrong acceptance (doubted)"
 MANAGER, WEBHOOK = "kubectl", "webhook"
 APPLY = "application/apply-patch+yaml"
+#: The groups of servers whose types kubectl does not know.
+NOT_OF_KUBECTL = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 #: The rules that say that an object was not judged, or not wholly.
 DOUBTS = ("value-unknown", "custom-rule", "priority-class-unknown", "unknown-field")
 #: What else the cluster has decides: classes, quotas, addresses.
@@ -115,8 +117,9 @@ def _read_row(name: str, row: Mapping[str, Any]) -> Iterator[Request]:
         before = edit(base, edits.get("OLD", {}))
         changes = {place: value for place, value in edits.items() if place != "OLD"}
         for way in ("replace", "apply", "server-side-apply"):
-            named = {**before["metadata"], "name": f"{name.lower()}-{number}-{way[0]}"}
-            old = {**before, "metadata": named}
+            word = f"{name.lower()}-{number}-{way[0]}"
+            named = row.get("named", {"metadata.name": "{}"})
+            old = edit(before, {place: text.format(word) for place, text in named.items()})
             yield Request(way, edit(old, changes), old, row.get("injected"))
 
 
@@ -179,6 +182,9 @@ class Asker:
         live = self.client.get(path).body
         served = self.paths.get((new.get("apiVersion"), new.get("kind")), "").replace("{namespace}", namespace_of(old))
         answer = self.send(way, f"{served or place}/{old['metadata']['name']}", old, new, live)
+        while answer is not None and "please apply your changes to the latest version" in str(answer.body):
+            live = self.client.get(path).body  # a controller was faster
+            answer = self.send(way, f"{served or place}/{old['metadata']['name']}", old, new, live)
         self.client.delete(path, gracePeriodSeconds="0")
         if answer is None:
             return None
@@ -193,7 +199,7 @@ class Asker:
                 body["metadata"].setdefault("resourceVersion", live["metadata"]["resourceVersion"])
             return self.client.put(path, body, **STRICT)
         group = str(old["apiVersion"]).partition("/")[0]
-        if "." in group and not group.endswith(".k8s.io"):
+        if group in NOT_OF_KUBECTL or ("." in group and not group.endswith(".k8s.io")):
             patch = merge_three_ways(old, self.threeway.annotate(new, new), live)
             return self.client.patch(path, patch, "application/merge-patch+json", **STRICT)
         patch = self.threeway.patch(old, new, live)

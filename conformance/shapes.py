@@ -56,7 +56,7 @@ def make_bodies(release: str, version: str, kind: str, seed: int, count: int) ->
 
 def ask(client: Client, release: str, path: str, body: dict[str, Any]) -> Record:
     answer = client.post(path, body, dryRun="All", fieldValidation="Strict")
-    message = "" if answer.accepted else str(answer.body.get("message", ""))[:3000]
+    message = "" if answer.accepted else str(answer.body.get("message", ""))[:9000]
     return {"release": release, "object": body, "code": answer.status, "message": message}
 
 

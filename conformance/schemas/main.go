@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -17,6 +18,8 @@ import (
 func main() {
 	api := flag.String("api", "", "folder of the module k8s.io/api")
 	machinery := flag.String("machinery", "", "folder of the module k8s.io/apimachinery")
+	extensions := flag.String("extensions", "", "folder of the module k8s.io/apiextensions-apiserver")
+	aggregator := flag.String("aggregator", "", "folder of the module k8s.io/kube-aggregator")
 	release := flag.String("release", "", "Kubernetes release, such as 1.37")
 	overlay := flag.String("handwritten", "handwritten.json", "file with the keywords that no tag states")
 	discovered := flag.String("served", "../data/served.json", "file with the kinds that servers list")
@@ -27,7 +30,14 @@ func main() {
 	check(err)
 	facts, own := read(text, *release)
 
-	source := NewSource(map[string]string{"k8s.io/api": *api, "k8s.io/apimachinery": *machinery})
+	roots := map[string]string{
+		"k8s.io/api": *api,
+		"k8s.io/apiextensions-apiserver/pkg/apis": filepath.Join(*extensions, "pkg", "apis"),
+		"k8s.io/kube-aggregator/pkg/apis":         filepath.Join(*aggregator, "pkg", "apis"),
+	}
+	modules := map[string]string{"k8s.io/apimachinery": *machinery}
+	maps.Copy(modules, roots)
+	source := NewSource(modules)
 	files := map[string]*File{}
 	kinds := make([]string, 0, len(facts.Kinds))
 	for name := range facts.Kinds {
@@ -79,7 +89,7 @@ func main() {
 		group, _ := kind.Keywords["x-kubernetes-group"].(string)
 		known[group+"/"+kind.Type] = true
 	}
-	writeOthers(source, files, facts.Homes, *api, *release, *out, known, served[*release+" default"], served[*release+" everything"])
+	writeOthers(source, files, facts.Homes, roots, *release, *out, known, served[*release+" default"], served[*release+" everything"])
 	for def := range own {
 		if !used[def] {
 			check(fmt.Errorf("handwritten.json speaks of %s, which no schema defines", def))

@@ -24,20 +24,26 @@ var (
 
 // writeOthers writes the shapes of all built-in kinds that have no rules here: a file for each group and version, without
 // anything but names, types, and how values are merged; and kinds.json, which says what a server has: by default, and when it is switched on.
-func writeOthers(source *Source, files map[string]*File, homes map[string]string, api, release, out string, known map[string]bool, byDefault, all Served) {
+// The packages of a module's kinds are in roots, by the path of the folder above those of groups.
+func writeOthers(source *Source, files map[string]*File, homes, roots map[string]string, release, out string, known map[string]bool, byDefault, all Served) {
 	minor, err := strconv.Atoi(strings.TrimPrefix(release, "1."))
 	check(err)
 	off := map[string][]string{}
-	packages, err := filepath.Glob(filepath.Join(api, "*", "v*"))
-	check(err)
-	for _, folder := range packages {
+	packages := map[string]string{}
+	for above, root := range roots {
+		folders, err := filepath.Glob(filepath.Join(root, "*", "v*"))
+		check(err)
+		for _, folder := range folders {
+			packages[folder] = above + "/" + filepath.Base(filepath.Dir(folder)) + "/" + filepath.Base(folder)
+		}
+	}
+	for folder, path := range packages {
 		register, err := os.ReadFile(filepath.Join(folder, "register.go"))
 		if err != nil {
 			continue
 		}
 		group, version := string(groupName.FindSubmatch(register)[1]), filepath.Base(folder)
 		name := strings.TrimPrefix(group+"/"+version, "/")
-		path := "k8s.io/api/" + filepath.Base(filepath.Dir(folder)) + "/" + version
 		gone := readRemoved(folder, minor)
 		own := "others/" + strings.ReplaceAll(name, "/", ".")
 		writer := &Writer{Source: source, Files: files, Own: own, Homes: homes, Group: filepath.Dir(path), Plain: true}

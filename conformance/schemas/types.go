@@ -48,6 +48,11 @@ var special = map[string]Object{
 	"api/resource.Quantity":    {"type": Strings{"string", "number"}, "x-kubernetes-go-type": "resource.Quantity"},
 	"util/intstr.IntOrString":  {"type": Strings{"integer", "string"}, "x-kubernetes-go-type": "intstr.IntOrString"},
 	"pkg/runtime.RawExtension": {"x-kubernetes-go-type": "runtime.RawExtension"},
+	// The server reads these without a look at unknown fields.
+	"apiextensions/v1.JSON":                         {"x-kubernetes-go-type": "runtime.RawExtension"},
+	"apiextensions/v1.JSONSchemaPropsOrArray":       {"x-kubernetes-go-type": "runtime.RawExtension"},
+	"apiextensions/v1.JSONSchemaPropsOrBool":        {"x-kubernetes-go-type": "runtime.RawExtension"},
+	"apiextensions/v1.JSONSchemaPropsOrStringArray": {"x-kubernetes-go-type": "runtime.RawExtension"},
 }
 
 type Strings []string

@@ -14,6 +14,7 @@ from krmfn.checks.server.decode import Unclean, decode
 from krmfn.checks.server.formats import check_long_name
 from krmfn.checks.server.metadata import check_shared_metadata
 from krmfn.checks.server.schema import Schemas, Type, compile_schemas
+from krmfn.checks.server.spell import spell
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
 from krmfn.checks.server.verdict import Cause, invalid, required
 from krmfn.krm.paths import Path, dig
@@ -26,7 +27,7 @@ _REQUIRED = "kubernetes/required.json"
 
 
 def find_shape(api_version: str, kind: str, release: str) -> Type | None:
-    """The type of a built-in kind; None for those that are not known here (CustomResourceDefinition, APIService)."""
+    """The type of a built-in kind; None for those that are not known here."""
     known = read_kinds(release)  # what the input calls a version may be no name of a file
     return _compile(release, api_version)[kind] if api_version in {**known["served"], **known["off"]} else None
 
@@ -77,7 +78,9 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
     causes += (
-        required(path, "required", row.detail)
+        Cause("Invalid", path, row.detail.replace("null", spell(dig(value, path))), "required")
+        if row.detail.startswith("Invalid value")
+        else required(path, "required", row.detail)
         for row in _read_required().get(f"{api_version} {value['kind']}", ())
         if not any((found := dig(read, place)) == word or (found and word == "*") for place, word in row.unless)
         for path in _find_missing(read, row.place, ())
@@ -111,7 +114,7 @@ def _find_missing(value: Any, place: tuple[str, ...], path: Path) -> Iterator[Pa
     """Where nothing stands at a place. What a server takes for empty where it is missing is there; below `parent.?name`
     something is only missed where the parent is."""
     if not place:
-        if value in (None, "", [], {}):
+        if value in (None, "", []):
             yield path
     elif place[0] == "*":
         for index, item in enumerate(value if isinstance(value, list) else ()):
