@@ -11,7 +11,7 @@ from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
 
@@ -52,7 +52,7 @@ def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Find
             path = ("spec", "jobTemplate", "spec", "scheduling")
             yield Finding(cron, path, message, hint=hint)
     for jobset in census.kind("jobset.x-k8s.io", "JobSet"):
-        for index, entry in enumerate(dig(jobset.value, "spec", "replicatedJobs") or ()):
+        for index, entry in enumerate(as_list(dig(jobset.value, "spec", "replicatedJobs"))):
             annotations = as_mapping(dig(entry, "template", "metadata", "annotations"))
             if dig(entry, "template", "spec", "scheduling") is not None and TEMPLATE_ANNOTATION not in annotations:
                 message = (
