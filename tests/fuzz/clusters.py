@@ -50,7 +50,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 
 @functools.cache
-def _load(rule: str) -> tuple[list[Any], dict[str, Any]]:
+def read_rule_page(rule: str) -> tuple[list[Any], dict[str, Any]]:
     """The documents on a page, and the `spec` of the configuration that they are read with."""
     documents: list[Any] = []
     spec: dict[str, Any] = {}
@@ -63,12 +63,12 @@ def _load(rule: str) -> tuple[list[Any], dict[str, Any]]:
 @functools.cache
 def _list_facts() -> tuple[dict[str, Any], ...]:
     """The `cluster` of every page that has one."""
-    return tuple(spec["cluster"] for spec in (_load(rule)[1] for rule in SHOWN) if "cluster" in spec)
+    return tuple(spec["cluster"] for spec in (read_rule_page(rule)[1] for rule in SHOWN) if "cluster" in spec)
 
 
 def check(chance: random.Random) -> None:
     """One case."""
-    documents, spec = _load(chance.choice(SHOWN))
+    documents, spec = read_rule_page(chance.choice(SHOWN))
     objects = [each for each in documents if isinstance(each, dict)]
     words = chance.choice(COMMANDS)
     if words[0] == "why":

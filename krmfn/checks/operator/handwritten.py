@@ -157,7 +157,7 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
     for template in census.templates:
         labels = as_mapping(template.metadata.get("labels"))
         old = next((key for key in _OLD_LABELS if key in labels), "")
-        named = (template.item.space, labels.get(old)) in groups
+        named = (template.item.space, as_text(labels.get(old))) in groups
         if old and row.link[1] not in labels and (named or template.scheduler == row.name):
             message = f"scheduler-plugins has not read the label {old} since 0.25: these pods are scheduled one by one"
             path = (*template.path, "metadata", "labels", old)
