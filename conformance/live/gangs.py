@@ -6,6 +6,7 @@ are made as the controllers make them (scheduler/pods.py); those of Jobs by the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -121,14 +122,22 @@ def _list_gangs(values: Sequence[Value]) -> list[_Gang]:
 
 
 def _count_bound(plane: Plane, gangs: Sequence[_Gang]) -> dict[str, tuple[int, int]]:
-    """By root: how many of its pods have a node, of how many. Pods are told by their group: controllers name them."""
+    """By root: how many of its pods have a node, of how many. Pods are told by their group: controllers name them.
+
+    The scheduler takes pods as placed before it has bound them: counts that are the same a second later are right.
+    """
     groups = read_groups(plane.applied)
-    counts = dict.fromkeys((gang.root for gang in gangs), 0)
-    for pod in list_pods(plane):
-        root = root_of(link_of(pod), groups)
-        if root in counts:
-            counts[root] += bool(pod["spec"].get("nodeName"))
-    return {gang.root: (counts[gang.root], len(gang.pods)) for gang in gangs}
+    before: dict[str, int] | None = None
+    while True:
+        counts = dict.fromkeys((gang.root for gang in gangs), 0)
+        for pod in list_pods(plane):
+            root = root_of(link_of(pod), groups)
+            if root in counts:
+                counts[root] += bool(pod["spec"].get("nodeName"))
+        if counts == before:
+            return {gang.root: (counts[gang.root], len(gang.pods)) for gang in gangs}
+        before = counts
+        time.sleep(1)
 
 
 def _end(plane: Plane, values: Sequence[Value], gangs: Sequence[_Gang]) -> None:
