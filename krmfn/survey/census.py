@@ -64,6 +64,11 @@ class Template(NamedTuple):
         return (*self.path, "spec")
 
     @property
+    def metadata_places(self) -> tuple[tuple[Path, Any], ...]:
+        """The metadata of the object and of its pods, each behind the path that leads to its `metadata`."""
+        return ((), self.item.value.get("metadata")), (self.path, self.metadata)
+
+    @property
     def scheduler(self) -> str:
         """The scheduler, with the API server's default."""
         return as_text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER

@@ -102,9 +102,11 @@ def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
         names -= _group_by(census, *row.link).keys() if names else set()
         part, key = row.link
         for template in census.templates if names else ():
-            places = (((), template.item.value.get("metadata")), (template.path, template.metadata))
             where = [
-                (path, each) for path, owner in places for each in ("labels", "annotations") if dig(owner, each, key)
+                (path, each)
+                for path, metadata in template.metadata_places
+                for each in ("labels", "annotations")
+                if dig(metadata, each, key)
             ]
             path, each = where[0] if where else ((), part)
             name = as_text(dig(template.item.value, *path, "metadata", each, key))
@@ -136,12 +138,12 @@ def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
     """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
     for template in census.templates:
-        places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
-        if template.scheduler != row.name or any(dig(value, "metadata", "labels", row.queue) for value, _ in places):
+        places = template.metadata_places
+        if template.scheduler != row.name or any(dig(metadata, "labels", row.queue) for _, metadata in places):
             continue
         keys = ("annotations", row.queue), ("labels", _OLD_QUEUE)
-        for value, path, key in ((value, path, key) for value, path in places for key in keys):
-            queue = as_text(dig(value, "metadata", *key))
+        for path, metadata, key in ((*place, key) for place in places for key in keys):
+            queue = as_text(dig(metadata, *key))
             if queue:
                 message = f"KAI reads the queue from the label {row.queue} only: the pods are not in the queue {queue}"
                 hint = f"Make {row.queue} a label of the {template.item.kind}."

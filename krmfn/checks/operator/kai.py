@@ -89,8 +89,7 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     queues = census.facts.by_name(_QUEUES, "Queue")
     above = {name: as_text(dig(queue, "spec", "parentQueue")) for name, queue in queues.items()}
     for template in census.templates if above else ():
-        places = ((template.item.value, ()), ({"metadata": template.metadata}, template.path))
-        found = [(as_text(dig(value, "metadata", "labels", _ROW.queue)), path) for value, path in places]
+        found = [(as_text(dig(each, "labels", _ROW.queue)), path) for path, each in template.metadata_places]
         name, path = next(((name, path) for name, path in found if name), ("", ()))
         if template.scheduler != _ROW.name or not name:
             continue
