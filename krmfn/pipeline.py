@@ -14,7 +14,6 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
-from krmfn.krm.sharing import share
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import is_local
@@ -283,8 +282,8 @@ def _rate(finding: Finding) -> Severity:
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
     """Findings as results, in no particular order; the reports sort. `edits` adds the edit that would mend each."""
-
-    def make(finding: Finding) -> Result:
+    results = []
+    for finding in findings:
         from krmfn.catalogue import RULES
 
         result = to_result(finding, RULES[finding.rule])
@@ -293,9 +292,8 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
 
             if result.proposed == finding.proposed:  # nothing in it is hidden
                 result = result._replace(edit=find_edit(finding))
-        return result
-
-    return tuple(share(make, list(findings)))
+        results.append(result)
+    return tuple(results)
 
 
 def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[list[Wanted], list[Finding]]:
