@@ -156,7 +156,7 @@ def validate_many(
             "ours": Program(programs.krmfn("validate", *options, str(stream)), alone=alone),
             "theirs": Program(other(schemas, stream, alone), alone=alone),
         },
-        rounds=3,
+        rounds=7,
     )
     ours, theirs = runs["ours"], runs["theirs"]
     judged = "in all stages" if not options else "in stage server"
@@ -172,7 +172,7 @@ def tree_of_jobs(folder: Path) -> Row:
             "ours": Program(programs.krmfn("tree", jobs), alone=True),
             "theirs": Program(programs.krmfn("validate", jobs), alone=True),
         },
-        rounds=3,
+        rounds=7,
     )
     ours, theirs = runs["ours"], runs["theirs"]
     name = "5,000 Jobs that opt in, one processor: `krmfn tree` / `krmfn validate`"
