@@ -51,7 +51,7 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> I
     for value in wanted.emission.objects:
         verdict = validate_create(value, settings.release.name, gates)
         for cause in verdict.causes if verdict else ():
-            if is_name_placeholder(dig(value, cause.path)):
+            if is_name_placeholder(dig(value, *cause.path)):
                 continue
             item, path = trace(wanted, value, cause.path)
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"

@@ -62,7 +62,7 @@ def _lower_workload(item: Item, board: Board) -> None:
         if not is_composite:
             kept = {key: value for key, value in template.items() if key not in lost}
             leaves.append(_respell_mode(kept))
-        elif (quorum := dig(template, ("schedulingPolicy", "gang", "minGroupCount"))) is not None:
+        elif (quorum := dig(template, "schedulingPolicy", "gang", "minGroupCount")) is not None:
             message = f"cannot start {quorum} groups of template {template.get('name')} together: this was dropped"
             _lose(board, item, message, (*path, "schedulingPolicy"))
     goal = first_release("pod-groups")

@@ -132,7 +132,7 @@ class Item:
 
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` where the path leads nowhere."""
-        return dig(self.value, path, default)
+        return dig(self.value, *path, default=default)
 
     def scalar(self, path: Path) -> Scalar | None:
         """The scalar at `path` with its spelling (`source`, anchor and tag left out) and style; None for others."""
@@ -380,7 +380,7 @@ class Item:
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""
-        value = dig(self.value, path)
+        value = dig(self.value, *path)
         if value is None or isinstance(value, str):
             return value or ""
         scalar = self.scalar(path)

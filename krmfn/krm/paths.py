@@ -10,10 +10,10 @@ from krmfn.krm.types import Any
 Path = tuple[str | int, ...]
 
 
-def dig(value: Any, path: Path, default: Any = None) -> Any:
+def dig(value: object, *path: str | int, default: Any = None) -> Any:
     """The part of plain data at `path`, or `default` where the path leads nowhere.
 
-    >>> dig({"a": [{"b": 1}]}, ("a", 0, "b"))
+    >>> dig({"a": [{"b": 1}]}, "a", 0, "b")
     1
     """
     for part in path:

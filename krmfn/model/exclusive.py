@@ -59,5 +59,5 @@ def find_exclusive(value: object, template: Path) -> Exclusive | None:
 
 
 def _read(value: object, path: Path) -> Mapping[str, str]:
-    found = dig(value, path)
+    found = dig(value, *path)
     return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}

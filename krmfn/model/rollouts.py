@@ -29,7 +29,7 @@ def share(value: object, of: int, up: bool) -> int:
 def _count_deployment(value: Any) -> int | None:
     """Surge and gaps are filled with new pods."""
     replicas = _read(value, "spec", "replicas")
-    if dig(value, ("spec", "strategy", "type")) == "Recreate":
+    if dig(value, "spec", "strategy", "type") == "Recreate":
         return replicas
     update = ("spec", "strategy", "rollingUpdate")
     surge = share(_get(value, (*update, "maxSurge"), "25%"), replicas, up=True)
@@ -38,7 +38,7 @@ def _count_deployment(value: Any) -> int | None:
 
 
 def _count_stateful_set(value: Any) -> int | None:
-    if dig(value, ("spec", "updateStrategy", "type")) == "OnDelete":
+    if dig(value, "spec", "updateStrategy", "type") == "OnDelete":
         return None
     gap = _get(value, ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), 1)
     return share(gap, _read(value, "spec", "replicas"), up=True) or 1
@@ -55,13 +55,13 @@ def _count_leader_worker_set(value: Any) -> int | None:
 
 def _get(value: Any, path: Path, default: object) -> object:
     """The value at `path`; null is the default, too."""
-    found = dig(value, path)
+    found = dig(value, *path)
     return default if found is None else found
 
 
 def _read(value: Any, *path: str) -> int:
     """A number with the default 1."""
-    found = dig(value, path)
+    found = dig(value, *path)
     return found if isinstance(found, int) and not isinstance(found, bool) else 1
 
 

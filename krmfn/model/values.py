@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any
+
+__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "key_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -31,20 +34,6 @@ def as_text(value: object) -> str:
 def as_int(value: object) -> int | None:
     """`value` when it is a whole number, None otherwise (a bool is none)."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def dig(value: object, *path: str | int) -> Any:
-    """The value below `value` at `path`; None where something on the way is absent or of another type."""
-    for part in path:
-        if isinstance(part, int):
-            if not isinstance(value, list) or part >= len(value):
-                return None
-            value = value[part]
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-        if value is None:
-            return None
-    return value
 
 
 def key_of(value: object) -> tuple[str, str]:

@@ -62,7 +62,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
     if "containers" not in spec and path[-1:] != ("template",):  # operators may add the containers (Spark)
         return
     for field in LINKS:
-        name = dig(spec, field)
+        name = dig(spec, *field)
         if isinstance(name, str):
             yield Site((*path, "spec", *field), name, ((*path, "spec", field[0]),), field)
     metadata = as_mapping(template.get("metadata"))

@@ -58,7 +58,7 @@ def is_of_program(item: Item, release: str) -> bool:
     standing = find_standing(item.api_version, item.kind, release)
     if standing in ("served", "off") or item.api_version in read_projects():
         return False
-    if not item.name and not isinstance(dig(item.value, ("metadata", "generateName")), str):
+    if not item.name and not isinstance(dig(item.value, "metadata", "generateName"), str):
         return True
     known = standing == "foreign" or is_of_kubernetes(item.api_version, release)
     return not known and find_similar(item.kind, release)[0].lower() != item.kind.lower()

@@ -49,5 +49,5 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 
 def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
-    found = dig(value, ("metadata", "annotations"))
+    found = dig(value, "metadata", "annotations")
     return {key: text for key, text in as_mapping(found).items() if isinstance(text, str)}

@@ -86,7 +86,7 @@ def find_first(gang: Gang, part: str, key: str) -> str:
 
 def read_part(value: Mapping[str, Any], part: str, key: str) -> Any:
     """A label or an annotation of a manifest, of whatever type; None where there is none."""
-    return dig(value, ("metadata", part, key))
+    return dig(value, "metadata", part, key)
 
 
 def _note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:

@@ -100,6 +100,6 @@ def _list_containers(value: Any, path: str) -> Iterator[Any]:
                 found.append(place.get(step))
         places = found
     for place in places:
-        containers = dig(place, ("spec", "containers"))
+        containers = dig(place, "spec", "containers")
         if isinstance(containers, list):
             yield from containers

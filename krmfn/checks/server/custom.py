@@ -90,7 +90,7 @@ class Given:
         self._sources: list[dict[tuple[Any, Any], list[Mapping[str, Any]]]] = [{} for _ in sources]
         for known, values in zip(self._sources, sources, strict=True):
             for value in values:
-                names = (dig(value, ("spec", "group")), dig(value, ("spec", "names", "kind")))
+                names = (dig(value, "spec", "group"), dig(value, "spec", "names", "kind"))
                 if all(isinstance(name, str) for name in names):
                     known.setdefault(names, []).append(value)
         self._found: dict[tuple[str, str, str], list[Structure]] = {}
@@ -150,7 +150,7 @@ def _judge(
         return Judgement(problems)
     merged, misfits = value, tuple[Cause, ...]()
     if before is not None and update == "apply":
-        unknown = [path for path in unknown if dig(value, path) is not None]  # a merge patch has no nulls
+        unknown = [path for path in unknown if dig(value, *path) is not None]  # a merge patch has no nulls
     if before is not None and update != "replace":
         from krmfn.checks.server.apply import BadPatch
         from krmfn.checks.server.typed import merge

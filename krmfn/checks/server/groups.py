@@ -74,7 +74,7 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
             of = kind.root.fields["spec"].type.fields[field].type
-            written = dig(getattr(new, "written", None), ("spec", field, index, field))
+            written = dig(getattr(new, "written", None), "spec", field, index, field)
             text = write_json(to_internal(of, composite.get(field, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
             yield invalid_text(("spec", field, index), "max-tree-depth", text, detail)
@@ -270,7 +270,7 @@ def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument:
         text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
         yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
     if spec.get("podGroups") != before.get("podGroups"):
-        written = dig(getattr(new, "written", None), ("spec", "podGroups"))
+        written = dig(getattr(new, "written", None), "spec", "podGroups")
         text = _internal(fields["podGroups"].type, spec.get("podGroups"), written)
         yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
 

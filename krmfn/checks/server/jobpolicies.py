@@ -133,7 +133,7 @@ def _check_codes(codes: Object, names: set[str], written: Any, path: Path, out: 
         out.append(invalid((*path, "containerName"), _FAILURE, name, detail))
     where = (*path, "values")
     if not values:
-        text = "[]" if dig(written, where) == [] else "null"
+        text = "[]" if dig(written, *where) == [] else "null"
         out.append(invalid_text(where, _FAILURE, text, "at least one value is required"))
     elif len(values) > 255:
         out.append(too_many(where, _FAILURE, len(values), 255))

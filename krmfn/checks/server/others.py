@@ -78,11 +78,11 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
     causes += (
-        Cause("Invalid", path, row.detail.replace("null", spell(dig(value, path))), "required")
+        Cause("Invalid", path, row.detail.replace("null", spell(dig(value, *path))), "required")
         if row.detail.startswith("Invalid value")
         else required(path, "required", row.detail)
         for row in _read_required().get(f"{api_version} {value['kind']}", ())
-        if not any((found := dig(read, place)) == word or (found and word == "*") for place, word in row.unless)
+        if not any((found := dig(read, *place)) == word or (found and word == "*") for place, word in row.unless)
         for path in _find_missing(read, row.place, ())
     )
     return tuple(causes)

@@ -252,7 +252,7 @@ def spell_labels(labels: Object, new: Object, path: Path) -> str:
     """The labels at a path of a new object as a text of the server shows them: an empty map is not none."""
     if labels:
         return write_json(dict(sorted(labels.items())))
-    return "{}" if dig(getattr(new, "written", None), path) == {} else "null"
+    return "{}" if dig(getattr(new, "written", None), *path) == {} else "null"
 
 
 def _needs(selector: Object) -> int:

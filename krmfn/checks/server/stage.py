@@ -125,7 +125,7 @@ class Judge:
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or remove the field."
             message = f"the server drops this field: the feature gate {gate} is off"
-            found = dig(item.value, path, ABSENT)
+            found = item.get(path, ABSENT)
             yield Finding(item, path, message, found, hint=hint, type="Dropped", rule="dropped-field")
         for warning in verdict.warnings:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
@@ -214,7 +214,7 @@ class Judge:
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):
             if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
                 continue  # what becomes of a link that a definition does not have is told by crd-drops-link
-            current = dig(item.value, cause.path, ABSENT)
+            current = item.get(cause.path, ABSENT)
             # Others wrote the definition, and choose which values are wrong.
             message = hide(item.kind, cause.path, cause.message, current)
             found = Note(cause.rule, cause.path, message, current, type=cause.type)
@@ -223,7 +223,7 @@ class Judge:
             else:
                 yield found.on(item)
         for path, what in answer.unchecked:
-            yield Finding(item, path, f"not checked: {what}", dig(item.value, path, ABSENT), rule="custom-rule")
+            yield Finding(item, path, f"not checked: {what}", item.get(path, ABSENT), rule="custom-rule")
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)
@@ -237,8 +237,8 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say that the class could not be looked up; once is enough."""
-        path = ("spec", find_word(dig(item.value, ("spec",)), "priorityClassName"))
-        name = dig(item.value, path)
+        path = ("spec", find_word(dig(item.value, "spec"), "priorityClassName"))
+        name = item.get(path)
         if not name or name.startswith("system-") or self.facts.priority_classes is not None:
             return
         if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
@@ -305,7 +305,7 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
-    found = dig(value, path, ABSENT)
+    found = dig(value, *path, default=ABSENT)
     text = found if isinstance(found, str) and len(found) <= _MOST_SHOWN else "a value in it"
     message = hide(item.kind, path, f"not checked: {text} is a placeholder", found)
     return Finding(
@@ -389,5 +389,5 @@ def _find_repeated(item: Item) -> list[Path]:
 def _note(root: Type, value: Any, cause: Cause) -> Note:
     from krmfn.checks.server.hints import find_hint
 
-    hint = find_hint(root, value, cause)
-    return Note(cause.rule, cause.path, cause.message, dig(value, cause.path, ABSENT), hint=hint, type=cause.type)
+    found = dig(value, *cause.path, default=ABSENT)
+    return Note(cause.rule, cause.path, cause.message, found, hint=find_hint(root, value, cause), type=cause.type)

@@ -33,11 +33,11 @@ def judge_known(
     gone: dict[Path, None] = {}  # in the order of the text
     while len(gone) < _MOST:
         found = [cause.path for cause in verdict.causes if cause.path and _is_placeholder(cause, value)]
-        hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, path[:-1]), dict)]
+        hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, *path[:-1]), dict)]
         if not hiding:
             break
         (*parent, _) = hiding[0]
-        for key, each in dig(value, tuple(parent)).items():  # a Secret may consist of them
+        for key, each in dig(value, *parent).items():  # a Secret may consist of them
             if is_name_placeholder(each) or (*parent, key) in hiding:
                 gone[(*parent, key)] = None
                 value = _drop(value, (*parent, key))
@@ -67,29 +67,29 @@ def _is_left_out(cause: Cause, gone: Collection[Path]) -> bool:
 
 def _is_derived(cause: Cause, value: Any, beside: set[Path]) -> bool:
     """Whether a cause is about what the server fills in from what was left out, as a targetPort from its port."""
-    return cause.type != "Required" and cause.path[:-1] in beside and dig(value, cause.path) is None
+    return cause.type != "Required" and cause.path[:-1] in beside and dig(value, *cause.path) is None
 
 
 def _is_mounted(cause: Cause, value: Any) -> bool:
     """Whether a cause misses a volume that is there: the server does not count one that it refuses."""
     if cause.type != "NotFound" or cause.path[-1:] != ("name",):
         return False
-    volumes, name = dig(value, (*cause.path[:-5], "volumes")), dig(value, cause.path)
+    volumes, name = dig(value, *cause.path[:-5], "volumes"), dig(value, *cause.path)
     return isinstance(volumes, list) and any(
         isinstance(volume, dict) and volume.get("name") == name and has_placeholder(volume) for volume in volumes
     )
 
 
 def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
-    if cause.path == ("sops",) and isinstance(dig(value, ("sops", "mac")), str):  # gone when the object is decrypted
+    if cause.path == ("sops",) and isinstance(dig(value, "sops", "mac"), str):  # gone when the object is decrypted
         return True
     if cause.type in ("Required", "Duplicate") or cause.rule in _STRUCTURE:  # two that are written alike are alike
         return False
     if cause.path and is_name_placeholder(cause.path[-1]):  # the key of a mapping
         return True
-    found = dig(value, cause.path)
+    found = dig(value, *cause.path)
     if old is not None and any(words in cause.message for words in _CHANGES):
-        changed = list(_list_changes(found, dig(old, cause.path)))
+        changed = list(_list_changes(found, dig(old, *cause.path)))
         return bool(changed) and all(map(has_placeholder, changed))
     # What the server itself derives, as labels of pods from a name, or the label of a namespace.
     # Of a list the server names the element that it does not know. The uid that it will give is no placeholder.
@@ -103,7 +103,7 @@ def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
 
 def _is_placeholder(cause: Cause, value: Any) -> bool:
     """Whether what is at the place of a cause is a placeholder."""
-    found = dig(value, cause.path)
+    found = dig(value, *cause.path)
     if _NO_OBJECT in cause.message and cause.message.endswith(_SCALARS):  # `{name}` is a mapping in YAML
         return isinstance(found, dict) and [*found.values()] == [None]
     no_text = cause.rule in _NO_TEXT or "(a-z" in cause.message  # the name of a port, where its number may be

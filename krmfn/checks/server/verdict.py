@@ -154,9 +154,9 @@ def join_reasons(causes: Iterable[Cause], value: Any) -> list[Cause]:
             joined[key] = joined[key]._replace(message=f"{joined[key].message}; {reason}")
         else:
             joined[key] = cause
-    written = {cause.message for cause in joined.values() if cause.path and dig(value, cause.path) is not None}
+    written = {cause.message for cause in joined.values() if cause.path and dig(value, *cause.path) is not None}
     return [
         cause
         for cause in joined.values()
-        if cause.type != "Invalid" or cause.message not in written or dig(value, cause.path) is not None
+        if cause.type != "Invalid" or cause.message not in written or dig(value, *cause.path) is not None
     ]

@@ -51,7 +51,7 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
         behavior, written = spec["behavior"], getattr(new, "written", {})
         for way, rules in _RULES.items():
             behavior[way] = {**rules, **behavior.get(way, {})}
-            if dig(written, ("spec", "behavior", way, "policies")) == []:
+            if dig(written, "spec", "behavior", way, "policies") == []:
                 behavior[way]["policies"] = []  # an empty list is not filled in
 
 

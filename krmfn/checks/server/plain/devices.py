@@ -138,7 +138,7 @@ def _list_extended_misnomers(name: str) -> Iterator[str]:
 
 def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
     at = (*at, "devices")
-    devices = dig(new, at, {})
+    devices = dig(new, *at, default={})
     requests, constraints, configs = (devices.get(name, []) for name in ("requests", "constraints", "config"))
     names: set[str] = set()
     for request in requests:
@@ -319,7 +319,7 @@ def _check_config(kind: Kind, new: Object, config: Object, at: Path) -> Iterator
         return
     yield from _check_driver(kind, opaque.get("driver", ""), (*at, "opaque", "driver"))
     path = (*at, "opaque", "parameters")
-    parameters = dig(getattr(new, "written", None), path)  # of any type, and `{}` is not nothing
+    parameters = dig(getattr(new, "written", None), *path)  # of any type, and `{}` is not nothing
     if parameters is None:
         yield required(path, "required")
     elif not isinstance(parameters, dict):

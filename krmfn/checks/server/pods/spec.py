@@ -292,7 +292,7 @@ def _check_group(spec: Object, path: Path, pod: Setting) -> None:
         if spec.get(link[0]) is None:
             continue
         where = (*path, *link)
-        name = dig(spec, link)
+        name = dig(spec, *link)
         if name is None:
             pod.invalid(where, "scheduling-group", None, f"must specify one of: `{link[-1]}`")
         else:
