@@ -37,8 +37,9 @@ class KindRow(NamedTuple):
     link in pod templates: None for kinds that always keep it, "" where no release is known to; `early_keeper` is the
     release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not known. `drops` names a
     version of the API, and the project, of which no release does. `project` is the key under which the configuration
-    says which release is installed. `immutable` are fields of spec that cannot change; checks of the server may know
-    more. `managed_by` is the path of the field that hands the resource to a controller, `manager` the kind's own one.
+    says which release is installed. `immutable` are fields of spec that cannot change, `immutable_running` those that
+    can while the resource is suspended; checks of the server may know more. `managed_by` is the path of the field that
+    hands the resource to a controller, `manager` the kind's own one.
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
     pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of
     a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path of the field
@@ -54,6 +55,7 @@ class KindRow(NamedTuple):
     drops: tuple[str, str] = ("", "")
     project: str = ""
     immutable: tuple[str, ...] = ()
+    immutable_running: tuple[str, ...] = ()
     managed_by: str = ""
     manager: str = ""
     staged: bool = False
@@ -243,6 +245,7 @@ _KINDS: Final = (
         keeper="",
         drops=("v1alpha1", "Kubeflow Trainer"),
         immutable=("runtimeRef", "initializer", "trainer", "managedBy"),
+        immutable_running=("runtimePatches",),
         managed_by="spec/managedBy",
         manager="trainer.kubeflow.org/trainjob-controller",
         staged=True,

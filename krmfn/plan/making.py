@@ -213,8 +213,9 @@ def _find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[
     for name in row.immutable if row else ():
         if before.get(name) != after.get(name):
             yield Reason(("spec", name), "immutable", "Invalid", "field is immutable")
-    if row is None or row.name != "TrainJob" or before.get("suspend") is True or after.get("suspend") is True:
+    if row is None or before.get("suspend") is True or after.get("suspend") is True:
         return
-    if before.get("runtimePatches") != after.get("runtimePatches"):
-        message = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
-        yield Reason(("spec", "runtimePatches"), "immutable", "Forbidden", message)
+    for name in row.immutable_running:
+        if before.get(name) != after.get(name):
+            words = f"{name[:1].upper()}{name[1:]} can only be modified when the {kind} is suspended before or after"
+            yield Reason(("spec", name), "immutable", "Forbidden", f"{words} the update")

@@ -21,6 +21,13 @@ from krmfn.survey.groups import Group, Workload, read_composite, read_groups, re
 from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _Make = TypeVar("_Make", bound=Callable[..., Any])
+
 _NO_FACTS: Mapping[str, Any] = {}
 #: Levels of groups that are followed: many times what schedulers support, and few enough to look at for each group.
 HIGHEST = 32
@@ -109,8 +116,8 @@ class LinkedGang:
 
 
 class Census(NamedTuple):
-    """The input, counted. `objects` is everything; `old` the earlier state, None when none was given. What several
-    rules work out of it, the first one puts into `shared`."""
+    """The input, counted. `objects` is everything; `old` the earlier state, None when none was given. `shared` holds
+    what several rules work out of it (see once)."""
 
     objects: Sequence[Item]
     old: Sequence[Item] | None
@@ -124,7 +131,7 @@ class Census(NamedTuple):
     by_item: Mapping[int, tuple[Template, ...]]
     facts: Facts
     asking: tuple[Item, ...]
-    shared: dict[str, Any]
+    shared: dict[Any, Any]
 
     @property
     def lost(self) -> tuple[Template, ...]:
@@ -142,37 +149,19 @@ class Census(NamedTuple):
     def gangs_with(self, *fields: str) -> list[LinkedGang]:
         """The gangs that have one of these fields in the spec of the group, of a group above it, or of its pods; in
         order. A rule about a field need not look at others, which are nearly all."""
-        index: dict[str, list[int]] | None = self.shared.get("fields")
-        if index is None:
-            index = self.shared["fields"] = {}
-            for number, gang in enumerate(self.gangs):
-                group = gang.group
-                specs = [group.spec, *(each.spec for each in gang.templates)]
-                if group.parent:
-                    specs += [each.spec for each in self.chain(group)[0]]
-                for field in set[str]().union(*specs):
-                    index.setdefault(field, []).append(number)
+        index = _index_fields(self)
         return [self.gangs[number] for number in sorted({place for field in fields for place in index.get(field, ())})]
 
     def gangs_of(self, group: str, kind: str) -> Sequence[tuple[LinkedGang, Item]]:
         """The gangs of pods of one kind of object, each with the object, in order."""
-        index: dict[tuple[str, str], list[tuple[LinkedGang, Item]]] | None = self.shared.get("owners")
-        if index is None:
-            index = self.shared["owners"] = {}
-            for gang in self.gangs:
-                for owner in gang.owners:
-                    index.setdefault((owner.ref.group, owner.kind), []).append((gang, owner))
-        return index.get((group, kind), ())
+        return _index_owners(self).get((group, kind), ())
 
     def has_text(self, word: str) -> bool:
         """False where no object has `word` in its keys and strings."""
         known: dict[str, bool] = self.shared.setdefault("words", {})
         if word not in known:
             sign = word.encode()
-            if "texts" not in self.shared:
-                texts = {id(item if item.touched else item.source): item for item in self.objects}
-                self.shared["texts"] = tuple(texts.values())
-            likely = any(item.touched or item.source.list_signs(sign) for item in self.shared["texts"])
+            likely = any(item.touched or item.source.list_signs(sign) for item in _list_texts(self))
             known[word] = likely and any(item.may_hold(sign) for item in self.objects)
         return known[word]
 
@@ -203,6 +192,45 @@ class Census(NamedTuple):
     def templates_of(self, item: Item) -> tuple[Template, ...]:
         """The pod templates of one object, in order."""
         return self.by_item.get(id(item), ())
+
+
+def once(make: _Make) -> _Make:
+    """Of a function of a census, also of one that takes settings, which are the same for a census: it is run once."""
+
+    def recall(census: Census, *settings: Any) -> Any:
+        if make not in census.shared:
+            census.shared[make] = make(census, *settings)
+        return census.shared[make]
+
+    return recall  # type: ignore[return-value]
+
+
+@once
+def _index_fields(census: Census) -> dict[str, list[int]]:
+    index: dict[str, list[int]] = {}
+    for number, gang in enumerate(census.gangs):
+        group = gang.group
+        specs = [group.spec, *(each.spec for each in gang.templates)]
+        if group.parent:
+            specs += [each.spec for each in census.chain(group)[0]]
+        for field in set[str]().union(*specs):
+            index.setdefault(field, []).append(number)
+    return index
+
+
+@once
+def _index_owners(census: Census) -> dict[tuple[str, str], list[tuple[LinkedGang, Item]]]:
+    index: dict[tuple[str, str], list[tuple[LinkedGang, Item]]] = {}
+    for gang in census.gangs:
+        for owner in gang.owners:
+            index.setdefault((owner.ref.group, owner.kind), []).append((gang, owner))
+    return index
+
+
+@once
+def _list_texts(census: Census) -> list[Item]:
+    """An object of each text."""
+    return list({id(item if item.touched else item.source): item for item in census.objects}.values())
 
 
 def take_census(

@@ -14,7 +14,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.kinds import KINDS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
-from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.groups import Group, read_policy
 
 #: Where a true value says that there are no pods.
@@ -77,6 +77,7 @@ def is_suspended(item: Item) -> bool:
     return any(dig(item.value, *path) is True for path in SUSPENDED)
 
 
+@once
 def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     """The gangs of Jobs with `spec.scheduling`, read as if their groups were there: of Jobs that neither link to a
     group nor have another controller; none while the gate is said to be off."""

@@ -23,7 +23,7 @@ from krmfn.model.selectors import match_namespace, match_node, tolerates
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, once
 from krmfn.survey.facts import ClusterNode
 from krmfn.survey.jobs import find_jobs, is_suspended
 
@@ -367,16 +367,13 @@ def _list_queued(census: Census) -> Iterator[Item]:
     return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
 
 
+@once
 def _find_queues(census: Census) -> _Queues:
-    """The queues, for all rules together."""
-    found: _Queues | None = census.shared.get(_KUEUE)
-    if found is None:
-        local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
-        named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
-        behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
-        waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
-        census.shared[_KUEUE] = found = _Queues(local, whole, waiting)
-    return found
+    local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
+    named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
+    behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
+    waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
+    return _Queues(local, whole, waiting)
 
 
 def _behind(queue: object) -> str:

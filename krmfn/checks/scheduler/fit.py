@@ -13,7 +13,7 @@ from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,31 +77,29 @@ def _count_objects(census: Census) -> Iterator[Finding]:
                 yield Finding(item, (), message, hint=hint, rule="quota-too-small")
 
 
+@once
 def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Finding]]:
-    """What is proved about the gangs of a census, by rule. Worked out once for a census."""
-    known = census.shared.get("obstacles")
-    if known is None:
-        known = census.shared["obstacles"] = {}
-        from krmfn.capacity import Obeyed, prove
+    """What is proved about the gangs of a census, by rule."""
+    from krmfn.capacity import Obeyed, prove
 
-        obeyed = Obeyed(
-            trees=is_obeyed(census, settings, "composite-groups"),
-            keys=is_obeyed(census, settings, "topology-keys"),
-            remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
-        )
-        told: set[int] = set()
-        for obstacle in prove(census, obeyed):
-            finding = _spell(obstacle, census)
-            told.add(id(obstacle.group.item))
+    obeyed = Obeyed(
+        trees=is_obeyed(census, settings, "composite-groups"),
+        keys=is_obeyed(census, settings, "topology-keys"),
+        remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
+    )
+    known: dict[str, list[Finding]] = {}
+    told: set[int] = set()
+    for obstacle in prove(census, obeyed):
+        finding = _spell(obstacle, census)
+        told.add(id(obstacle.group.item))
+        known.setdefault(finding.rule, []).append(finding)
+    left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
+    for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
+        finding = _spell(obstacle, left)
+        if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
+            finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
             known.setdefault(finding.rule, []).append(finding)
-        left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
-        for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
-            finding = _spell(obstacle, left)
-            if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
-                finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
-                known.setdefault(finding.rule, []).append(finding)
-    found: Mapping[str, list[Finding]] = known
-    return found
+    return known
 
 
 def _take_off_agents(census: Census) -> Census:

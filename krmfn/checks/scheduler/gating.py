@@ -12,7 +12,7 @@ from krmfn.model.marks import is_generated
 from krmfn.model.values import as_mapping, dig
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, once
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 from krmfn.targets.gates import note_gates
@@ -143,12 +143,10 @@ def find_constraint_without_preemption(census: Census, settings: Settings) -> It
             yield Finding(gang.group.item, path, message, hint=hint)
 
 
+@once
 def _list_groups(census: Census) -> list[Group]:
-    found: list[Group] | None = census.shared.get("gated groups")
-    if found is None:
-        groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
-        found = census.shared["gated groups"] = list({id(group.item): group for group in groups}.values())
-    return found
+    groups = [*census.composites.values(), *(gang.group for gang in census.gangs)]
+    return list({id(group.item): group for group in groups}.values())
 
 
 def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import share
 from krmfn.model.values import as_int, as_mapping, dig
-from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.jobs import Jobs, find_jobs, list_own_gangs
 
 
@@ -163,16 +163,14 @@ def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedG
             yield gang, template, jobs
 
 
+@once
 def _list_jobs(census: Census, settings: Settings) -> list[tuple[LinkedGang, Template, Jobs]]:
-    found: list[tuple[LinkedGang, Template, Jobs]] | None = census.shared.get("jobs")
-    if found is None:
-        found = census.shared["jobs"] = [
-            (gang, template, jobs)
-            for gang in (*census.gangs, *list_own_gangs(census, settings))
-            for template in gang.templates
-            if (jobs := find_jobs(template))
-        ]
-    return found
+    return [
+        (gang, template, jobs)
+        for gang in (*census.gangs, *list_own_gangs(census, settings))
+        for template in gang.templates
+        if (jobs := find_jobs(template))
+    ]
 
 
 def _tell_successes(jobs: Jobs) -> str:

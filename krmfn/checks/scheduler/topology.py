@@ -15,7 +15,7 @@ from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.values import as_list, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
 
@@ -196,18 +196,20 @@ def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[LinkedGa
     answered by what is proved about the nodes."""
     if (census.facts.nodes is not None and not known) or not census.templates:
         return ()
-    needed: list[tuple[LinkedGang, PodKind, int]] | None = census.shared.get("needed")
-    if needed is None:
-        from krmfn.capacity.pods import has_wishes, read_kinds
+    return _list_wishes(census)
 
-        needed = census.shared["needed"] = [
-            (gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum))
-            for gang in census.gangs
-            if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods
-            if any(map(has_wishes, gang.templates))
-            for kind in read_kinds(gang.templates, census.facts)
-        ]
-    return needed
+
+@once
+def _list_wishes(census: Census) -> list[tuple[LinkedGang, PodKind, int]]:
+    from krmfn.capacity.pods import has_wishes, read_kinds
+
+    return [
+        (gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum))
+        for gang in census.gangs
+        if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods
+        if any(map(has_wishes, gang.templates))
+        for kind in read_kinds(gang.templates, census.facts)
+    ]
 
 
 def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:

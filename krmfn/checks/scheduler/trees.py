@@ -10,7 +10,7 @@ from krmfn.config import Settings
 from krmfn.model.findings import Finding, Note
 from krmfn.model.wording import count, join
 from krmfn.releases.groups import read_limits
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, once
 from krmfn.survey.groups import Group
 
 _DEEPEST = 8  # deeper trees, and circles, are for other rules
@@ -139,13 +139,11 @@ def list_composites(census: Census) -> list[Group]:
     return list({id(entry.item): entry for entry in census.composites.values()}.values())
 
 
+@once
 def list_groups(census: Census) -> list[Group]:
     """Every PodGroup and CompositePodGroup, once."""
-    found: list[Group] | None = census.shared.get("groups")
-    if found is None:
-        groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
-        found = census.shared["groups"] = [*groups.values(), *list_composites(census)]
-    return found
+    groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
+    return [*groups.values(), *list_composites(census)]
 
 
 def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:

@@ -21,7 +21,7 @@ from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.rollouts import ROLLOUTS
 from krmfn.model.values import as_text, dig
-from krmfn.survey.census import Census, LinkedGang, Template, take_census
+from krmfn.survey.census import Census, LinkedGang, Template, once, take_census
 from krmfn.survey.jobs import is_suspended
 
 #: Groups whose kinds delete their pods when they are suspended.
@@ -41,12 +41,10 @@ class Move(NamedTuple):
     at_once: int | None
 
 
+@once
 def find_steps(census: Census) -> Mapping[int, Move]:
     """The first change of each object after which pods are never scheduled, by the id of its item."""
-    steps: dict[int, Move] | None = census.shared.get("steps")
-    if steps is not None:
-        return steps
-    steps = census.shared["steps"] = {}
+    steps: dict[int, Move] = {}
     if not census.old:
         return steps
     before = take_census(census.old, ())
