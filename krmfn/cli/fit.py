@@ -65,7 +65,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         unasked = (
             "--prove leaves the scheduler out" if options["prove"] else f"{NAME}{settings.release} is not on the PATH"
         )
-        views.append(View(world.name, foresee(items, settings, asker), "" if asker else unasked))
+        views.append(View(found.name(world), foresee(items, settings, asker), "" if asker else unasked))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)
     report_aside(told, options, found.files)

@@ -48,7 +48,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             items, more = complete(items, settings)
             results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
         trees = grow(items, settings)
-        forests.append(Forest(world.name, trees, list_loose(items, trees)))
+        forests.append(Forest(found.name(world), trees, list_loose(items, trees)))
     told = merge(results)
     report_aside(told, options, found.files)
     say_if_empty(found.items, found.problems, words, options)

@@ -1,8 +1,9 @@
 """The worlds of two states of a repository in pairs.
 
-A kustomization, or what a deployer names, is the same world where it is the same folder. How the files that are in none
-of them are split depends on all of them (`splitting`): a file that is added, or moves, may split them in another way.
-Their objects are paired one by one, and the worlds follow.
+A kustomization, or what a deployer names, is the same world where it is the same folder, or where it is the only one
+that builds on what was a world. How the files that are in none of them are split depends on all of them (`splitting`):
+a file that is added, or moves, may split them in another way. Their objects are paired one by one, and the worlds
+follow.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 from krmfn.krm import Item
 from krmfn.model.identity import Identity, identify
+from krmfn.workspace.overlays import NotRendered, find_overlay, list_uses
 from krmfn.workspace.worlds import World, Worlds
 
 
@@ -35,12 +37,37 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
         return
     named = {world.key: world for world in before if world.name}
     same = {id(world): found for world in after if world.name and (found := named.pop(world.key, None))}
+    fresh = [world for world in after if world.name and id(world) not in same]
+    for was in list(named.values()):
+        heirs = [world for world in fresh if id(world) not in same and (_uses(world, was) or _uses(was, world))]
+        if len(heirs) == 1:
+            same[id(heirs[0])] = named.pop(was.key)
     rest = _Rest([world for world in before if not world.name or world.key in named], old.start)
     parts = rest.divide([world for world in after if id(world) not in same], new.start)
     for world in after:
         yield same.get(id(world)) or parts[id(world)], world
     for world in rest.left:
         yield world, world._replace(items=(), files=())
+
+
+def _uses(above: World, below: World) -> bool:
+    """Whether the kustomization of a world builds on that of another one."""
+    tree = above.tree
+    if tree is None or tree.kind(below.folder) != "folder":
+        return False
+    waiting, seen, wanted = [above.folder], set[str](), tree.resolve(below.folder)
+    while waiting:
+        folder = waiting.pop()
+        seen.add(folder)
+        try:
+            overlay = find_overlay(tree, folder)
+        except NotRendered:
+            continue
+        used = set(list_uses(tree, overlay)) if overlay else set[str]()
+        if wanted in used:
+            return True
+        waiting += used - seen
+    return False
 
 
 class _Rest:

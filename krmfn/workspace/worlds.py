@@ -14,6 +14,7 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding
+from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
@@ -118,6 +119,17 @@ class Worlds(NamedTuple):
         own = {item.name for item in world.items if item.kind == _DEFINITION} if not world.name else set[str]()
         others = [each for each in self.worlds if each is not world] if own else []
         return [item.value for each in others for item in each.items if item.kind == _DEFINITION and item.name in own]
+
+    def name(self, world: World) -> str:
+        """What a person calls a world: its name, or the file or folder that it was read from. Empty for the only one
+        that has no name."""
+        if world.name or sum(not each.name for each in self.worlds) == 1:
+            return world.name
+        first = world.files[0].path
+        if len(world.files) == 1:
+            return first
+        more = f" and {count(len(world.files) - 1, 'file')} beside it"
+        return first + more if world.key.endswith(f" {first}") else world.folder
 
     @property
     def unreadable(self) -> bool:

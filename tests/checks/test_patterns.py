@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
 
 from conformance import patterns
 from conformance.storage import read_records
-from krmfn.checks.server.patterns import compile_pattern
+from krmfn.checks.server.patterns import compile_pattern, is_quick
 from tests.checks.definitions import visit_shipped
 
 
@@ -56,3 +57,21 @@ def test_all_shipped_patterns_are_judged() -> None:
     found = {pattern for value in visit_shipped() if isinstance(pattern := value.get("pattern"), str)}
     assert len(found) > 5
     assert [pattern for pattern in sorted(found) if compile_pattern(pattern) is None] == []
+
+
+def test_the_pattern_of_a_quantity_is_quick() -> None:
+    """It is the one that most definitions have."""
+    shipped = {pattern for value in visit_shipped() if isinstance(pattern := value.get("pattern"), str)}
+    pattern = max((each for each in shipped if "[KMGTPE]i" in each), key=len)
+    assert is_quick(pattern, "1Gi" * 1_000)
+    compiled = compile_pattern(pattern)
+    assert compiled
+    start = time.process_time()
+    for text in (
+        "1" * 100_000 + "x",
+        "." + "1" * 100_000 + "x",
+        "1e" + "1" * 100_000 + "x",
+        "1" * 99_999 + "e" * 99_999,
+    ):
+        assert not compiled.search(text)
+    assert time.process_time() - start < 1

@@ -48,6 +48,11 @@ def test_a_name_in_braces_is_a_placeholder_where_no_object_is_expected() -> None
     assert validate(claim.replace("[ReadWriteOnce]", "{modes}").encode() + b"a\n").errors
 
 
+def test_a_key_that_is_a_placeholder_is_told() -> None:
+    found = validate(b'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {<<domain>>: ""}\n')
+    assert [result.message for result in found] == ["not checked: a part of it is a placeholder"]
+
+
 def test_the_rest_is_judged() -> None:
     text = MANIFESTS.replace("PLACE", '"${NAME}"').replace("restartPolicy: Never", "restartPolicy: Sometimes")
     assert {result.path for result in validate(text.encode()).errors} == {"spec.template.spec.restartPolicy"}

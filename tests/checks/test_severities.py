@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from krmfn import validate
 from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.reports.pages import read_page
@@ -90,3 +91,18 @@ spec: {replicas: 0, template: {spec: {schedulingGroup: {podGroupName: train}}}}
     case = read_case("min-count-above-pods", "good")
     found = find_all(case._replace(items=read_items(text + controller)))
     assert [one.severity for one in found if one.rule == "min-count-above-pods"] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "rest", "severity"),
+    [
+        ("{name: gp3, annotations: {storageclass.kubernetes.io/is-default-class: 'false'}}", "", "info"),
+        ("{name: gp3, labels: {a: b}}", "", "info"),
+        ("{name: gp3}", "", "error"),
+        ("{name: gp3, labels: {a: b}}", "reclaimPolicy: Retain", "error"),
+    ],
+)
+def test_an_object_that_only_adds_annotations_needs_no_more(metadata: str, rest: str, severity: str) -> None:
+    """A platform brings StorageClasses, and a repository chooses the default: `kubectl apply` changes what is there."""
+    text = f"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {metadata}\n{rest}\n"
+    assert [(result.path, result.severity) for result in validate(text.encode())] == [("provisioner", severity)]

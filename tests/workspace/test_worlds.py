@@ -319,6 +319,25 @@ def test_diff_pairs_objects_however_their_files_are_split(folder: Path, capsys: 
     commit(folder)
     (folder / "prod").rename(folder / "test")
     assert sorted(set(plan())) == ["new", "remove", "unchanged"], "two environments are two clusters"
+    write(folder, {"overlay/kustomization.yaml": "resources: [../test]\n"})
+    (folder / "test").rename(folder / "prod")
+    (folder / "overlay/kustomization.yaml").write_text("resources: [../prod]\n")
+    assert list(plan()) == ["unchanged"], "what builds on a world alone takes its place"
+    commit(folder)
+    (folder / "overlay/kustomization.yaml").unlink()
+    assert list(plan()) == ["unchanged"]
+    write(folder, {f"{name}/kustomization.yaml": "resources: [../prod]\n" for name in ("overlay", "other")})
+    assert sorted(set(plan())) == ["new", "unchanged"], "one of two overlays was there"
+
+
+def test_each_part_of_a_tree_is_called_after_its_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a/one.yaml": GROUP, "a/two.yaml": GROUP.replace("minCount: 4", "minCount: 3"), "b/one.yaml": GROUP})
+    write(folder, {"b/two.yaml": JOB, "c/one.yaml": GROUP.replace("minCount: 4", "minCount: 2"), "c/two.yaml": GROUP})
+    write(folder, {"c/three.yaml": GROUP.replace("train", "tune")})
+    lines = run(capsys, "tree", "-q", ".")[1].splitlines()
+    titles = [line for line in lines if line and not line.startswith(" ")]
+    assert titles == ["a/one.yaml:", "a/two.yaml:", "b:", "c:", "c/two.yaml:"]
+    assert not run(capsys, "tree", "-q", "b")[1].startswith("b")
 
 
 def test_an_older_copy_of_a_definition_elsewhere_refuses_nothing(

@@ -117,7 +117,7 @@ class Judge:
         verdict, unknown = _leave_out(item, verdict, judge, before)
         yield from unknown
         for cause in join_reasons(verdict.causes, value):
-            yield _note(kind.root, value, cause).on(item)
+            yield _weigh_part(_note(kind.root, value, cause), item)
         yield from self._tell_rest(kind, item, verdict)
 
     def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ class Judge:
         verdict, unknown = _leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
         for cause in verdict.causes:
-            yield _note(root, value, cause).on(item)
+            yield _weigh_part(_note(root, value, cause), item)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
         """What is known of a custom resource: by the objects, --crds or the facts, else by what is shipped."""
@@ -221,7 +221,7 @@ class Judge:
             if cause in doubted:
                 yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
             else:
-                yield found.on(item)
+                yield _weigh_part(found, item)
         for path, what in answer.unchecked:
             yield Finding(item, path, f"not checked: {what}", item.get(path, ABSENT), rule="custom-rule")
 
@@ -306,7 +306,7 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, *path, default=ABSENT)
-    text = found if isinstance(found, str) and len(found) <= _MOST_SHOWN else "a value in it"
+    text = found if isinstance(found, str) and 0 < len(found) <= _MOST_SHOWN else "a part of it"
     message = hide(item.kind, path, f"not checked: {text} is a placeholder", found)
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
@@ -377,6 +377,22 @@ def _switched_off(item: Item, release: str) -> Finding:
     message = f"Kubernetes {release} serves {item.api_version} {item.kind} only if it is enabled"
     hint = "The API server needs --runtime-config, or a feature gate, for this version."
     return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
+
+
+def _weigh_part(note: Note, item: Item) -> Finding:
+    """What an object that only adds labels or annotations lacks: an apply changes the one that the cluster has, such as
+    the StorageClass of a platform."""
+    metadata = item.value.get("metadata")
+    adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
+    if (
+        note.rule != "required"
+        or len(note.path) > 1
+        or not adds
+        or item.value.keys() - {"apiVersion", "kind", "metadata"}
+    ):
+        return note.on(item)
+    hint = "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
+    return note._replace(hint=hint).on(item, "info")
 
 
 def _find_repeated(item: Item) -> list[Path]:
