@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from krmfn import validate
-from krmfn.checks.server.custom import judge, read_definition
-from krmfn.checks.server.definition import is_schema
+from krmfn.checks.server.custom import is_schema, judge, read_definition
 from krmfn.checks.server.schema import compile_schemas
 from tests.checks.definitions import define
 

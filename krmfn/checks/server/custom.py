@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from krmfn.checks.server.correlation import stays
-from krmfn.checks.server.definition import is_schema
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
 from krmfn.checks.server.strategy import (
@@ -25,6 +24,7 @@ from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
+from krmfn.releases import schemastore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,14 @@ Definitions = dict[tuple[str, str, str], Structure]
 #: The definitions read last, with the values that they were read from: all worlds of a repository have them in common.
 _READ: dict[int, tuple[Mapping[str, Any], Definitions]] = {}
 _ROOM = 256
+
+
+def is_schema(value: Any) -> bool:
+    """Whether every keyword of a schema, and of the schemas in it, has the type that it has to have: who writes a
+    definition may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
+    """
+    known = schemastore.load("crds/schema.json")
+    return isinstance(value, dict) and not Structure(known["schema"], known, trusted=True).check(value)
 
 
 def read_definition(value: Mapping[str, Any]) -> Definitions:
@@ -141,32 +149,22 @@ def _judge(
     update: Mode,
 ) -> Judgement:
     meta = schemas.definition("meta.json", "ObjectMeta")
-    unknown: list[Path] = []
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
-    applied = update == "server-side-apply" and before is not None
-    completed = structure.complete(dict(value), unknown, applied)
     given, problems = _read_metadata(meta, value)
     if any(problem.rule in ("wrong-type", "bad-value") for problem in problems):
         return Judgement(problems)
-    merged, misfits = value, tuple[Cause, ...]()
-    if before is not None and update == "apply":
-        unknown = [path for path in unknown if dig(value, *path) is not None]  # a merge patch has no nulls
-    if before is not None and update != "replace":
-        from krmfn.checks.server.apply import BadPatch
-        from krmfn.checks.server.typed import merge
-
-        try:
-            merged = merge(structure, value, old, update)
-        except BadPatch as error:
-            misfits = error.problems
+    merged, misfits = (value, ()) if before is None else _merge(structure, value, old, update)
+    applied = update == "server-side-apply" and before is not None
+    unknown: list[Path] = []
+    completed = structure.complete(dict(merged), unknown, applied)
     if applied:  # what has no type is pruned without a word
         unknown = [path for path in unknown if path in [problem.path for problem in misfits]]
+    elif update == "apply" and before is not None:  # a merge patch has no nulls
+        unknown = [path for path in unknown if dig(value, *path) is not None]
     strict = [_tell_strict(path, "duplicate-field", "duplicate field") for path in duplicates]
     strict += [tell_unknown(path) for path in unknown if path not in passed]
     if strict or problems:
         return Judgement((*problems, *strict))
-    if merged is not value:
-        completed = structure.complete(dict(merged), [], applied)
     # The status is typed before it is left out.
     causes = [problem for problem in misfits if structure.separate and problem.path[0] == "status"]
     check_new_metadata(meta, given, causes, any_finalizer=True)
@@ -174,14 +172,7 @@ def _judge(
     found = structure.check(completed)
     unread = list(dict.fromkeys(structure.unread))
     were = [] if before is None else structure.check(before)
-    repeated = [cause for cause in found if cause.rule == "unique-key"]
-    let = (
-        []
-        if before is None
-        else [cause for cause in found if cause not in repeated and stays(structure, completed, before, cause.path)]
-    )
-    if any(cause.rule == "unique-key" for cause in were):  # then lists are not looked at
-        let += repeated
+    let = [] if before is None else _let_through(structure, found, were, completed, before)
     if applied:
         let = [cause for cause in let if not _is_unmergeable(cause)]
         causes += (cause for cause in were if _is_unmergeable(cause) and cause not in found)
@@ -199,6 +190,28 @@ def _judge(
     return Judgement(
         broken, tuple((path, f"the {what} `{text}` of the CustomResourceDefinition") for what, path, text in unchecked)
     )
+
+
+def _merge(
+    structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any], update: Mode
+) -> tuple[Mapping[str, Any], tuple[Cause, ...]]:
+    """What a change leads to, or the manifest itself with what does not fit the definition."""
+    from krmfn.checks.server.apply import BadPatch
+    from krmfn.checks.server.typed import merge
+
+    try:
+        return merge(structure, value, old, update), ()
+    except BadPatch as error:
+        return value, error.problems
+
+
+def _let_through(
+    structure: Structure, found: list[Cause], were: list[Cause], new: Mapping[str, Any], old: Mapping[str, Any]
+) -> list[Cause]:
+    """What is wrong and stays as it was. Lists are not looked at where one had an entry twice."""
+    repeated = [cause for cause in found if cause.rule == "unique-key"]
+    let = [cause for cause in found if cause not in repeated and stays(structure, new, old, cause.path)]
+    return [*let, *repeated] if any(cause.rule == "unique-key" for cause in were) else let
 
 
 def _is_unmergeable(cause: Cause) -> bool:
