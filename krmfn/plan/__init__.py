@@ -5,7 +5,6 @@
 | `records` | Plan, Entry and what they consist of; the reports read nothing else |
 | `making` | pairs objects and judges each pair |
 | `changes` | which fields differ |
-| `immutable` | fields of other kinds that cannot change (the group kinds are the server checks' business) |
 | `consequences` | what a replacement means for running pods, and what has to be renamed with it |
 """
 

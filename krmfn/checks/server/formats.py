@@ -78,7 +78,7 @@ def _is_label_name(text: str) -> bool:
     return bool(text) and not text.strip(_QUALIFIED) and text[0] in _ALNUM and text[-1] in _ALNUM
 
 
-def check_short_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
+def check_short_name(text: str, unit: str = "characters") -> tuple[str, ...]:
     """A DNS label of RFC 1123."""
     if _is_label(text):
         return () if len(text) <= 63 else (f"must be no more than 63 {unit}",)
@@ -99,7 +99,7 @@ def check_dns_1035(text: str) -> tuple[str, ...]:
     )
 
 
-def check_long_name(text: str, unit: str = "bytes") -> tuple[str, ...]:
+def check_long_name(text: str, unit: str = "characters") -> tuple[str, ...]:
     """A DNS subdomain of RFC 1123."""
     if _is_subdomain(text):
         return () if len(text) <= 253 else (f"must be no more than 253 {unit}",)
@@ -121,7 +121,7 @@ def check_label_key(text: str) -> tuple[str, ...]:
     wrong = []
     if slash:
         if prefix:
-            wrong += ["prefix part " + message for message in check_long_name(prefix)]
+            wrong += ["prefix part " + message for message in check_long_name(prefix, "bytes")]
         else:
             wrong.append("prefix part must be non-empty")
     if not name:
@@ -256,8 +256,8 @@ def check_ip(text: str, strict: bool) -> tuple[str, ...]:
 
 
 FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
-    "k8s-short-name": check_short_name,
-    "k8s-long-name": check_long_name,
+    "k8s-short-name": lambda text: check_short_name(text, "bytes"),
+    "k8s-long-name": lambda text: check_long_name(text, "bytes"),
     "k8s-label-key": check_label_key,
     "k8s-path-segment-name": check_path_segment,
 }

@@ -233,7 +233,7 @@ def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
     path: Path = ("spec", "controllerRef")
     group = controller.get("apiGroup")
     if group:
-        for message in check_long_name(group, "characters"):
+        for message in check_long_name(group):
             yield invalid((*path, "apiGroup"), "controller-ref", group, message)
     for name in ("kind", "name"):
         value = controller.get(name)
@@ -246,7 +246,7 @@ def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
 
 def _check_v1alpha1_group(group: Object, path: Path, seen: set[str]) -> Iterator[Cause]:
     name = group.get("name", "")
-    for message in check_short_name(name, "characters"):
+    for message in check_short_name(name):
         yield invalid((*path, "name"), "pod-groups", name, message)
     if name in seen:
         yield duplicate((*path, "name"), "pod-groups", quote(name))

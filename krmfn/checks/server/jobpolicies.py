@@ -59,7 +59,7 @@ def _check_manager(name: str, path: Path, out: list[Cause]) -> None:
             detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
             out.append(invalid(path, "job-managed-by", name, detail))
         else:
-            for message in check_long_name(domain, "characters"):
+            for message in check_long_name(domain):
                 out.append(invalid(path, "job-managed-by", domain, message))
             if not _is_http_path(rest):
                 pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"

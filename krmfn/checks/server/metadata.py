@@ -82,16 +82,14 @@ def check_changed_metadata(
 
 def _check_names(meta: Mapping[str, Any], check: Check, out: Out, kind: Kind | None, changed: bool = False) -> None:
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
-    hand = check is not check_path_segment
     if prefix:
-        masked = _mask_dash(prefix) if hand else prefix
-        for message in _as_characters(check(masked), hand):
+        for message in check(prefix if check is check_path_segment else _mask_dash(prefix)):
             out.append(invalid(("metadata", "generateName"), "metadata-name", prefix, message))
     name = meta.get("name")
     if not name:
         out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
     else:
-        for message in _as_characters(check(name), hand):
+        for message in check(name):
             out.append(invalid(("metadata", "name"), "metadata-name", name, message))
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
@@ -99,7 +97,7 @@ def _check_names(meta: Mapping[str, Any], check: Check, out: Out, kind: Kind | N
     if not namespace:
         out.append(required(("metadata", "namespace"), "metadata-namespace"))
     else:
-        for message in check_short_name(namespace, "characters"):
+        for message in check_short_name(namespace):
             out.append(invalid(("metadata", "namespace"), "metadata-namespace", namespace, message))
 
 
@@ -107,10 +105,6 @@ def _mask_dash(prefix: str) -> str:
     """A trailing dash and the byte before it become `a`, because five characters will follow."""
     text = prefix.encode("utf-8", "surrogatepass")
     return (text[:-2] + b"a").decode("utf-8", "replace") if len(text) > 1 and text[-1:] == b"-" else prefix
-
-
-def _as_characters(messages: tuple[str, ...], hand: bool) -> tuple[str, ...]:
-    return tuple(message.replace("3 bytes", "3 characters") for message in messages) if messages and hand else messages
 
 
 def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:

@@ -184,7 +184,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
     if start < 0:
         yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
     name = spec.get("serviceName", "")
-    for message in check_short_name(name, "characters") if name and before is None else ():
+    for message in check_short_name(name) if name and before is None else ():
         yield invalid((*_SPEC, "serviceName"), "pod-names", name, message)
     yield from _check_selector(kind, spec, "statefulset", "")
     selector = spec.get("selector")

@@ -231,7 +231,7 @@ def _fill(kind: Kind, new: dict[str, Any]) -> None:
 def _warn_of_hostname(kind: Kind, name: str) -> list[str]:
     """The warning for names of pods that are no DNS label, since they become host names."""
     text = kind.root.keywords.get("x-kubernetes-hostname-warning")
-    wrong = check_short_name(name, "characters") if text else ()
+    wrong = check_short_name(name) if text else ()
     return [f"{text}[{' '.join(wrong)}]"] if wrong else []
 
 

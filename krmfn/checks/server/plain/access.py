@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_long_name, check_path_segment
-from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_label_selector, refuse
+from krmfn.checks.server.plain.values import (
+    RULE,
+    check_choice,
+    check_immutable,
+    check_label_selector,
+    need_text,
+    refuse,
+)
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
@@ -72,10 +79,7 @@ def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) ->
     yield from check_choice(ref.get("apiGroup", ""), (*_REF, "apiGroup"), (_GROUP,))
     kinds = ("ClusterRole",) if kind.cluster else ("Role", "ClusterRole")
     yield from check_choice(ref.get("kind", ""), (*_REF, "kind"), kinds)
-    if not ref.get("name"):
-        yield required((*_REF, "name"), "required")
-    else:
-        yield from refuse((*_REF, "name"), ref["name"], check_path_segment(ref["name"]))
+    yield from need_text(ref, "name", _REF, check_path_segment)
     for index, subject in enumerate(new.get("subjects", ())):
         yield from _check_subject(kind, subject, ("subjects", index))
 
@@ -86,7 +90,7 @@ def _check_subject(kind: Kind, subject: Object, path: Path) -> Iterator[Cause]:
         yield required((*path, "name"), "required")
     if word == "ServiceAccount":
         if name:
-            yield from refuse((*path, "name"), name, check_long_name(name, "characters"))
+            yield from refuse((*path, "name"), name, check_long_name(name))
         if group:
             yield from check_choice(group, (*path, "apiGroup"), ("",))
         if kind.cluster and not subject.get("namespace"):

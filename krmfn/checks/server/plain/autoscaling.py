@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_path_segment, check_short_name
-from krmfn.checks.server.plain.values import RULE, check_choice, check_least, refuse
+from krmfn.checks.server.plain.values import RULE, check_choice, check_least, need_text, refuse
 from krmfn.checks.server.pods.resources import list_container_misnomers
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
@@ -116,11 +116,7 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
 
 def _check_reference(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
     for name in ("kind", "name"):
-        value = ref.get(name, "")
-        if not value:
-            yield required((*path, name), "required")
-        else:
-            yield from refuse((*path, name), value, check_path_segment(value))
+        yield from need_text(ref, name, path, check_path_segment)
     version = ref.get("apiVersion", "")
     wrong = "" if any_version else _misread(version, core)
     if wrong:
@@ -167,13 +163,10 @@ def _check_source(name: str, source: Object, at: Path, kept: list[str]) -> Itera
         elif name == "containerResource":
             yield from refuse((*at, "name"), resource, list_container_misnomers(resource))
         if name == "containerResource":
-            yield from _check_container(source.get("container", ""), (*at, "container"))
+            yield from need_text(source, "container", at, check_short_name, "must specify a container")
     else:
-        metric = source.get("metric", {}).get("name", "")
-        if not metric:
-            yield required((*at, "metric", "name"), "required", "must specify a metric name")
-        else:
-            yield from refuse((*at, "metric", "name"), metric, check_path_segment(metric))
+        detail = "must specify a metric name"
+        yield from need_text(source.get("metric", {}), "name", (*at, "metric"), check_path_segment, detail)
     yield from _check_target(target, where)
     if name == "object" and value is None and average is None:
         yield required((*where, "averageValue"), "required", "must set either a target value or averageValue")
@@ -191,13 +184,6 @@ def _check_source(name: str, source: Object, at: Path, kept: list[str]) -> Itera
             yield required((*where, "averageUtilization"), "required", detail)
         if share is not None and average is not None:
             yield forbidden((*where, "averageValue"), RULE, f"may not set both {_RAW}")
-
-
-def _check_container(name: str, path: Path) -> Iterator[Cause]:
-    if not name:
-        yield required(path, "required", "must specify a container")
-    else:
-        yield from refuse(path, name, check_short_name(name, "characters"))
 
 
 def _check_target(target: Object, path: Path) -> Iterator[Cause]:

@@ -15,7 +15,7 @@ from krmfn.checks.server.formats import (
     check_long_name,
     check_short_name,
 )
-from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, refuse
+from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_text, need_text, refuse
 from krmfn.checks.server.pods.claims import check_metadata_of_claims
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
@@ -191,15 +191,11 @@ def _check_request(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
 
 
 def _check_name(name: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, name, check_short_name(name, "characters"))
+    yield from refuse(path, name, check_short_name(name))
 
 
 def _check_choice(request: Object, at: Path) -> Iterator[Cause]:
-    name = request.get("deviceClassName", "")
-    if not name:
-        yield required((*at, "deviceClassName"), "required")
-    else:
-        yield from refuse((*at, "deviceClassName"), name, check_long_name(name, "characters"))
+    yield from need_text(request, "deviceClassName", at, check_long_name)
     yield from _check_selectors(request.get("selectors", []), (*at, "selectors"))
     mode, count = request["allocationMode"], request.get("count", 0)
     yield from check_choice(mode, (*at, "allocationMode"), _MODES)
@@ -213,9 +209,8 @@ def _check_choice(request: Object, at: Path) -> Iterator[Cause]:
 
 
 def _check_toleration(toleration: Object, at: Path) -> Iterator[Cause]:
-    key, value, operator = (toleration.get(name, "") for name in ("key", "value", "operator"))
-    if key:
-        yield from refuse((*at, "key"), key, check_label_key(key))
+    value, operator = (toleration.get(name, "") for name in ("value", "operator"))
+    yield from check_text(toleration, "key", at, check_label_key)
     if not operator:
         yield required((*at, "operator"), "required")
     else:

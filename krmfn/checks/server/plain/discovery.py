@@ -15,6 +15,7 @@ from krmfn.checks.server.plain.values import (
     check_endpoint_address,
     check_immutable,
     check_port,
+    check_text,
     read_address,
     refuse,
 )
@@ -61,8 +62,7 @@ def _check_ports(ports: list[Any]) -> Iterator[Cause]:
     again = find_repeated(port["name"] for port in ports)
     for index, port in enumerate(ports):
         at, name = ("ports", index), port["name"]
-        if name:
-            yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
+        yield from check_text(port, "name", at, check_short_name)
         if index in again:
             yield duplicate((*at, "name"), "unique-key", quote(name))
         yield from check_choice(port["protocol"], (*at, "protocol"), ("SCTP", "TCP", "UDP"))
@@ -80,7 +80,7 @@ def _check_endpoint(kind: Kind, endpoint: Object, of: str, at: Path) -> Iterator
         yield from _check_one(kind, text, of, path, index)
     for name, check in (("nodeName", check_long_name), ("hostname", check_short_name)):
         if name in endpoint:
-            yield from refuse((*at, name), endpoint[name], check(endpoint[name], "characters"))
+            yield from refuse((*at, name), endpoint[name], check(endpoint[name]))
     for name, most in (("forZones", 8), ("forNodes", 8)):
         hints, where = endpoint.get("hints", {}).get(name, []), (*at, "hints", name)
         if len(hints) > most:
@@ -92,7 +92,7 @@ def _check_endpoint(kind: Kind, endpoint: Object, of: str, at: Path) -> Iterator
             if text in seen:
                 yield duplicate((*where, index, "name"), "unique-key", quote(text))
             seen.add(text)
-            wrong = check_label_value(text) if name == "forZones" else check_long_name(text, "characters")
+            wrong = check_label_value(text) if name == "forZones" else check_long_name(text)
             yield from refuse((*where, index, "name"), text, wrong)
 
 
@@ -100,7 +100,7 @@ def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterat
     at = (*path, index)
     if of == "FQDN":
         name = text.removesuffix(".")
-        wrong = check_long_name(name, "characters")
+        wrong = check_long_name(name)
         if not name:
             yield required(at, "required")
         elif wrong:
@@ -109,7 +109,7 @@ def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterat
             yield invalid(at, RULE, name, "should be a domain with at least two segments separated by dots")
         else:
             long = next((label for label in name.split(".") if len(label) > 63), "")
-            yield from refuse(at, long, check_short_name(long, "characters") if long else ())
+            yield from refuse(at, long, check_short_name(long) if long else ())
     elif of in ("IPv4", "IPv6"):
         wrong_address = list(check_address(kind, text, at)) if of == "IPv4" else _list_wrong(text, at)
         if wrong_address:
@@ -153,10 +153,9 @@ def check_endpoints(kind: Kind, new: Object, old: Object | None, argument: Any) 
 def _check_place(kind: Kind, address: Object, at: Path) -> Iterator[Cause]:
     text = address.get("ip", "")
     yield from check_address(kind, text, (*at, "ip"))
-    if address.get("hostname"):
-        yield from refuse((*at, "hostname"), address["hostname"], check_short_name(address["hostname"], "characters"))
+    yield from check_text(address, "hostname", at, check_short_name)
     if "nodeName" in address:
-        yield from refuse((*at, "nodeName"), address["nodeName"], check_long_name(address["nodeName"], "characters"))
+        yield from refuse((*at, "nodeName"), address["nodeName"], check_long_name(address["nodeName"]))
     if read_address(text) is None:
         yield invalid((*at, "ip"), RULE, text, "must be a valid IP address")
     yield from check_endpoint_address(text, (*at, "ip"))
@@ -167,7 +166,7 @@ def _check_endpoint_port(port: Object, named: bool, at: Path) -> Iterator[Cause]
     if named and not name:
         yield required((*at, "name"), "required")
     elif name:
-        yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
+        yield from refuse((*at, "name"), name, check_short_name(name))
     yield from check_port(port.get("port", 0), (*at, "port"))
     if not port["protocol"]:
         yield required((*at, "protocol"), "required")

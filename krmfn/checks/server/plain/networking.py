@@ -24,6 +24,8 @@ from krmfn.checks.server.plain.values import (
     check_network,
     check_port,
     check_port_or_name,
+    check_text,
+    need_text,
     read_address,
     read_network,
     refuse,
@@ -64,12 +66,11 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         at = (*_SPEC, "tls", index)
         for place, host in enumerate(tls.get("hosts", ())):
             yield from refuse((*at, "hosts", place), host, _check_host(host))
-        name = tls.get("secretName", "")
-        if name and not any_secret:
-            yield from refuse((*at, "secretName"), name, check_long_name(name, "characters"))
+        if not any_secret:
+            yield from check_text(tls, "secretName", at, check_long_name)
     name = spec.get("ingressClassName")
     if name is not None:
-        yield from refuse((*_SPEC, "ingressClassName"), name, check_long_name(name, "characters"))
+        yield from refuse((*_SPEC, "ingressClassName"), name, check_long_name(name))
         noted = new["metadata"].get("annotations", {}).get(_CLASS)
         if not old and noted is not None and noted != name:
             detail = "must match `ingressClassName` when both are specified"
@@ -78,7 +79,7 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
 
 def _check_host(host: str) -> tuple[str, ...]:
     if "*" not in host:
-        return check_long_name(host, "characters")
+        return check_long_name(host)
     wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
     if re.fullmatch(_WILDCARD, host):
         return wrong
@@ -142,12 +143,8 @@ def _check_backend(backend: Object, path: Path, relaxed: bool) -> Iterator[Cause
 
 
 def _check_service(service: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
-    name, at = service.get("name", ""), (*path, "service")
-    if not name:
-        yield required((*at, "name"), "required")
-    else:
-        wrong = check_short_name(name, "characters") if relaxed else check_dns_1035(name)
-        yield from refuse((*at, "name"), name, wrong)
+    at = (*path, "service")
+    yield from need_text(service, "name", at, check_short_name if relaxed else check_dns_1035)
     word, number = service.get("port", {}).get("name", ""), service.get("port", {}).get("number", 0)
     if word and number:
         yield invalid(path, RULE, "", "cannot set both port name & port number")
@@ -170,13 +167,9 @@ def _has_relaxed_name(spec: Object) -> bool:
 
 def _check_reference(params: Object, path: Path) -> Iterator[Cause]:
     if "apiGroup" in params:
-        yield from refuse((*path, "apiGroup"), params["apiGroup"], check_long_name(params["apiGroup"], "characters"))
+        yield from refuse((*path, "apiGroup"), params["apiGroup"], check_long_name(params["apiGroup"]))
     for name in ("kind", "name"):
-        value = params.get(name, "")
-        if not value:
-            yield required((*path, name), "required")
-        else:
-            yield from refuse((*path, name), value, check_path_segment(value))
+        yield from need_text(params, name, path, check_path_segment)
 
 
 def fill_ingress_class(kind: Kind, new: dict[str, Any]) -> None:
@@ -200,7 +193,7 @@ def check_ingress_class(kind: Kind, new: Object, old: Object | None, argument: A
     elif not host or not rest:
         yield invalid(path, RULE, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        yield from refuse(path, host, check_long_name(host, "characters"))
+        yield from refuse(path, host, check_long_name(host))
         if not re.fullmatch(_PATH, rest):
             yield invalid(path, RULE, rest, f"Invalid path (regex used for validation is '{_PATH}')")
     if "parameters" in spec:
@@ -215,7 +208,7 @@ def _check_parameters(parameters: Object, path: Path) -> Iterator[Cause]:
         if namespace is None:
             yield required(at, "required", "`parameters.scope` is set to 'Namespace'")
         else:
-            yield from refuse(at, namespace, check_short_name(namespace, "characters"))
+            yield from refuse(at, namespace, check_short_name(namespace))
     elif scope == "Cluster":
         if namespace is not None:
             yield forbidden(at, RULE, "`parameters.scope` is set to 'Cluster'")

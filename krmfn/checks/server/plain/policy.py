@@ -85,7 +85,7 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
     if not handler and not kind.gates.get("oldest-texts", False):
         yield required(("handler",), "required")
     else:
-        yield from refuse(("handler",), handler, check_short_name(handler, "characters"))
+        yield from refuse(("handler",), handler, check_short_name(handler))
     out: list[Cause] = []
     pod = Setting({}, kind.gates, out)
     if "overhead" in new:

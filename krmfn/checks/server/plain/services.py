@@ -193,7 +193,7 @@ def _check_type(spec: Object) -> Iterator[Cause]:
     if not host:
         yield required(path, "required")
     else:
-        yield from refuse(path, host, check_long_name(host, "characters"))
+        yield from refuse(path, host, check_long_name(host))
 
 
 def _check_ports(spec: Object) -> Iterator[Cause]:
@@ -204,7 +204,7 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         name, protocol = port.get("name", ""), port.get("protocol", "")
         number, on_node = port.get("port", 0), port.get("nodePort", 0)
         if name:
-            yield from refuse((*at, "name"), name, check_short_name(name, "characters"))
+            yield from refuse((*at, "name"), name, check_short_name(name))
             if name in names:
                 yield duplicate((*at, "name"), "unique-key", quote(name))
             names.add(name)

@@ -11,7 +11,15 @@ from posixpath import normpath
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
-from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
+from krmfn.checks.server.plain.values import (
+    RULE,
+    check_choice,
+    check_immutable,
+    check_text,
+    need_text,
+    refuse,
+    spell_empty,
+)
 from krmfn.checks.server.pods.claims import MODES, check_claim_spec
 from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.placement import check_node_selector
@@ -156,17 +164,11 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
         else:
             check_node_selector(affinity["required"], at, False, pod)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    name = spec.get("storageClassName", "")
-    if name:
-        yield from refuse((*_SPEC, "storageClassName"), name, check_long_name(name, "characters"))
+    yield from check_text(spec, "storageClassName", _SPEC, check_long_name)
     yield from check_choice(spec["volumeMode"], (*_SPEC, "volumeMode"), ("Block", "Filesystem"))
-    name = spec.get("volumeAttributesClassName")
-    if name is not None and kind.gates.get("VolumeAttributesClass", False):
-        at = (*_SPEC, "volumeAttributesClassName")
-        if not name:
-            yield required(at, "required", "an empty string is disallowed")
-        else:
-            yield from refuse(at, name, check_long_name(name, "characters"))
+    name = "volumeAttributesClassName"
+    if name in spec and kind.gates.get("VolumeAttributesClass", False):
+        yield from need_text(spec, name, _SPEC, check_long_name, "an empty string is disallowed")
         if "csi" not in spec:
             yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
     yield from out
@@ -318,7 +320,7 @@ def _check_csi(source: Object, path: Path, pod: Setting) -> None:
             if not text:
                 pod.required(at, "required")
             else:
-                pod.out.extend(invalid(at, RULE, text, message) for message in check(text, "characters"))
+                pod.out.extend(invalid(at, RULE, text, message) for message in check(text))
 
 
 def check_driver_name(name: str, path: Path, pod: Setting) -> None:
@@ -327,4 +329,4 @@ def check_driver_name(name: str, path: Path, pod: Setting) -> None:
         return
     if len(name.encode("utf-8", "surrogatepass")) > 63:
         pod.too_long(path, RULE, 63)
-    pod.out.extend(invalid(path, RULE, name, message) for message in check_long_name(name.lower(), "characters"))
+    pod.out.extend(invalid(path, RULE, name, message) for message in check_long_name(name.lower()))

@@ -16,10 +16,10 @@ from krmfn.checks.server.formats import (
     is_percent,
 )
 from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Object, Setting
+from krmfn.checks.server.pods.setting import Form, Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, write_json
-from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported
+from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import clamp_int
@@ -30,6 +30,19 @@ RULE = "invalid-value"
 def refuse(path: Path, value: Any, messages: Iterable[str]) -> Iterator[Cause]:
     for message in messages:
         yield invalid(path, RULE, value, message)
+
+
+def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Cause]:
+    """A field of the object at a path is a text of a form, where it is not empty."""
+    if text := holder.get(field):
+        yield from refuse((*at, field), text, check(text))
+
+
+def need_text(holder: Object, field: str, at: Path, check: Form, detail: str = "") -> Iterator[Cause]:
+    """As check_text; an empty text is missing, with these words."""
+    if not holder.get(field):
+        yield required((*at, field), "required", detail)
+    yield from check_text(holder, field, at, check)
 
 
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:

@@ -68,7 +68,7 @@ def _check_name(name: str, path: Path) -> Iterator[Cause]:
     if not name:
         yield required(path, "required")
         return
-    wrong = check_long_name(name, "characters")
+    wrong = check_long_name(name)
     if wrong:
         yield invalid(path, RULE, name, ",".join(wrong))
     elif name.count(".") < 2:
@@ -176,7 +176,7 @@ def _check_path(text: str, path: Path) -> Iterator[Cause]:
     if text[0] != "/":
         yield invalid(path, RULE, text, "must start with a '/'")
     for index, step in enumerate(text[1:].removesuffix("/").split("/")):
-        wrong = check_long_name(step, "characters")
+        wrong = check_long_name(step)
         if not step:
             yield invalid(path, RULE, text, f"segment[{index}] may not be empty")
         else:

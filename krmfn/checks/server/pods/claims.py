@@ -11,7 +11,7 @@ from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.metadata import check_template_metadata
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.spell import Key, write_json
+from krmfn.checks.server.spell import Key
 from krmfn.checks.server.verdict import Cause, forbidden
 from krmfn.krm.paths import Path
 
@@ -53,10 +53,8 @@ def check_claim_spec(spec: Object, path: Path, pod: Setting) -> None:
     for field in ("storageClassName", "volumeAttributesClassName"):
         name = spec.get(field)
         if name and (field == "storageClassName" or pod.is_on("VolumeAttributesClass")):
-            pod.refuse((*path, field), _RULE, name, check_long_name(name, "characters"))
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in ("Block", "Filesystem"):
-        pod.not_supported((*path, "volumeMode"), _RULE, write_json(mode), ("Block", "Filesystem"))
+            pod.refuse((*path, field), _RULE, name, check_long_name(name))
+    pod.check_option(spec, "volumeMode", path, _RULE, ("Block", "Filesystem"))
     _check_sources(spec, path, pod)
 
 
@@ -82,10 +80,10 @@ def _check_sources(spec: Object, path: Path, pod: Setting) -> None:
             detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
             pod.invalid(at, _RULE, value.get("kind", ""), detail)
         if group:
-            pod.refuse((*at, "apiGroup"), _RULE, group, check_long_name(group, "characters"))
+            pod.refuse((*at, "apiGroup"), _RULE, group, check_long_name(group))
     namespace = (reference or {}).get("namespace") or ""
     if namespace:
-        pod.refuse((*path, "dataSourceRef", "namespace"), _RULE, namespace, check_short_name(namespace, "characters"))
+        pod.refuse((*path, "dataSourceRef", "namespace"), _RULE, namespace, check_short_name(namespace))
     if source is None or reference is None:
         return
     if namespace:

@@ -13,13 +13,12 @@ from krmfn.checks.server.pods.ports import check_host_ports, check_ports
 from krmfn.checks.server.pods.probes import PROBES, check_running
 from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.security import check_container_security
-from krmfn.checks.server.pods.setting import Object, Setting
+from krmfn.checks.server.pods.setting import PULL_POLICIES, Object, Setting
 from krmfn.checks.server.spell import write_json
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
-PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _RESTARTS = ("Always", "Never", "OnFailure")
 _NOT_SIDECAR = "may not be set for init containers without restartPolicy=Always"
@@ -126,17 +125,11 @@ def check_image_of_pod(container: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_common(container: Object, at: Path, pod: Setting) -> None:
-    name = container.get("name", "")
-    if not name:
-        pod.required((*at, "name"), "pod-containers")
-    else:
-        pod.refuse((*at, "name"), "pod-containers", name, check_short_name(name, "characters"))
+    pod.check_text(container, "name", at, "pod-containers", check_short_name, needed=True)
     if not container.get("image"):
         pod.required((*at, "image"), "pod-containers")
     policy = container.get("terminationMessagePolicy", "")
-    if policy not in _MESSAGE_POLICIES:
-        where = (*at, "terminationMessagePolicy")
-        pod.not_supported(where, "pod-containers", write_json(policy), _MESSAGE_POLICIES)
+    pod.check_choice((*at, "terminationMessagePolicy"), "pod-containers", policy, _MESSAGE_POLICIES)
     if "ports" in container:
         check_ports(container["ports"], (*at, "ports"), pod)
     if "env" in container or "envFrom" in container:
@@ -145,18 +138,14 @@ def _check_common(container: Object, at: Path, pod: Setting) -> None:
         _check_mounts(container, (*at, "volumeMounts"), pod)
     if "volumeDevices" in container:
         _check_devices(container, (*at, "volumeDevices"), pod)
-    check_pull_policy(container.get("imagePullPolicy", ""), (*at, "imagePullPolicy"), "pod-containers", pod)
+    policy = container.get("imagePullPolicy", "")
+    pod.check_choice((*at, "imagePullPolicy"), "pod-containers", policy, PULL_POLICIES)
     if "resources" in container:
         check_resources(container["resources"], (*at, "resources"), pod)
     if "resizePolicy" in container:
         _check_resize_policy(container["resizePolicy"], (*at, "resizePolicy"), pod)
     if "securityContext" in container:
         check_container_security(container["securityContext"], (*at, "securityContext"), pod)
-
-
-def check_pull_policy(policy: str, path: Path, rule: str, pod: Setting) -> None:
-    """Of an image of a container or of a volume."""
-    pod.check_choice(path, rule, policy, PULL_POLICIES)
 
 
 def _check_mounts(container: Object, where: Path, pod: Setting) -> None:
@@ -320,8 +309,6 @@ def _check_restart_rules(container: Object, at: Path, pod: Setting) -> None:
             pod.required(where, "pod-restart", "must be specified")
             continue
         operator, values = codes.get("operator", ""), codes.get("values", ())
-        if operator not in ("In", "NotIn"):
-            text = write_json(operator)
-            pod.not_supported((*where, "operator"), "pod-restart", text, ("In", "NotIn"))
+        pod.check_choice((*where, "operator"), "pod-restart", operator, ("In", "NotIn"))
         if len(values) > 255:
             pod.too_many((*where, "values"), "pod-restart", len(values), 255)

@@ -56,14 +56,12 @@ def check_environment(container: Object, at: Path, pod: Setting) -> None:
     """`env` and `envFrom` of a container."""
     for index, variable in enumerate(container.get("env", ())):
         where: Path = (*at, "env", index)
-        _check_variable_name(variable.get("name", ""), (*where, "name"), pod, needed=True)
+        pod.check_text(variable, "name", where, _RULE, check_environment_name, needed=True)
         if "valueFrom" in variable:
             _check_source(variable, (*where, "valueFrom"), pod)
     where = (*at, "envFrom")
     for index, source in enumerate(container.get("envFrom", ())):
-        prefix = source.get("prefix", "")
-        if prefix:
-            _check_variable_name(prefix, (*where, index, "prefix"), pod)
+        pod.check_text(source, "prefix", (*where, index), _RULE, check_environment_name)
         given = [name for name in ("configMapRef", "secretRef") if name in source]
         for name in given:
             _check_object_name(source[name].get("name", ""), (*where, index, name, "name"), pod)
@@ -73,14 +71,6 @@ def check_environment(container: Object, at: Path, pod: Setting) -> None:
             pod.invalid(where, _RULE, "", "may not have more than one field specified at a time")
 
 
-def _check_variable_name(name: str, path: Path, pod: Setting, needed: bool = False) -> None:
-    if not name:
-        if needed:
-            pod.required(path, _RULE)
-    else:
-        pod.refuse(path, _RULE, name, check_environment_name(name))
-
-
 def _check_object_name(name: str, path: Path, pod: Setting) -> None:
     """The name of a whole ConfigMap or Secret."""
     if not name:
@@ -88,7 +78,7 @@ def _check_object_name(name: str, path: Path, pod: Setting) -> None:
         return
     # The server takes the name for a prefix here, which can end in a dash.
     whole = name[:-2] + "a" if name.endswith("-") and len(name) > 1 else name
-    pod.refuse(path, _RULE, name, check_long_name(whole, "characters"))
+    pod.refuse(path, _RULE, name, check_long_name(whole))
 
 
 def _check_source(variable: Object, path: Path, pod: Setting) -> None:
@@ -115,21 +105,15 @@ def _check_source(variable: Object, path: Path, pod: Setting) -> None:
 
 def _check_key(selector: Object, path: Path, pod: Setting) -> None:
     """A key of a ConfigMap or a Secret."""
-    name, key = selector.get("name", ""), selector.get("key", "")
-    pod.refuse((*path, "name"), _RULE, name, check_long_name(name, "characters"))
-    if not key:
-        pod.required((*path, "key"), _RULE)
-    if key:
-        pod.refuse((*path, "key"), _RULE, key, check_config_key(key))
+    name = selector.get("name", "")
+    pod.refuse((*path, "name"), _RULE, name, check_long_name(name))
+    pod.check_text(selector, "key", path, _RULE, check_config_key, needed=True)
 
 
 def _check_file_key(selector: Object, path: Path, pod: Setting) -> None:
-    key, volume, file = selector.get("key", ""), selector.get("volumeName", ""), selector.get("path", "")
-    _check_variable_name(key, (*path, "key"), pod, needed=True)
-    if not volume:
-        pod.required((*path, "volumeName"), _RULE)
-    if volume:
-        pod.refuse((*path, "volumeName"), _RULE, volume, check_short_name(volume, "characters"))
+    pod.check_text(selector, "key", path, _RULE, check_environment_name, needed=True)
+    pod.check_text(selector, "volumeName", path, _RULE, check_short_name, needed=True)
+    file = selector.get("path", "")
     if not file:
         pod.required((*path, "path"), _RULE)
     else:

@@ -139,7 +139,7 @@ def _check_node_term(term: Object, at: Path, any_value: bool, pod: Setting) -> N
             pod.invalid((*where, "key"), _AFFINITY, key, "not a valid field selector key")
             continue
         for place, value in enumerate(values):
-            pod.refuse((*where, "values", place), _AFFINITY, value, check_long_name(value, "characters"))
+            pod.refuse((*where, "values", place), _AFFINITY, value, check_long_name(value))
 
 
 def _check_pod_term(term: Object, at: Path, pod: Setting) -> None:
@@ -148,7 +148,7 @@ def _check_pod_term(term: Object, at: Path, pod: Setting) -> None:
     check_selector(selector, (*at, "labelSelector"), _AFFINITY, pod, any_value)
     check_selector(term.get("namespaceSelector"), (*at, "namespaceSelector"), _AFFINITY, pod, any_value)
     for name in term.get("namespaces", ()):
-        pod.refuse((*at, "namespace"), _AFFINITY, name, check_short_name(name, "characters"))
+        pod.refuse((*at, "namespace"), _AFFINITY, name, check_short_name(name))
     if "matchLabelKeys" in term or "mismatchLabelKeys" in term:
         matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
         _check_label_keys(matched, unmatched, selector, at, _AFFINITY, pod)
@@ -195,9 +195,9 @@ def check_tolerations(tolerations: Iterable[Any], path: Path, pod: Setting) -> N
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             pod.invalid_text((*at, "effect"), _TOLERATION, write_json(effect), detail)
         _check_operator(operator, value, at, pod)
-        effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-        if effect and effect not in effects:
-            pod.not_supported((*at, "effect"), _TOLERATION, write_json(effect), effects)
+        if effect:
+            values = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+            pod.check_choice((*at, "effect"), _TOLERATION, effect, values)
 
 
 def _check_operator(operator: str, value: str, at: Path, pod: Setting) -> None:
@@ -239,9 +239,7 @@ def check_spread(constraints: list[Any], path: Path, pod: Setting) -> None:
             pod.invalid((*at, "maxSkew"), _SPREAD, skew, "must be greater than zero")
         if not key:
             pod.required((*at, "topologyKey"), _SPREAD, "can not be empty")
-        if action not in ("DoNotSchedule", "ScheduleAnyway"):
-            values = ("DoNotSchedule", "ScheduleAnyway")
-            pod.not_supported((*at, "whenUnsatisfiable"), _SPREAD, write_json(action), values)
+        pod.check_choice((*at, "whenUnsatisfiable"), _SPREAD, action, ("DoNotSchedule", "ScheduleAnyway"))
         for other in constraints[index + 1 :]:
             if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (key, action):
                 where = (*at, "{topologyKey, whenUnsatisfiable}")
@@ -249,9 +247,7 @@ def check_spread(constraints: list[Any], path: Path, pod: Setting) -> None:
                 break
         _check_min_domains(one, action, (*at, "minDomains"), pod)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            policy = one.get(name)
-            if policy is not None and policy not in ("Honor", "Ignore"):
-                pod.not_supported((*at, name), _SPREAD, write_json(policy), ("Honor", "Ignore"))
+            pod.check_option(one, name, at, _SPREAD, ("Honor", "Ignore"))
         selector = one.get("labelSelector")
         if "matchLabelKeys" in one:
             _check_spread_keys(one["matchLabelKeys"], selector, at, pod)

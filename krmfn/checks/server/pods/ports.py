@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from krmfn.checks.server.formats import check_port_name
 from krmfn.checks.server.pods.setting import Setting
-from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import invalid
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
@@ -38,9 +37,8 @@ def check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
         protocol = port.get("protocol", "")
         if not protocol:
             pod.required((*at, "protocol"), "pod-ports")
-        elif protocol not in ("TCP", "UDP", "SCTP"):
-            values = ("SCTP", "TCP", "UDP")
-            pod.not_supported((*at, "protocol"), "pod-ports", write_json(protocol), values)
+        else:
+            pod.check_choice((*at, "protocol"), "pod-ports", protocol, ("SCTP", "TCP", "UDP"))
 
 
 def check_port_number(number: int, path: Path, rule: str, pod: Setting) -> None:

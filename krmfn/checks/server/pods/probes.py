@@ -69,9 +69,7 @@ def _check_handler(handler: Object, at: Path, pod: Setting) -> None:
             pod.invalid(at, "pod-probes", seconds, detail)
     else:
         _check_port(action.get("port", 0), (*at, "port"), pod)
-        mode = action.get("mode")
-        if mode is not None and mode not in ("Plaintext", "TLS"):
-            pod.not_supported((*at, "mode"), "pod-probes", write_json(mode), ("Plaintext", "TLS"))
+        pod.check_option(action, "mode", at, "pod-probes", ("Plaintext", "TLS"))
 
 
 def _check_http(action: Object, at: Path, pod: Setting) -> None:

@@ -105,7 +105,7 @@ def _check_bundle_name(name: str) -> tuple[str, ...]:
     signer, found, rest = name.rpartition(":")
     if found and not signer:
         return ('ClusterTrustBundle without signer name must not have ":" in its name',)
-    return check_long_name(rest, "characters")
+    return check_long_name(rest)
 
 
 def _check_signer(name: str, path: Path, pod: Setting) -> None:
@@ -128,10 +128,10 @@ def _check_signer(name: str, path: Path, pod: Setting) -> None:
         pod.too_long(path, _RULE, 571)
 
 
-def _check_labels(text: str, check: Callable[[str, str], tuple[str, ...]], path: Path, pod: Setting) -> None:
+def _check_labels(text: str, check: Callable[[str], tuple[str, ...]], path: Path, pod: Setting) -> None:
     """The first part between dots that is wrong."""
     for label in text.split("."):
-        wrong = check(label, "characters")
+        wrong = check(label)
         for message in wrong:
             pod.invalid(path, _RULE, text, f"validating label {quote(label)}: {message}")
         if wrong:

@@ -132,7 +132,7 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
             key = name
             if request:
                 key = f"{name}/{request}"
-                pod.refuse((*at, "request"), "pod-claims", request, check_short_name(request, "characters"))
+                pod.refuse((*at, "request"), "pod-claims", request, check_short_name(request))
             if key in seen:
                 pod.duplicate(at, "pod-claims", quote(key))
             elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):

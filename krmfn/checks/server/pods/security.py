@@ -26,12 +26,6 @@ def _check_id(context: Object, field: str, path: Path, pod: Setting) -> None:
         pod.invalid((*path, field), _RULE, number, _ID)
 
 
-def _check_choice(context: Object, field: str, values: tuple[str, ...], path: Path, pod: Setting) -> None:
-    value = context.get(field)
-    if value is not None and value not in values:
-        pod.not_supported((*path, field), _RULE, write_json(value), values)
-
-
 def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
     """`securityContext` of a spec."""
     context = spec.get("securityContext")
@@ -45,11 +39,11 @@ def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
             pod.invalid((*path, "supplementalGroups", index), _RULE, group, _ID)
     if "sysctls" in context:
         _check_sysctls(context["sysctls"], spec, (*path, "sysctls"), pod)
-    _check_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), path, pod)
+    pod.check_option(context, "fsGroupChangePolicy", path, _RULE, ("Always", "OnRootMismatch"))
     _check_shared(context, path, pod)
-    _check_choice(context, "supplementalGroupsPolicy", ("Merge", "Strict"), path, pod)
+    pod.check_option(context, "supplementalGroupsPolicy", path, _RULE, ("Merge", "Strict"))
     known = ("MountOption", "Recursive") if pod.is_on("SELinuxMount") else ("Recursive",)
-    _check_choice(context, "seLinuxChangePolicy", known, path, pod)
+    pod.check_option(context, "seLinuxChangePolicy", path, _RULE, known)
 
 
 def _check_shared(context: Object, path: Path, pod: Setting) -> None:
@@ -169,7 +163,7 @@ def _check_windows_options(options: Object, path: Path, pod: Setting) -> None:
         options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName")
     )
     if name is not None:
-        pod.refuse((*path, "gmsaCredentialSpecName"), _RULE, name, check_long_name(name, "characters"))
+        pod.refuse((*path, "gmsaCredentialSpecName"), _RULE, name, check_long_name(name))
     if text == "":
         pod.invalid((*path, "gmsaCredentialSpec"), _RULE, text, "gmsaCredentialSpec cannot be an empty string")
     elif text is not None and count_bytes(text) > 65536:

@@ -5,7 +5,7 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from krmfn.checks.server import verdict
 from krmfn.checks.server.spell import write_json
@@ -14,9 +14,13 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, TypeAlias
 
 Object: TypeAlias = "Mapping[str, Any]"
+#: What is wrong with a text.
+Form: TypeAlias = "Callable[[str], Iterable[str]]"
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 
 #: The annotation that names a container's AppArmor profile, up to the container's name.
 ARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -90,6 +94,18 @@ class Setting:
         """The value is one of those."""
         if value not in values:
             self.not_supported(path, rule, write_json(value), values)
+
+    def check_option(self, holder: Object, field: str, at: Path, rule: str, values: tuple[str, ...]) -> None:
+        """A field of the object at a path is one of those, where it is set."""
+        if field in holder:
+            self.check_choice((*at, field), rule, holder[field], values)
+
+    def check_text(self, holder: Object, field: str, at: Path, rule: str, check: Form, needed: bool = False) -> None:
+        """A field of the object at a path is a text of a form, where it is not empty."""
+        if text := holder.get(field):
+            self.refuse((*at, field), rule, text, check(text))
+        elif needed:
+            self.required((*at, field), rule)
 
 
 def visit_containers(spec: Object, path: Path) -> Iterator[tuple[Object, Path]]:

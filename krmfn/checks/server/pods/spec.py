@@ -165,9 +165,7 @@ def _check_network(spec: Object, path: Path, pod: Setting) -> None:
                     at = (*path, "containers", index, "ports", place, "hostPort")
                     pod.invalid(at, "pod-ports", mine, "must match `containerPort` when `hostNetwork` is true")
     for field in ("hostname", "subdomain"):
-        name = spec.get(field)
-        if name:
-            pod.refuse((*path, field), _NETWORK, name, check_short_name(name, "characters"))
+        pod.check_text(spec, field, path, _NETWORK, check_short_name)
     name = spec.get("hostnameOverride")
     if name is not None:
         where = (*path, "hostnameOverride")
@@ -177,7 +175,7 @@ def _check_network(spec: Object, path: Path, pod: Setting) -> None:
             pod.forbidden(where, _NETWORK, "may not be specified when hostNetwork is true")
         if count_bytes(name) > 64:
             pod.too_long(where, _NETWORK, 64)
-        pod.refuse(where, _NETWORK, name, check_long_name(name, "characters"))
+        pod.refuse(where, _NETWORK, name, check_long_name(name))
     _check_dns(spec, (*path, "dnsConfig"), pod)
     strict = pod.gates.get("StrictIPCIDRValidation", False)
     for index, alias in enumerate(spec.get("hostAliases", ())):
@@ -185,7 +183,7 @@ def _check_network(spec: Object, path: Path, pod: Setting) -> None:
         address = alias.get("ip", "")
         pod.refuse((*at, "ip"), _NETWORK, address, check_ip(address, strict))
         for place, name in enumerate(alias.get("hostnames", ())):
-            pod.refuse((*at, "hostnames", place), _NETWORK, name, check_long_name(name, "characters"))
+            pod.refuse((*at, "hostnames", place), _NETWORK, name, check_long_name(name))
 
 
 def _check_dns(spec: Object, path: Path, pod: Setting) -> None:
@@ -237,23 +235,18 @@ def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
 
 def _check_names(spec: Object, path: Path, pod: Setting) -> None:
     for field in ("serviceAccountName", "nodeName"):
-        name = spec.get(field)
-        if name:
-            pod.refuse((*path, field), _NAMES, name, check_long_name(name, "characters"))
+        pod.check_text(spec, field, path, _NAMES, check_long_name)
     name = spec.get("runtimeClassName")
     if name is not None:
-        pod.refuse((*path, "runtimeClassName"), _NAMES, name, check_long_name(name, "characters"))
+        pod.refuse((*path, "runtimeClassName"), _NAMES, name, check_long_name(name))
 
 
 def _check_priority(spec: Object, path: Path, pod: Setting) -> None:
-    name = spec.get("priorityClassName", "")
-    if name:
-        pod.refuse((*path, "priorityClassName"), "pod-priority", name, check_long_name(name, "characters"))
-    policy = spec.get("preemptionPolicy")
-    if policy == "":
+    pod.check_text(spec, "priorityClassName", path, "pod-priority", check_long_name)
+    if spec.get("preemptionPolicy") == "":
         pod.required((*path, "preemptionPolicy"), "pod-priority")
-    elif policy is not None and policy not in _PREEMPTION:
-        pod.not_supported((*path, "preemptionPolicy"), "pod-priority", write_json(policy), _PREEMPTION)
+    else:
+        pod.check_option(spec, "preemptionPolicy", path, "pod-priority", _PREEMPTION)
 
 
 def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
@@ -272,7 +265,7 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
             pod.duplicate((*where, "name"), "pod-claims", quote(name))
         else:
             seen.add(name)
-            pod.refuse((*where, "name"), "pod-claims", name, check_short_name(name, "characters"))
+            pod.refuse((*where, "name"), "pod-claims", name, check_short_name(name))
         given = [target for target in targets if target in claim]
         if len(given) != 1:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
@@ -283,7 +276,7 @@ def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
             shown["Name"] = name
             pod.invalid_text(where, "pod-claims", write_json(shown), detail)
         for target in given:
-            pod.refuse((*where, target), "pod-claims", claim[target], check_long_name(claim[target], "characters"))
+            pod.refuse((*where, target), "pod-claims", claim[target], check_long_name(claim[target]))
 
 
 def _check_group(spec: Object, path: Path, pod: Setting) -> None:
@@ -296,7 +289,7 @@ def _check_group(spec: Object, path: Path, pod: Setting) -> None:
         if name is None:
             pod.invalid(where, "scheduling-group", None, f"must specify one of: `{link[-1]}`")
         else:
-            pod.refuse(where, "scheduling-group", name, check_long_name(name, "characters"))
+            pod.refuse(where, "scheduling-group", name, check_long_name(name))
         if spec.get("evictionResponders"):
             pod.forbidden((*path, link[0]), "scheduling-group", "may not be set when evictionResponders is set")
     reference = spec.get("workloadRef")
@@ -310,7 +303,7 @@ def _check_group(spec: Object, path: Path, pod: Setting) -> None:
     ):
         name = reference.get(field, "")
         if name or field != "podGroupReplicaKey":
-            pod.refuse((*where, field), "workload-ref", name, check(name, "characters"))
+            pod.refuse((*where, field), "workload-ref", name, check(name))
 
 
 def _check_file_keys(spec: Object, path: Path, pod: Setting) -> None:

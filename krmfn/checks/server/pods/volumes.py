@@ -13,7 +13,7 @@ from collections.abc import Callable
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.pods.paths import check_no_backsteps, check_relative
 from krmfn.checks.server.pods.projections import check_projection
-from krmfn.checks.server.pods.setting import Object, Setting
+from krmfn.checks.server.pods.setting import PULL_POLICIES, Object, Setting
 from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode, check_user
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.krm.paths import Path
@@ -70,10 +70,7 @@ def check_volumes(spec: Object, path: Path, pod: Setting) -> None:
         before = len(pod.out)
         name = volume.get("name", "")
         _check_source(volume, name, at, pod)
-        if not name:
-            pod.required((*at, "name"), _RULE)
-        if name:
-            pod.refuse((*at, "name"), _RULE, name, check_short_name(name, "characters"))
+        pod.check_text(volume, "name", at, _RULE, check_short_name, needed=True)
         if name in pod.volumes:
             pod.duplicate((*at, "name"), _RULE, quote(name))
         if len(pod.out) == before:
@@ -116,7 +113,7 @@ def check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> 
         check(source, where, pod)
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
-        for message in check_long_name(claim, "characters"):
+        for message in check_long_name(claim):
             pod.invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}")
 
 
@@ -137,9 +134,7 @@ def _check_host_path(source: Object, at: Path, pod: Setting) -> None:
         pod.required((*at, "path"), _RULE)
         return
     check_no_backsteps(text, (*at, "path"), _RULE, pod)
-    kind = source.get("type")
-    if kind is not None and kind not in _HOST_TYPES:
-        pod.not_supported((*at, "type"), _RULE, write_json(kind), _HOST_TYPES)
+    pod.check_option(source, "type", at, _RULE, _HOST_TYPES)
 
 
 def _check_git(source: Object, at: Path, pod: Setting) -> None:
@@ -266,9 +261,7 @@ def _check_cinder(source: Object, at: Path, pod: Setting) -> None:
 
 def _check_storage_os(source: Object, at: Path, pod: Setting) -> None:
     for field in ("volumeName", "volumeNamespace"):
-        name = source.get(field, "")
-        if name:
-            pod.refuse((*at, field), _RULE, name, check_short_name(name, "characters"))
+        pod.check_text(source, field, at, _RULE, check_short_name)
     _check_secret_name(source, "secretRef", at, pod)
 
 
@@ -286,13 +279,8 @@ _DISKS = {
 
 
 def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
-    for field, values in (
-        ("cachingMode", ("None", "ReadOnly", "ReadWrite")),
-        ("kind", ("Dedicated", "Managed", "Shared")),
-    ):
-        value = source.get(field)
-        if value is not None and value not in values:
-            pod.not_supported((*at, field), _RULE, write_json(value), values)
+    pod.check_option(source, "cachingMode", at, _RULE, ("None", "ReadOnly", "ReadWrite"))
+    pod.check_option(source, "kind", at, _RULE, ("Dedicated", "Managed", "Shared"))
     if "kind" in source:
         address = source.get("diskURI", "")
         start, pattern = _DISKS[source["kind"] == "Managed"]
@@ -314,20 +302,16 @@ def _check_csi(source: Object, at: Path, pod: Setting) -> None:
     else:
         if len(driver.encode("utf-8", "surrogatepass")) > 63:
             pod.too_long((*at, "driver"), _RULE, 63)
-        pod.refuse((*at, "driver"), _RULE, driver, check_long_name(driver.lower(), "characters"))
+        pod.refuse((*at, "driver"), _RULE, driver, check_long_name(driver.lower()))
     _check_secret_name(source, "nodePublishSecretRef", at, pod)
-    name = source.get("nodePublishSecretRef", {}).get("name", "")
-    if name:
-        pod.refuse((*at, "name"), _RULE, name, check_long_name(name, "characters"))
+    pod.check_text(source.get("nodePublishSecretRef", {}), "name", at, _RULE, check_long_name)
 
 
 def _check_image(source: Object, at: Path, pod: Setting) -> None:
-    from krmfn.checks.server.pods.containers import check_pull_policy
-
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
         pod.required((*at, "reference"), _RULE)
-    check_pull_policy(source.get("pullPolicy", ""), (*at, "pullPolicy"), _RULE, pod)
+    pod.check_choice((*at, "pullPolicy"), _RULE, source.get("pullPolicy", ""), PULL_POLICIES)
 
 
 def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
