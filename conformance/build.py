@@ -9,6 +9,7 @@ Must not know what the server is asked.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -46,9 +47,17 @@ def find_server(release: Release) -> Path | None:
 
 
 def find_program(release: Release, name: str) -> Path | None:
-    """A built program of go/, against the types of this release."""
-    place = binary_folder(release) / name
+    """A built program of go/, against the types of this release, if it was built from the text that is there now."""
+    place = binary_folder(release) / name_binary(name)
     return place if os.access(place, os.X_OK) else None
+
+
+def name_binary(name: str) -> str:
+    """The name of a program in the cache: of our own ones with a hash of their text."""
+    if name == PROGRAM:
+        return name
+    texts = (path.read_bytes() for path in sorted((HERE / "go" / name).iterdir()))
+    return f"{name}-{hashlib.sha256(b''.join(texts)).hexdigest()[:16]}"
 
 
 def binary_folder(release: Release) -> Path:
@@ -81,7 +90,7 @@ def compile_program(release: Release, name: str, package: str) -> Path:
     (folder / "go.mod").write_text(write_module(release))
     # -e: test-only dependencies of dependencies may be unavailable; what the program itself needs is found out below.
     run_go(["mod", "tidy", "-e"], folder)
-    target = binary_folder(release) / name
+    target = binary_folder(release) / name_binary(name)
     target.parent.mkdir(parents=True, exist_ok=True)
     run_go(["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), package], folder)
     return target

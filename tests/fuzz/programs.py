@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -10,6 +9,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from threading import Thread
+
+from conformance.build import cache_folder, name_binary
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "conformance" / "go"
@@ -46,18 +47,11 @@ class Program:
         return self.process.stdout.read(size)
 
 
-def cache_folder() -> Path:
-    """Where built programs are kept, as in ./dev."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("KRMFN_CACHE") or base / "krmfn") / "bin"
-
-
 @cache
 def find_program(name: str) -> Path | None:
     """The program of `conformance/go/NAME`, built where it is not or its source has changed; None without Go."""
     source = SOURCES / name
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:16]
-    place = cache_folder() / f"{name}-{digest}"
+    place = cache_folder() / "bin" / name_binary(name)
     if not place.exists():
         go = shutil.which("go")
         if go is None:
