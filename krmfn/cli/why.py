@@ -44,7 +44,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     dump = read(read_paths(options["cluster"]), options)
     if dump.unreadable:
         problem = dump.problems[0]
-        raise InputMissing(": ".join(filter(None, [problem.file.spell() if problem.file else "", problem.message])))
+        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
     items = dump.items
     settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
     facts = [item.value for item in items if item.kind in _FACTS]

@@ -60,7 +60,7 @@ def call_roll(census: Census) -> Roster:
     many = next((template for template in census.templates if (template.pods or 0) > MOST_PODS), None)
     if many:
         text = f"{many.item.kind} {many.item.name} has {many.pods} pods, and no cluster has more than {MOST_PODS}"
-        raise Unreadable(f"{many.item.locate(many.path).spell()}: {text}")
+        raise Unreadable(many.item.locate(many.path).tell(text))
     made: list[Pod] = []
     for template in census.templates:
         there = owned.get(id(template), [])

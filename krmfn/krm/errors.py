@@ -27,8 +27,8 @@ class Unreadable(Exception):
         self.column = column
 
     def spell(self, path: str) -> str:
-        """The place in the file, and the message: `base/job.yaml:3:8: mapping values are not allowed here`."""
-        return f"{FileRef(path, 0, self.line, self.column).spell()}: {self.message}"
+        """The place in the file, and the message."""
+        return FileRef(path, 0, self.line, self.column).tell(self.message)
 
     def __str__(self) -> str:
         """The position, when it is known, and the message."""

@@ -62,6 +62,10 @@ class FileRef(NamedTuple):
         numbers = [str(number) for number in (self.line, self.line and self.column) if number]
         return ":".join([self.path, *numbers])
 
+    def tell(self, message: str) -> str:
+        """The place, and what there is to say of it: `base/job.yaml:3:5: mapping values are not allowed here`."""
+        return f"{self.spell()}: {message}"
+
 
 class Edit(NamedTuple):
     """A replacement in a file: from line and column up to, not including, the end; all count from 1."""

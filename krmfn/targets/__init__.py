@@ -8,7 +8,8 @@ One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). 
    note; refuse with a note of severity error that says the way out (`remarks.blame` then drops the objects).
    What groups of other schedulers have in common is in `others`.
 2. Add its row to `krmfn/model/schedulers.py` (its PodGroup and the link to it, for everyone who looks for them), its
-   name to the schema of the configuration and to `Scheduler` in `krmfn/config/settings.py`; choose it in `emit` below.
+   name (the module's, in any case of letters) to the schema of the configuration and to `Scheduler` in
+   `krmfn/config/settings.py`.
 3. Add its rules to `schemas/rules.json`, and the fields that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets.
 
@@ -25,20 +26,7 @@ __all__ = ["Emission", "Link", "emit"]
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
-    """The objects and links of `gang` for the release and scheduler of `settings`: a scheduler other than Kubernetes'
-    own goes before the release."""
-    if settings.scheduler == "Volcano":
-        from krmfn.targets import volcano
-
-        return volcano.emit(gang, settings)
-    if settings.scheduler == "SchedulerPlugins":
-        from krmfn.targets import schedulerplugins
-
-        return schedulerplugins.emit(gang, settings)
-    if settings.scheduler == "KAI":
-        from krmfn.targets import kai
-
-        return kai.emit(gang, settings)
-    from krmfn.targets import kubernetes
-
-    return kubernetes.emit(gang, settings)
+    """The objects and links of `gang`, from the module of the scheduler of `settings`: most runs need one of them."""
+    target = __import__(f"krmfn.targets.{settings.scheduler.lower()}", fromlist=["emit"])
+    emission: Emission = target.emit(gang, settings)
+    return emission

@@ -31,7 +31,6 @@ CONFIG_GROUP = "krmfn.dev"
 #: Where kustomize finds what to run for an object of PLUGINS.
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _HELM = ("helmCharts", "helmChartInflationGenerator")
-_WITH_HELM = "Render it with kustomize and helm, and check the output."
 #: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
 #: letters, and we by these names: any other name would mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
@@ -281,14 +280,13 @@ def find_fetched(value: object) -> str:
     return ""
 
 
-def find_charts(value: Mapping[str, Any]) -> NotRendered | None:
-    """What a kustomization, or a generator, inflates Helm charts for, None where it does not."""
+def find_charts(value: Mapping[str, Any]) -> str:
+    """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
     if not any(field in value for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
-        return None
+        return ""
     charts = [chart for field in _HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
     names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)
-    part = " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
-    return NotRendered("inflates Helm charts", _WITH_HELM, part=part)
+    return " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
 
 
 def without_charts(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
+_MISSING = "which does not exist"
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
@@ -128,7 +129,7 @@ class Stage:
         except LeftOut as left:
             raise NotRendered(f"uses {left}") from None
         except FileNotFoundError:
-            raise NotRendered(f"uses {folder}, which does not exist") from None
+            raise _miss(folder) from None
         place = self.place(real)
         if real in self._done:
             return place
@@ -148,8 +149,9 @@ class Stage:
 
     def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
         """The kustomization as kustomize will read it, with all that it names copied."""
-        if charts := find_charts(overlay.value):
-            self._leave_out(charts)
+        charts = find_charts(overlay.value)
+        if charts:
+            self._leave_out(_refuse_charts(charts))
         value = without_charts(overlay.value)
         if charts:
             value.setdefault("resources", [])  # kustomize refuses one without any field
@@ -170,8 +172,8 @@ class Stage:
         for name, told in list_generated(overlay.value):
             if self._misses(name, overlay.folder, told or "a secret file"):
                 reason = f"uses {told}" if told else "makes a Secret of a file"
-                part = f"{told or 'a file of a Secret'}, which does not exist"
-                self._leave_out(NotRendered(f"{reason}, which does not exist", part=part))
+                part = f"{told or 'a file of a Secret'}, {_MISSING}"
+                self._leave_out(NotRendered(f"{reason}, {_MISSING}", part=part))
                 self.emptied.append(self.place(posixpath.join(overlay.folder, name)))
                 self._write(self.emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
@@ -213,7 +215,7 @@ class Stage:
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
         self._find(entry, overlay.folder)
-        raise NotRendered(f"uses {entry}, which does not exist")
+        raise _miss(entry)
 
     def _leave_files_out(self, generator: object, place: str) -> object:
         """What makes a ConfigMap or Secret, with empty files for those that kustomize would fetch."""
@@ -234,7 +236,7 @@ class Stage:
     def _find(self, entry: str, folder: str) -> None:
         """Raises NotRendered for a path that is not in the tree."""
         if self._misses(entry, folder, entry):
-            raise NotRendered(f"uses {entry}, which does not exist")
+            raise _miss(entry)
 
     def _misses(self, entry: str, folder: str, told: str) -> bool:
         """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""
@@ -284,12 +286,12 @@ class Stage:
         elif is_remote(entry):
             self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=entry if field == "generators" else ""))
         else:
-            raise NotRendered(f"uses {entry}, which does not exist")
+            raise _miss(entry)
 
     def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
         if charts := find_charts(value):
-            raise charts
+            raise _refuse_charts(charts)
         function = read_function(value)
         if self._free:
             value = self._bring_named(value, overlay)
@@ -429,6 +431,15 @@ def _refuse_circles(data: bytes, path: str) -> None:
         if error.message.endswith(HOLDS_ITSELF):
             place = FileRef(path, 0, error.line, error.column)
             raise NotRendered(f"uses {path}, which cannot be read: {error.message}", place=place) from None
+
+
+def _miss(name: str) -> NotRendered:
+    return NotRendered(f"uses {name}, {_MISSING}")
+
+
+def _refuse_charts(charts: str) -> NotRendered:
+    hint = "Render it with kustomize and helm, and check the output."
+    return NotRendered("inflates Helm charts", hint, part=charts)
 
 
 def _refuse_fetching(value: object) -> None:
