@@ -10,6 +10,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import NamedTuple
+from krmfn.model.kinds import find_kind
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
@@ -78,7 +79,7 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
     if (as_text(dig(pod, "metadata", "namespace")) or DEFAULT_NAMESPACE) != item.space:
         return False
     labels = as_mapping(dig(pod, "metadata", "labels"))
-    for key in _OWNER_LABELS.get(item.kind, ()):
+    for key in _list_owner_labels(item):
         if labels.get(key) == item.name:
             return True
     for owner in as_list(dig(pod, "metadata", "ownerReferences")):
@@ -91,15 +92,9 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
     return item.kind == "Pod" and as_text(dig(pod, "metadata", "name")) == item.name
 
 
-#: Labels by which controllers tell whose a pod is.
-_OWNER_LABELS: Mapping[str, tuple[str, ...]] = {
-    "Job": ("batch.kubernetes.io/job-name", "job-name"),
-    "RayCluster": ("ray.io/cluster",),
-    "RayJob": ("ray.io/originated-from-cr-name",),
-    "RayService": ("ray.io/originated-from-cr-name",),
-    "JobSet": ("jobset.sigs.k8s.io/jobset-name",),
-    "LeaderWorkerSet": ("leaderworkerset.sigs.k8s.io/name",),
-}
+def _list_owner_labels(item: Item) -> tuple[str, ...]:
+    row = find_kind(item.ref.group, item.kind)
+    return row.owner_labels if row else ()
 
 
 def _find_template(
@@ -171,7 +166,7 @@ def _make(template: Template, name: str) -> Mapping[str, Any]:
 
 def _list_labels(template: Template) -> dict[str, str]:
     item, suffix = template.item, _suffix(template)
-    labels = dict.fromkeys(_OWNER_LABELS.get(item.kind, ()), item.name)
+    labels = dict.fromkeys(_list_owner_labels(item), item.name)
     if item.ref.group == "ray.io":
         labels |= {"ray.io/node-type": "head" if suffix == "head" else "worker", "ray.io/group": suffix}
     return labels

@@ -43,7 +43,7 @@ class KindRow(NamedTuple):
     `staged` kinds start their templates one after the other, or leave one out on purpose. `renewed` kinds build new
     pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of
     a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path of the field
-    by which the kind's own controller makes the groups.
+    by which the kind's own controller makes the groups. `owner_labels` are those of pods that say whose they are.
     """
 
     group: str
@@ -64,6 +64,7 @@ class KindRow(NamedTuple):
     rival: str = ""
     rival_name: str = ""
     owns: str = ""
+    owner_labels: tuple[str, ...] = ()
     reason: str = ""
     hint: str = ""
 
@@ -142,6 +143,7 @@ _KINDS: Final = (
         "job.read_job",
         managed_by="spec/managedBy",
         manager="kubernetes.io/job-controller",
+        owner_labels=("batch.kubernetes.io/job-name", "job-name"),
     ),
     KindRow(
         "batch",
@@ -151,9 +153,30 @@ _KINDS: Final = (
         managed_by="spec/jobTemplate/spec/managedBy",
         manager="kubernetes.io/job-controller",
     ),
-    _ray("RayCluster", "spec", "raycluster.read_raycluster", immutable=("managedBy",), kept=True),
-    _ray("RayJob", "spec/rayClusterSpec", "rayjob.read_rayjob", "spec/submitterPodTemplate", immutable=("managedBy",)),
-    _ray("RayService", "spec/rayClusterConfig", "rayservice.read_rayservice", immutable=("managedBy",), renewed=True),
+    _ray(
+        "RayCluster",
+        "spec",
+        "raycluster.read_raycluster",
+        immutable=("managedBy",),
+        kept=True,
+        owner_labels=("ray.io/cluster",),
+    ),
+    _ray(
+        "RayJob",
+        "spec/rayClusterSpec",
+        "rayjob.read_rayjob",
+        "spec/submitterPodTemplate",
+        immutable=("managedBy",),
+        owner_labels=("ray.io/originated-from-cr-name",),
+    ),
+    _ray(
+        "RayService",
+        "spec/rayClusterConfig",
+        "rayservice.read_rayservice",
+        immutable=("managedBy",),
+        renewed=True,
+        owner_labels=("ray.io/originated-from-cr-name",),
+    ),
     _ray(
         "RayCronJob",
         "spec/jobTemplate/rayClusterSpec",
@@ -172,6 +195,7 @@ _KINDS: Final = (
         managed_by="spec/managedBy",
         manager="jobset.sigs.k8s.io/jobset-controller",
         owns="spec/scheduling",
+        owner_labels=("jobset.sigs.k8s.io/jobset-name",),
         staged=True,
     ),
     KindRow(
@@ -186,6 +210,7 @@ _KINDS: Final = (
         project="leaderWorkerSet",
         early_keeper="",
         owns="spec/scheduling",
+        owner_labels=("leaderworkerset.sigs.k8s.io/name",),
         staged=True,
     ),
     _training("JAXJob", "jaxReplicaSpecs", "Worker"),

@@ -1,7 +1,8 @@
-"""Schedulers with PodGroups of their own: how they are called, and how a pod says which group it is in. One row each.
+"""Schedulers with PodGroups of their own: how they are called, how a pod says which group it is in, and what is
+written into one. One row each.
 
 Source: volcano v1.15.1, scheduler-plugins v0.34.7 (`apis/scheduling/v1alpha1`), KAI-Scheduler v0.17.0
-(`pkg/common/constants`). Knows no field of a spec.
+(`pkg/common/constants`). Reads no object.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ class Scheduler(NamedTuple):
 
     `name` is the schedulerName under which it is installed, `api_version` that of its PodGroup. `link` is where pods
     name their group: the field of their metadata and the key in it; `beside` are other such places that are set with
-    it. `queue` is the label by which owners name a queue, "" where there are none.
+    it. `queue` is the label by which owners name a queue, "" where there are none. `writes` are the fields of its
+    PodGroup's spec that krmfn writes.
     """
 
     name: str
     api_version: str
     link: tuple[str, str]
+    writes: tuple[str, ...]
     beside: tuple[tuple[str, str], ...] = ()
     queue: str = ""
 
@@ -41,6 +44,7 @@ SCHEDULERS: Final[Mapping[str, Scheduler]] = {
         "volcano",
         "scheduling.volcano.sh/v1beta1",
         ("annotations", "scheduling.k8s.io/group-name"),
+        ("minMember", "minResources", "queue", "priorityClassName", "networkTopology", "subGroupPolicy"),
         (("labels", POD_GROUP_LABEL),),
         "volcano.sh/queue-name",
     ),
@@ -48,11 +52,13 @@ SCHEDULERS: Final[Mapping[str, Scheduler]] = {
         "scheduler-plugins-scheduler",
         "scheduling.x-k8s.io/v1alpha1",
         ("labels", "scheduling.x-k8s.io/pod-group"),
+        ("minMember", "minResources"),
     ),
     "KAI": Scheduler(
         "kai-scheduler",
         "scheduling.run.ai/v2alpha2",
         ("annotations", "pod-group-name"),
+        ("minMember", "minSubGroup", "queue", "priorityClassName", "topologyConstraint", "subGroups"),
         (("labels", "kai.scheduler/subgroup-name"), ("annotations", "kai.scheduler/skip-podgrouper")),
         "kai.scheduler/queue",
     ),

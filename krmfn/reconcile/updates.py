@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.spelling import TEMPLATES, list_words
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
@@ -16,8 +17,7 @@ OWNED: Final = list_words(
         *(path[0] for path in TEMPLATES),
         "parentCompositePodGroupName", "schedulingPolicy", "schedulingConstraints",
         "disruptionMode", "priorityClassName", "preemptionPolicy",
-        "minMember", "minResources", "queue", "networkTopology", "subGroupPolicy",
-        "minSubGroup", "subGroups", "topologyConstraint",
+        *(field for row in SCHEDULERS.values() for field in row.writes),
     )
 )  # fmt: skip
 _TEMPLATE_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates"))

@@ -7,10 +7,10 @@ One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). 
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
    note; refuse with a note of severity error that says the way out (`remarks.blame` then drops the objects).
    What groups of other schedulers have in common is in `others`.
-2. Add its row to `krmfn/model/schedulers.py` (its PodGroup and the link to it, for everyone who looks for them), its
+2. Add its row to `krmfn/model/schedulers.py` (its PodGroup, what is written into it, and the link to it), its
    name (the module's, in any case of letters) to the schema of the configuration and to `Scheduler` in
    `krmfn/config/settings.py`.
-3. Add its rules to `schemas/rules.json`, and the fields that it writes to `OWNED` in `krmfn/reconcile/updates.py`.
+3. Add its rules to `schemas/rules.json`.
 4. Send every shape to a real API server: `tests/targets/test_live.py` does so for all targets.
 
 A target knows no source and no check.
