@@ -5,7 +5,7 @@ FROM ${BASE_IMAGE} AS build
 WORKDIR /source
 RUN python3 -m venv /tools
 # The two secrets are optional: pip's configuration (another index) and the certificates it should trust.
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY release/requirements.txt release/
 COPY krmfn krmfn
 COPY schemas schemas

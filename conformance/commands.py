@@ -277,8 +277,8 @@ def compare_custom(arguments: argparse.Namespace) -> int:
             creates += found[0]
             changes += found[1]
     keep = arguments.record
-    wrong = _judge(creates, custom.differ, custom.RECORDED if keep else None)
-    return wrong | _judge(changes, customchanges.differ, customchanges.RECORDED if keep else None)
+    wrong = _judge(creates, custom.differ, custom.RECORDED if keep else None, "project")
+    return wrong | _judge(changes, customchanges.differ, customchanges.RECORDED if keep else None, "project")
 
 
 def compare_byhand(arguments: argparse.Namespace) -> int:
@@ -287,12 +287,15 @@ def compare_byhand(arguments: argparse.Namespace) -> int:
 
     names = arguments.releases or list(read_releases())
     records = [record for name in names for record in byhand.record_release(read_releases()[name])]
-    return _judge(records, byhand.differ, byhand.RECORDED if arguments.record else None)
+    return _judge(records, byhand.differ, byhand.RECORDED if arguments.record else None, "release")
 
 
-def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | None) -> int:
+def _judge(records: Sequence[Any], differ: Callable[[Any], str], keep: Path | None, part: str = "") -> int:
+    """Prints what differs. Writes the records to `keep`, beside those of other projects or releases (`part`)."""
     if keep:
-        write_records(keep, records)
+        asked = {record[part] for record in records} if part else set()
+        kept = [record for record in read_records(keep) if record[part] not in asked] if part else []
+        write_records(keep, sorted((*kept, *records), key=lambda record: record[part] if part else ""))
     wrong = 0
     for record in records:
         found = differ(record)

@@ -1,7 +1,8 @@
 """CustomResourceDefinitions of other projects, packed: without descriptions, and what stands several times stands once.
 
-`schemas/crds/projects.json` says of each project which versions are packed, and either where they stand in its Go
-module (`files`) or from which of its packages they are generated; `python -m conformance definitions [PROJECT…]`.
+`schemas/crds/projects.json` says of each project which versions are packed, and where they stand (`files`): in its Go
+module, or in commits of its repository; or from which packages of the module they are generated (`packages`).
+`python -m conformance definitions [PROJECT…]` packs them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def pack_project(project: str, again: bool = False) -> Path:
             }
             continue
         releases[version] = {}
-        made = _generate(row, number) if "packages" in row else _download(row["module"], number)
+        read = _check_out if "repository" in row else _generate if "packages" in row else _download
+        made = read(row, number)
         for spec in _read_specs(made, row.get("files", "*.yaml")):
             names = spec["names"]
             kinds[names["kind"]] = [spec["group"], names["plural"], spec["scope"]]
@@ -67,9 +69,20 @@ def pack_project(project: str, again: bool = False) -> Path:
     return target
 
 
-def _download(module: str, version: str) -> Path:
-    described = json.loads(run_go(["mod", "download", "-json", f"{module}@v{version}"], HERE))
+def _download(row: Mapping[str, Any], version: str) -> Path:
+    described = json.loads(run_go(["mod", "download", "-json", f"{row['module']}@v{version}"], HERE))
     return Path(described["Dir"])
+
+
+def _check_out(row: Mapping[str, Any], version: str) -> Path:
+    """The work tree of a version, by its commit: tags can be moved."""
+    commit: str = row["commits"][version]
+    folder = cache_folder() / "definitions" / commit
+    folder.mkdir(parents=True, exist_ok=True)
+    fetch = ["fetch", "--quiet", "--depth=1", row["repository"], commit]
+    for command in (["init", "--quiet"], fetch, ["checkout", "--quiet", commit]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
 
 
 def _generate(row: Mapping[str, Any], version: str) -> Path:

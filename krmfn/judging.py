@@ -29,9 +29,9 @@ _OF_SETTINGS: Final = ("api-version-pinned", "bridge-needed", "bridge-not-possib
 #: Rules that say what is not there, or too little of it: it may be where nobody looked.
 OF_ABSENCE: Final = {
     *("affinity-without-target", "bridge-missing", "controller-unlinked", "generated-orphan", "group-missing"),
-    *("group-unused", "kai-subgroup-missing", "kueue-group-incomplete", "kueue-queue-missing"),
-    *("kueue-reference-missing", "min-count-above-pods", "min-group-count-above-children", "parent-missing"),
-    *("priority-class-missing",),
+    *("group-unused", "kai-subgroup-missing", "kai-topology-missing", "kueue-group-incomplete"),
+    *("kueue-queue-missing", "kueue-reference-missing", "min-count-above-pods"),
+    *("min-group-count-above-children", "parent-missing", "priority-class-missing"),
     *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
     *("configuration-missing", "priority-class", "runtime-class", "workload-exists"),
 }

@@ -63,3 +63,8 @@ SCHEDULERS: Final[Mapping[str, Scheduler]] = {
         "kai.scheduler/queue",
     ),
 }
+
+
+def counts_sub_groups(operators: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a group of KAI has a minimum of sub-groups (since 0.15); before, it waits for all of them."""
+    return operators.get("kai", (0, 15)) >= (0, 15)

@@ -61,6 +61,7 @@ _OTHERS: Final = (
     ("kueue.x-k8s.io", "Topology"),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     ("scheduling.run.ai", "Queue"),
+    ("kai.scheduler", "Topology"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 )

@@ -2,7 +2,8 @@
 
 Source: KAI-Scheduler v0.17.0, `deployments/kai-scheduler/crds/scheduling.run.ai_podgroups.yaml`, its validating webhook
 (`pkg/apis/scheduling/v2alpha2/podgroup_webhook.go`) and the annotations that its own grouper reads from owners. With
-`kai.scheduler/skip-podgrouper` on the pods that grouper leaves them alone.
+`kai.scheduler/skip-podgrouper` on the pods that grouper leaves them alone. Before 0.15 (v0.14.7,
+`pkg/scheduler/api/podgroup_info`) a gang waits for all of its sub-groups, and none has a minimum of sub-groups.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
+from krmfn.model.schedulers import counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission
@@ -34,30 +36,33 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
     topology = find_first(gang, "annotations", _TOPOLOGY)
-    spec: dict[str, Any] = {**_describe_minimum(root), "queue": queue or _DEFAULT_QUEUE}
+    counts = counts_sub_groups(settings.operators)
+    spec: dict[str, Any] = {**_describe_minimum(root, counts), "queue": queue or _DEFAULT_QUEUE}
     if agreed.priority_class:
         spec["priorityClassName"] = agreed.priority_class
     spec |= _describe_topology(root, topology)
     if root.children:
-        spec["subGroups"] = list(_describe_sub_groups(root, topology))
+        spec["subGroups"] = list(_describe_sub_groups(root, topology, counts))
     notes = (*queue_notes, *check_quorums(gang, root), *_note_keys(nodes, topology))
+    notes += () if counts else tuple(_note_uncounted(nodes))
     groups = [node.group for node in nodes]
     return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*" if root.children else "", "true"])
 
 
-def _describe_minimum(node: PlacedGroup) -> dict[str, int]:
-    """Of sub-groups where there are some, else of pods. Where none waits for another, the first one is enough."""
+def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:
+    """Of sub-groups where there are some, if KAI `counts` them, else of pods. Where none waits for another, the first
+    one is enough."""
     if isinstance(node.group, Composite):
-        return {"minSubGroup": node.group.min_group_count or 1}
+        return {"minSubGroup": node.group.min_group_count or 1} if counts else {}
     return {"minMember": least(node)}
 
 
-def _describe_sub_groups(parent: PlacedGroup, topology: str, below: str = "") -> Iterator[dict[str, Any]]:
+def _describe_sub_groups(parent: PlacedGroup, topology: str, counts: bool, below: str = "") -> Iterator[dict[str, Any]]:
     """The groups under `parent`, each before those under it. Those on top of the tree name no parent."""
     for node in parent.children:
         entry: dict[str, Any] = {"name": node.template, **({"parent": below} if below else {})}
-        yield entry | _describe_minimum(node) | _describe_topology(node, topology)
-        yield from _describe_sub_groups(node, topology, node.template)
+        yield entry | _describe_minimum(node, counts) | _describe_topology(node, topology)
+        yield from _describe_sub_groups(node, topology, counts, node.template)
 
 
 def _describe_topology(node: PlacedGroup, topology: str) -> dict[str, Any]:
@@ -73,3 +78,13 @@ def _note_keys(nodes: tuple[PlacedGroup, ...], topology: str) -> Iterator[Note]:
         message = f"KAI needs the name of the Topology that has the level {', '.join(keys)}: it is left out"
         hint = f"Annotate the resource with {_TOPOLOGY}: NAME."
         yield Note("topology-lost", (), message, keys[0], None, hint)
+
+
+def _note_uncounted(nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:
+    for node in nodes:
+        if isinstance(node.group, Composite) and (node.group.min_group_count or 1) < len(node.children):
+            message = (
+                f"{node.group.min_group_count or 1} of the {len(node.children)} groups of {node.group.name!r} "
+                "would be enough, but the installed version of KAI waits for all of them"
+            )
+            yield Note("kai-waits-for-all", (), message, hint="Use KAI 0.15 or later.")

@@ -132,6 +132,8 @@ def test_versions_that_do_not_agree() -> None:
     assert answer_together({"a": "x"}, {"a": text}, {"a": number}) == ([], [])
     refused, _ = answer_together({"a": "x", "new": 1}, {"a": number}, {"a": number, "new": number})
     assert refused == ['Invalid value: "string": spec.a in body must be of type integer: "string"']
+    refused, _ = answer_together({"new": "x"}, {"a": number}, {"new": number})
+    assert len(refused) == 1, "the older version refuses the field itself"
     refused, (hint,) = answer_together({"a": "x", "bb": 1}, {"a": number}, {"a": number, "b": number})
     assert len(refused) == 1
     assert hint.startswith("The definitions of Foo 0 to 1 do not have it.")

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as trials
 
+from krmfn.checks.server.schema import compile_schemas
+from krmfn.checks.server.shipped import Shipped, find_shipped, judge_all
 from krmfn.krm.item import Item
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Group, Leaf, leaves
 from krmfn.reconcile import Wanted, reconcile
 from krmfn.targets import Emission, emit
+from krmfn.targets.layout import lay_out_whole, prune, walk
 from tests.targets.test_accepted_offline import trees
 from tests.targets.test_volcano import CPU, GPU, ray_value
 from tests.targets.trees import batch, cluster, gang, head, job, merged, ray, settings, workers
 
+SCHEMAS = compile_schemas("1.37", {})
 KAI, PLUGINS = "KAI", "SchedulerPlugins"
 each = pytest.mark.parametrize("choice", [KAI, PLUGINS])
 
@@ -107,6 +111,27 @@ def test_the_webhook_of_kai_takes_every_tree(root: Group) -> None:
         assert linked <= names
     pods = sum(leaf.pods for leaf in leaves(root))
     assert bool(emission.objects) == (pods > 0 and "quorum-out-of-bounds" not in rules(emission))
+
+
+@given(trees)
+@trials(max_examples=100, deadline=None)
+def test_kai_before_sub_groups_were_counted(root: Group) -> None:
+    """Its definition has the fields, and where a part of the groups would be enough, that is an error."""
+    emission = emit(gang(root), settings(scheduler=KAI)._replace(operators={"kai": (0, 14)}))
+    known = find_shipped("scheduling.run.ai", "PodGroup", "v2alpha2", {"kai": (0, 14)})
+    assert isinstance(known, Shipped)
+    for value in emission.objects:
+        answer, doubted = judge_all(known, SCHEMAS, value)
+        assert (answer.causes, doubted) == ((), ())
+        every = made(KAI, root).objects[0]["spec"].get("subGroups", ())
+        assert [part["name"] for part in every] == [part["name"] for part in value["spec"].get("subGroups", ())]
+    placed = prune(root)
+    partly = any(
+        (node.group.min_group_count or 1) < len(node.children)
+        for node in (walk(lay_out_whole("a", placed)) if placed else ())
+        if isinstance(node.group, Composite)
+    )
+    assert ("kai-waits-for-all" in rules(emission)) == partly
 
 
 def test_the_second_reader_finds_faults() -> None:

@@ -1,7 +1,7 @@
 """KAI: sub-groups that its webhook refuses, pods that name one that is not there, groups that its grouper replaces.
 
 Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go` and
-`docs/developer/designs/external-podgroups`.
+`docs/developer/designs/external-podgroups`; v0.14.7 for what its webhook did not look at.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
-from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.schedulers import SCHEDULERS, counts_sub_groups
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
@@ -29,13 +29,21 @@ _QUEUES: Final = "scheduling.run.ai"
 #: What a queue limits, as pods request it, and the unit of the limit in billionths.
 _LIMITS: Final = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
 _PODS, _GROUPS = "minMember", "minSubGroup"
+_POOL: Final = "kai.scheduler/node-pool"
+#: How a constraint names its Topology and its levels: in a PodGroup, and by annotations of an owner.
+_IN_GROUP: Final = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
+_OF_OWNER: Final = (
+    *("kai.scheduler/topology", "kai.scheduler/topology-required-placement"),
+    "kai.scheduler/topology-preferred-placement",
+)
 
 
 @rule("kai-subgroups-refused", "error", "The webhook of KAI refuses the sub-groups of a PodGroup, or their minima.")
-def find_subgroups_refused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Finding]:
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
+    counts = counts_sub_groups(settings.operators)
     for item in census.kind(_ROW.group, "PodGroup"):
-        for path, why in _list_faults(as_mapping(item.value.get("spec"))):
+        for path, why in _list_faults(as_mapping(item.value.get("spec")), counts):
             hint = "Set minSubGroup on a sub-group with sub-groups, minMember on one with pods, and use each name once."
             yield Finding(item, ("spec", *path), f"{why}: KAI refuses the PodGroup", hint=hint)
 
@@ -102,13 +110,23 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
             parent = above[name]
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
-            why = _exceed(template, name, queues[name])
+            why = _differ_in_pool(template, name, queues[name]) or _exceed(template, name, queues[name])
             if not why:
                 continue
-        hint = "Use a queue without children and with room for a pod, and add the queues that are missing."
+        hint = "Use a queue of the same node pool, without children, with room for a pod; add queues that are missing."
         place = (*path, "metadata", "labels", _ROW.queue)
         message = f"{why}: KAI passes over the pods"
         yield Finding(template.item, place, message, name, hint=hint, severity="error" if child else None)
+
+
+def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
+    """A scheduler sees the queues and the groups of one node pool; a group has the labels of its owner and its pods."""
+    pool = as_text(dig(queue, "metadata", "labels", _POOL))
+    mine = next((each for place, _ in template.metadata_places if (each := as_text(dig(place, "labels", _POOL)))), "")
+    if pool == mine:
+        return ""
+    first, second = (f"of the node pool {each}" if each else "of no node pool" for each in (pool, mine))
+    return f"the queue {name} is {first}, and the pods are {second} (label {_POOL})"
 
 
 def _exceed(template: Template, name: str, queue: Any) -> str:
@@ -123,6 +141,38 @@ def _exceed(template: Template, name: str, queue: Any) -> str:
             most, one = (format_quantity(each) for each in (limit * unit, amount))
             return f"a pod requests {one} {resource}, and the queue {name} has a limit of {most}"
     return ""
+
+
+@rule("kai-topology-missing", "warning", "A constraint for KAI names a Topology or a level that does not exist.")
+def find_topology_missing(census: Census, _: Settings) -> Iterator[Finding]:
+    """Of PodGroups and their sub-groups, and of the annotations from which the pod grouper makes them; by the
+    Topologies of the input and the facts, where there is one."""
+    known = census.facts.by_name("kai.scheduler", "Topology")
+    for item, path, constraint, fields in _list_constraints(census) if known else ():
+        name = as_text(constraint.get(fields[0]))
+        if not name:
+            continue
+        levels = [as_text(dig(level, "nodeLabel")) for level in as_list(dig(known.get(name), "spec", "levels"))]
+        if name not in known:
+            why, field = f'there is no Topology "{name}" in the files checked{suggest(name, known)}', fields[0]
+        else:
+            field = next((each for each in fields[1:] if constraint.get(each) and constraint[each] not in levels), "")
+            level = as_text(constraint.get(field))
+            why = f'the Topology {name} has no level "{level}"{suggest(level, levels)}'
+        if field:
+            hint = "Add the Topology, or correct the name." if name not in known else f"Use {' or '.join(levels)}."
+            place = (*path, field)
+            yield Finding(item, place, f"{why}: KAI never schedules the pods", constraint.get(field), hint=hint)
+
+
+def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str, Any], tuple[str, ...]]]:
+    for item in census.kind(_ROW.group, "PodGroup"):
+        spec = as_mapping(item.value.get("spec"))
+        for path, part in [((), spec), *_list_parts(spec)]:
+            yield item, ("spec", *path, "topologyConstraint"), as_mapping(part.get("topologyConstraint")), _IN_GROUP
+    owners = {id(each.item): each.item for each in census.templates if each.scheduler == _ROW.name}
+    for item in owners.values():
+        yield item, ("metadata", "annotations"), item.annotations, _OF_OWNER
 
 
 @rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")
@@ -143,21 +193,25 @@ def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(template.item, (*template.path, "metadata", part, key), message, name, hint=hint)
 
 
-def _list_faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """What the webhook finds wrong with a spec, at which path of it."""
-    if spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
+def _list_faults(spec: Mapping[str, Any], counts: bool) -> Iterator[tuple[Path, str]]:
+    """What the webhook finds wrong with a spec, at which path of it; with minima only where KAI `counts` sub-groups."""
+    if counts and spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
         yield (_GROUPS,), "minMember and minSubGroup cannot be combined"
     parts = _list_parts(spec)
     above = {as_text(part.get("name")): as_text(part.get("parent")) for _, part in parts}
     parents, circles, seen = set(above.values()), _find_circles(above), set[str]()
     for path, part in parts:
         name, parent = as_text(part.get("name")), as_text(part.get("parent"))
+        if not name:
+            continue  # the definition refuses it
         if name in seen:
             yield (*path, "name"), f'two sub-groups are called "{name}"'
         elif parent and parent not in above:
             yield (*path, "parent"), f'there is no sub-group "{parent}"{suggest(parent, above)}'
         elif name in circles:
             yield (*path, "parent"), f'the sub-group "{name}" is below itself'
+        elif not counts:
+            pass
         elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
             yield (*path, _GROUPS), "minMember and minSubGroup cannot be combined"
         elif name in parents and part.get(_PODS) is not None:

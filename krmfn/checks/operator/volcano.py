@@ -249,6 +249,31 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
             yield Finding(item, ("spec", "tasks", tasks.index(late[0]), "dependsOn"), message, hint=hint)
 
 
+@rule("volcano-job-above-quota", "warning", "A Volcano Job creates more pods than a ResourceQuota allows.")
+def find_job_above_quota(census: Census, _: Settings) -> Iterator[Finding]:
+    """All pods of tasks that wait for no other are created together, not only the quorum."""
+    facts = census.facts
+    for item in census.kind(_JOBS, "Job") if facts.quotas else ():
+        from krmfn.capacity.admission import counts, list_usage
+        from krmfn.capacity.pods import read_kinds
+
+        free = [each for each in census.templates_of(item) if not dig(item.value, *each.path[:-1], "dependsOn")]
+        kinds = read_kinds(free, facts)
+        for quota in facts.quotas:
+            usages = [(list_usage(kind, facts, claims=False), kind) for kind in kinds if counts(quota, kind, facts)]
+            for name, hard in quota.hard.items():
+                need = sum(usage.get(name, 0) * (kind.pods or 0) for usage, kind in usages)
+                if need > hard:
+                    message = (
+                        f"Volcano creates all pods of the Job at once: {format_quantity(need)} {name}, and the "
+                        f"ResourceQuota {quota.name} allows {format_quantity(hard)}: Volcano tries again, then "
+                        "terminates the Job"
+                    )
+                    hint = "Raise the quota, lower the replicas, or use the capability of a queue, where the Job waits."
+                    yield Finding(item, ("spec", "tasks"), message, hint=hint)
+                    break
+
+
 @rule("volcano-task-never-whole", "error", "A Volcano PodGroup waits for more pods of a task than can exist.")
 def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
     """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not

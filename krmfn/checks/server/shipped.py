@@ -111,11 +111,17 @@ def judge_all(
         unknown = [path for path in unknown if path in missing]
         others = judge(structure, schemas, value, old, duplicates, missing, update).causes
         said = {(cause.rule, cause.path) for cause in others}
-        answer = answer._replace(causes=tuple(each for each in answer.causes if (each.rule, each.path) in said))
+        kept = (each for each in answer.causes if (each.rule, each.path) in said or _is_below(each.path, missing))
+        answer = answer._replace(causes=tuple(kept))
     told = tuple(map(tell_unknown, unknown))
     if shipped.said:
         return answer._replace(causes=(*answer.causes, *told)), ()
     return _forgive(shipped, answer), told
+
+
+def _is_below(path: Path, fields: Iterable[Path]) -> bool:
+    """Whether a place is in one of these fields. A version without the field does not take its value either."""
+    return any(path[: len(field)] == field for field in fields)
 
 
 def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:
