@@ -2,7 +2,8 @@
 but the annotations of pods from them.
 
 Each step leaves less room than pods, or room that came free; every group starts whole or not at all, and every pod is
-linked as `conformance.bridge.predicting` says. `python -m conformance.bridge changes` runs it and writes CHANGES.md.
+linked as `conformance.bridge.predicting` says. `python -m conformance.bridge changes [RELEASE…]` runs it, and writes
+the rows of these releases in CHANGES.md.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from conformance.bridge.record import install, print_policies
 from conformance.bridge.webhook import serve_webhook
 from conformance.scheduler.plane import Plane, control
 from conformance.versions import HERE, read_profiles
+from krmfn.releases.release import find_release
 
 REPORT = HERE / "bridge" / "CHANGES.md"
-RELEASE = "1.37"
 #: As in live: modules of Go with definitions. That of PodCliqueSet is in none, so it is not stored, its pods are.
 CRDS = {
     **live.CRDS,
@@ -59,8 +60,9 @@ class Outcome(NamedTuple):
     surprises: list[str]
 
 
-def list_courses() -> Iterator[Course]:
-    """All of them."""
+def list_courses(release: str) -> Iterator[Course]:
+    """All of them. Where a release has no trees of groups, an autoscaling RayCluster is one group."""
+    trees = find_release(release).has("composite-groups")
     two, three = (_lws(replicas) for replicas in (2, 3))
     names = [f"leaderworkerset-serve-{number}" for number in range(3)]
     whole, none = (4, 4), (0, 4)
@@ -89,14 +91,19 @@ def list_courses() -> Iterator[Course]:
             Step("restarts, two nodes less", train, 7, dict(zip(jobs, ((1, 1), whole, none), strict=True)), "train-"),
         ),
     )
-    head, workers = "raycluster-auto-iz-head", "raycluster-auto-i-tpu"
-    few, more = (_ray(replicas) for replicas in (2, 4))
+    head, workers, ray = "raycluster-auto-iz-head", "raycluster-auto-i-tpu", "raycluster-auto"
+    few, more = (_ray(replicas, "Group" if trees else "Cluster") for replicas in (2, 4))
     yield Course(
         "a RayCluster that autoscales, minReplicas 2",
         (
-            Step("no room for both workers", few, 2, {head: (0, 1), workers: (0, 2)}),
-            Step("room", few, 3, {head: (1, 1), workers: (2, 2)}),
-            Step("the autoscaler wants 4, one has no room", more, 4, {head: (1, 1), workers: (3, 4)}),
+            Step("no room for both workers", few, 2, {head: (0, 1), workers: (0, 2)} if trees else {ray: (0, 3)}),
+            Step("room", few, 3, {head: (1, 1), workers: (2, 2)} if trees else {ray: (3, 3)}),
+            Step(
+                "the autoscaler wants 4, one has no room",
+                more,
+                4,
+                {head: (1, 1), workers: (3, 4)} if trees else {ray: (4, 5)},
+            ),
         ),
     )
     yield Course("the executors of a SparkApplication", _wait(_spark(), "spark-pi", 3), {"spark-pi": 3})
@@ -132,11 +139,11 @@ def _jobset() -> Value:
     return live.make_resource("jobset.x-k8s.io/v1alpha2", "JobSet", "train", {"replicatedJobs": jobs}, "Replica")
 
 
-def _ray(replicas: int) -> Value:
+def _ray(replicas: int, granularity: str) -> Value:
     group = {"groupName": "tpu", "replicas": replicas, "minReplicas": 2, "maxReplicas": 4, "template": POD}
     head = {"rayStartParams": {}, "template": POD}
     spec = {"enableInTreeAutoscaling": True, "headGroupSpec": head, "workerGroupSpecs": [group]}
-    made = live.make_resource("ray.io/v1", "RayCluster", "auto", spec, "Group")
+    made = live.make_resource("ray.io/v1", "RayCluster", "auto", spec, granularity)
     made["metadata"]["annotations"]["krmfn.dev/autoscaling"] = "MinReplicas"
     return made
 
@@ -171,29 +178,30 @@ def _cliques() -> Value:
     return _by_hand("grove.io/v1alpha1", _UNSTORED, "infer", {"replicas": 2, "template": {"cliques": cliques}})
 
 
-def run() -> dict[tuple[str, str], Outcome]:
+def run(release: str) -> dict[tuple[str, str], Outcome]:
     """All courses on one control plane, by title of the course and of the step. Raises RuntimeError for a refusal."""
-    profile, gates = live.GATES[RELEASE]
-    gates = (*gates, "TopologyAwareWorkloadScheduling", "CompositePodGroup")  # for the tree of a RayCluster
-    with control(RELEASE, dict.fromkeys(gates, True)) as plane, serve_webhook(plane.folder) as webhook:
+    profile, gates = live.GATES[release]
+    if find_release(release).has("composite-groups"):
+        gates = (*gates, "TopologyAwareWorkloadScheduling", "CompositePodGroup")  # for the tree of a RayCluster
+    with control(release, dict.fromkeys(gates, True)) as plane, serve_webhook(plane.folder) as webhook:
         live.prepare(plane, CRDS)
         install(plane.client, [*print_policies(read_profiles()[profile]), webhook])
         live.wait_for_kinds()
         return {
             (course.title, step.title): outcome
-            for course in list_courses()
-            for step, outcome in zip(course.steps, _run(plane, course), strict=True)
+            for course in list_courses(release)
+            for step, outcome in zip(course.steps, _run(plane, course, release), strict=True)
         }
 
 
-def _run(plane: Plane, course: Course) -> list[Outcome]:
+def _run(plane: Plane, course: Course, release: str) -> list[Outcome]:
     stored: dict[tuple[str, str], Value] = {}
     outcomes = []
     for name, quorum in course.groups.items():
         spec = {"schedulingPolicy": {"gang": {"minCount": quorum}}}
-        _apply(plane, _by_hand("scheduling.k8s.io/v1beta1", "PodGroup", name, spec), stored)
+        _apply(plane, _by_hand(find_release(release).api_version("PodGroup"), "PodGroup", name, spec), stored)
     for step in course.steps:
-        made = [step.resource] if course.groups else live.generate((step.resource,), RELEASE)
+        made = [step.resource] if course.groups else live.generate((step.resource,), release)
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
         size = {"cpu": str(step.room), "memory": "64Gi", "pods": "110"}
         for pod in live.read_pods(plane):
@@ -242,21 +250,26 @@ def _ask(plane: Plane, pod: Value) -> str:
     return "" if found == predicted else f"{metadata['name']}: {found}, not {predicted}"
 
 
-def write_report(outcomes: dict[tuple[str, str], Outcome]) -> str:
-    """The table of all steps, in Markdown."""
-    lines = [
-        "# What the bridge does while resources change",
-        "",
-        f"Written by `python -m conformance.bridge changes` on a control plane {RELEASE}: each row is a step on what",
-        "the rows above left. A group is shown as bound/pods. The groups of SparkApplication, Workflow and",
-        "PodCliqueSet are written by hand.",
-        "",
-        "| resource | step | room for | groups | links not as predicted |",
-        "|---|---|---|---|---|",
+def write_report(release: str, outcomes: dict[tuple[str, str], Outcome]) -> str:
+    """The report with the rows of a release, and those of other releases as they are."""
+    rows = [
+        line for line in REPORT.read_text().splitlines() if line.startswith("| 1.") and f"| {release} |" not in line
     ]
-    for course in list_courses():
+    for course in list_courses(release):
         for step in course.steps:
             outcome = outcomes[course.title, step.title]
             groups = ", ".join(f"{name} {bound}/{pods}" for name, (bound, pods) in outcome.bound.items())
-            lines.append(f"| {course.title} | {step.title} | {step.room} | {groups} | {len(outcome.surprises)} |")
+            told = (release, course.title, step.title, step.room, groups, len(outcome.surprises))
+            rows.append(f"| {' | '.join(map(str, told))} |")
+    lines = [
+        "# What the bridge does while resources change",
+        "",
+        "Written by `python -m conformance.bridge changes` on control planes of these releases: each row is a step on",
+        "what the rows above left. A group is shown as bound/pods. The groups of SparkApplication, Workflow and",
+        "PodCliqueSet are written by hand.",
+        "",
+        "| Kubernetes | resource | step | room for | groups | links not as predicted |",
+        "|---|---|---|---|---|---|",
+        *sorted(rows, key=lambda row: row.split(" | ")[0]),
+    ]
     return "\n".join(lines) + "\n"
