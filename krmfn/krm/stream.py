@@ -31,7 +31,7 @@ _BODY = {
 #: What every manifest has somewhere, and what templates have that cannot be read before they are rendered.
 _MANIFEST = rb"""(?m)^[ \t{,-]*["']?apiVersion["']?\s*:"""
 _KIND = rb"""(?m)^[ \t{,-]*["']?kind["']?\s*:"""
-_TEMPLATE = (
+TEMPLATE = (
     rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@|:[ \t]+\{[A-Za-z_][\w-]*\}[^\s,}\]]"
     rb"|^[ \t]*<[A-Za-z][^<>\n]*>[ \t\r]*$"  # a line for people, or for sed
 )
@@ -244,7 +244,7 @@ def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -
         )
     elif not re.search(_MANIFEST, text) or not re.search(_KIND, text):
         message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
-    elif re.search(_TEMPLATE, text):
+    elif re.search(TEMPLATE, text):
         message, sort = f"the document is a template, render it first: {error.message}", "templates"
     else:
         message, sort = error.message, ""

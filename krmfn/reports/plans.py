@@ -6,7 +6,9 @@ Knows the formats, not how a plan is made.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import commonprefix
 from typing import Any, Final
 
 from krmfn.krm.paths import format_path
@@ -19,6 +21,8 @@ from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 FORMATS: Final = ("text", "json", "markdown")
 #: Changes shown per object; the JSON has all of them.
 _MANY: Final = 12
+#: Characters of a value.
+_SHORT: Final = 60
 
 _TITLES: Final[Mapping[Action, str]] = {
     "refuse": "Refused by the API server",
@@ -51,13 +55,14 @@ def render_plan(plan: Plan, form: str = "text", *, color: bool = False) -> str:
 def _render_text(plan: Plan, color: bool) -> str:
     """The plan as text; the last line counts."""
     lines: list[str] = []
+    folded = _fold(plan)
     for action in ACTIONS:
-        entries = [entry for entry in plan.entries if entry.action == action and not entry.is_silent]
+        entries = [(entry, worlds) for entry, worlds in folded if entry.action == action]
         if not entries:
             continue
         lines.append(paint(_TITLES[action], _COLORS[action], color))
-        for entry in entries:
-            place = _spell_place(entry.file)
+        for entry, worlds in entries:
+            place = ", ".join(part for part in (_spell_place(entry.file), worlds) if part)
             name = paint(channels.line(str(entry.ref)), BOLD, color)
             lines.append(f"  {name}{channels.line(f'  ({place})' if place else '')}")
             lines += [f"      {line}" for line in _describe(entry, color)]
@@ -73,6 +78,17 @@ def _render_text(plan: Plan, color: bool) -> str:
         lines += ["In the cluster: the same gangs run as before.", ""]
     lines.append(_summarize(plan))
     return "\n".join(lines) + "\n"
+
+
+def _fold(plan: Plan) -> list[tuple[Entry, str]]:
+    """What there is to say, with the worlds where an object is in several: what is the same in some of them is one."""
+    entries = [entry for entry in plan.entries if not entry.is_silent]
+    several = Counter(entry.ref for entry in entries)
+    folded: dict[str, tuple[Entry, list[str]]] = {}
+    for entry in entries:
+        _, worlds = folded.setdefault(repr(entry._replace(world="")), (entry, []))
+        worlds += [entry.world] if entry.world and several[entry.ref] > 1 else []
+    return [(entry, f"in {', '.join(worlds)}" if worlds else "") for entry, worlds in folded.values()]
 
 
 def _summarize(plan: Plan) -> str:
@@ -94,17 +110,26 @@ def _spell_place(file: FileRef | None) -> str:
 
 def _tell_change(change: Change) -> str:
     """`spec.replicas: 3 -> 4`; what is not there is spelled `(none)`."""
-    return f"{format_path(change.path)}: {_spell_value(change.old)} -> {_spell_value(change.new)}"
+    return f"{format_path(change.path)}: {' -> '.join(_spell_values(change))}"
+
+
+def _spell_values(change: Change) -> Sequence[str]:
+    """The old and the new value, each in one short line of JSON; of long ones that begin alike, what is about the first
+    difference."""
+    texts = [_spell_value(change.old), _spell_value(change.new)]
+    same = len(commonprefix(texts))
+    start = same - _SHORT // 3 if same > _SHORT - 4 else 0
+    return [_shorten(("..." if start else "") + text[start:]) for text in texts]
 
 
 def _spell_value(value: Any) -> str:
-    """The value in one short line of JSON."""
     if value is ABSENT:
         return "(none)"
-    if value == HIDDEN:
-        return HIDDEN
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return HIDDEN if value == HIDDEN else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
 
 
 def _describe(entry: Entry, color: bool) -> Iterator[str]:
@@ -114,9 +139,8 @@ def _describe(entry: Entry, color: bool) -> Iterator[str]:
         path = format_path(reason.path)
         yield line(f"{path + ': ' if path else ''}{reason.message} ") + paint(line(f"[{reason.rule}]"), FAINT, color)
     for change in entry.changes[:_MANY]:
-        old = paint(line(_spell_value(change.old)), RED, color)
-        new = paint(line(_spell_value(change.new)), GREEN, color)
-        yield f"{line(format_path(change.path))}: {old} -> {new}"
+        old, new = _spell_values(change)
+        yield f"{line(format_path(change.path))}: {paint(line(old), RED, color)} -> {paint(line(new), GREEN, color)}"
     if len(entry.changes) > _MANY:
         yield f"... and {len(entry.changes) - _MANY} more changes"
     yield from map(line, entry.consequences)
@@ -130,11 +154,13 @@ def _describe(entry: Entry, color: bool) -> Iterator[str]:
 def _render_markdown(plan: Plan) -> str:
     """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
     lines = ["## Update plan", "", _verdict(plan), "", _summarize(plan), ""]
-    changed = [entry for action in ACTIONS for entry in plan.entries if entry.action == action and not entry.is_silent]
+    folded = _fold(plan)
+    changed = [(entry, worlds) for action in ACTIONS for entry, worlds in folded if entry.action == action]
     if changed:
         lines += ["| object | what happens | why, or which fields |", "|---|---|---|"]
         lines += [
-            f"| {channels.code(str(entry.ref))} | {_TITLES[entry.action]} | {_reason(entry)} |" for entry in changed
+            f"| {channels.code(str(entry.ref))}{_mark(worlds)} | {_TITLES[entry.action]} | {_reason(entry)} |"
+            for entry, worlds in changed
         ]
         lines.append("")
     if plan.shifts:
@@ -147,10 +173,14 @@ def _render_markdown(plan: Plan) -> str:
         lines.append("")
     elif plan.shifts is not None:
         lines += ["In the cluster, the same gangs run as before.", ""]
-    for entry in changed:
+    for entry, worlds in changed:
         if entry.reasons or entry.consequences:
-            lines += [f"### {channels.code(str(entry.ref))}", "", *_details(entry), ""]
+            lines += [f"### {channels.code(str(entry.ref))}{_mark(worlds)}", "", *_details(entry), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _mark(worlds: str) -> str:
+    return f" {channels.markdown(worlds)}" if worlds else ""
 
 
 def _verdict(plan: Plan) -> str:
@@ -212,6 +242,7 @@ def _spell_shift(shift: Shift) -> dict[str, Any]:
 def _spell_entry(entry: Entry) -> dict[str, Any]:
     document: dict[str, Any] = {"action": entry.action, "resourceRef": _spell_ref(entry.ref)}
     document |= {"file": _spell_file(entry.file)} if entry.file and entry.file.path else {}
+    document |= {"world": entry.world} if entry.world else {}
     if entry.changes:
         document["changes"] = [_spell_change(change) for change in entry.changes]
     if entry.reasons:

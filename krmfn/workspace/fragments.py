@@ -21,7 +21,7 @@ _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
 _PATCH: Final = {"patch", "patches"}
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
-_TEMPLATE: Final = {"template", "templates", "tmpl", "tpl"}
+TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
 _NO_NAME: Final = r"[_A-Z]"
 #: `name: ##NAME##`, a comment in YAML.
 _COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$"
@@ -33,7 +33,7 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
-        is_template = _is_called(file.path, _TEMPLATE) and any(map(_is_nameless, file.stream.items))
+        is_template = _is_called(file.path, TEMPLATES) and any(map(_is_nameless, file.stream.items))
         if is_template or re.search(_COMMENTED, file.data):
             told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
             continue

@@ -17,13 +17,27 @@ from typing import Any
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.types import NamedTuple
+from krmfn.model.identity import identify
+from krmfn.model.placeholders import is_placeholder
 from krmfn.model.wording import join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
+from krmfn.workspace.fragments import TEMPLATES
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
-from krmfn.workspace.overlays import NotRendered, Overlay, find_overlay, list_files, list_named, list_uses
+from krmfn.workspace.overlays import (
+    USES,
+    IsTemplate,
+    Lacking,
+    NotRendered,
+    Overlay,
+    find_overlay,
+    list_entries,
+    list_files,
+    list_named,
+    list_uses,
+)
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
@@ -185,7 +199,9 @@ class Gathering:
                 placing = placing._replace(namespace=plain.namespace, overrides=True)
             self._list(name, key, overlay, plain.files, placing, plain.configurations)
         except NotRendered as reason:
-            self._tell(overlay.path, reason)
+            self._tell(
+                overlay.path, IsTemplate(f"is a template ({reason})") if _is_template(overlay, key, reason) else reason
+            )
             self.missing.add(key)
             paths = list_named(self._tree, [overlay.value.get("resources"), overlay.value.get("bases")], folder)
             files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
@@ -261,7 +277,15 @@ class Gathering:
         place = self._tree.resolve(overlay.folder)
         if place in self._stuck:
             raise NotRendered(f"uses {self._stuck[place]}, which leads into a circle of kustomizations")
-        return read_plain(self._tree, overlay)
+        plain = read_plain(self._tree, overlay)
+        return None if plain and self._is_refused(plain) else plain
+
+    def _is_refused(self, plain: Plain) -> bool:
+        """Whether kustomize would not list these objects, because one is there twice or has no name."""
+        found = [identify(item.ref) for path in plain.files for item in self.sources.read(path).stream.items]
+        if plain.namespace:
+            found = [each._replace(namespace=plain.namespace) for each in found]
+        return len(set(found)) < len(found) or not all(each.name for each in found)
 
     def _find_rendered(self, folder: str) -> Rendered:
         """What kustomize makes of a folder; deployed to many places it is rendered once. Raises NotRendered."""
@@ -300,7 +324,20 @@ class Gathering:
     def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
         place = reason.place or FileRef(path)
+        if isinstance(reason, IsTemplate) and self._severity == "warning":
+            self.problems.append(tell("skipped", f"{start} {reason}", place, sort="templates"))
+            return
         self.problems.append(tell("not-rendered", f"{start} {reason}", place, self._severity, **hint))
+
+
+def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:
+    """Whether a kustomization that is not rendered for a `reason` is one that a program fills in, or copies to where
+    the files are that it uses."""
+    if any(is_placeholder(entry) for field in USES for entry in list_entries(overlay.value, field)):
+        return True
+    if not isinstance(reason, Lacking):
+        return False
+    return (reason.entry.isupper() and reason.entry.isidentifier()) or not TEMPLATES.isdisjoint(key.split("/"))
 
 
 def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:

@@ -14,11 +14,13 @@ from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import FileRef
+from krmfn.krm.stream import TEMPLATE
 from krmfn.krm.types import NamedTuple
 from krmfn.model.values import as_list
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
+MISSING = "which does not exist"
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
@@ -76,6 +78,19 @@ class NotRendered(Exception):
         self.part = part
 
 
+class IsTemplate(NotRendered):
+    """A kustomization that another program fills in before kustomize reads it."""
+
+
+class Lacking(NotRendered):
+    """A kustomization with an `entry` that leads to nothing."""
+
+    def __init__(self, entry: str) -> None:
+        """`entry` as it is written there."""
+        super().__init__(f"uses {entry}, {MISSING}")
+        self.entry = entry
+
+
 class Overlay(NamedTuple):
     """A kustomization. `folder` and `path` (its file) are spelled as the tree spells them."""
 
@@ -111,8 +126,8 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         value = item.value
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
-        if b"{{" in tree.read(path):
-            raise NotRendered("is a template", place=FileRef(path)) from None
+        if re.search(TEMPLATE, tree.read(path)):
+            raise IsTemplate("is a template", place=FileRef(path)) from None
         raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
@@ -126,7 +141,8 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
         return find_overlay(tree, folder)
     except NotRendered as reason:
         name = reason.place.path if reason.place else posixpath.normpath(folder)
-        raise NotRendered(f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}", reason.hint) from None
+        raised = IsTemplate if isinstance(reason, IsTemplate) else NotRendered
+        raise raised(f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}", reason.hint) from None
 
 
 def _check_fields(item: Item) -> None:

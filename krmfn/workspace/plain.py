@@ -56,10 +56,10 @@ def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
     """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
     configurations = _read_configurations(tree, overlay)
     files = _list_files(tree, overlay, {overlay.folder}, 0)
-    if configurations is None or files is None or set(overlay.value) - _HARMLESS:
+    if configurations is None or files is None or set(overlay.value) - _HARMLESS or len(set(files)) < len(files):
         return None
     namespace = overlay.value.get("namespace", "")
-    return Plain(tuple(sorted(set(files))), namespace, configurations) if isinstance(namespace, str) else None
+    return Plain(tuple(sorted(files)), namespace, configurations) if isinstance(namespace, str) else None
 
 
 def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:
@@ -98,7 +98,7 @@ def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Ite
 
 def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> list[str] | None:
     """The files in resources:, those of kustomizations below included, in their order. kustomize is asked about folders
-    that are used twice, whose objects it refuses, and about more levels than it is given."""
+    and files that are used twice, whose objects it refuses, and about more levels than it is given."""
     files: list[str] = []
     for entry in list_entries(overlay.value, "resources"):
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""

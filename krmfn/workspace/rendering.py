@@ -41,9 +41,14 @@ _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory", "SIGXFSZ", "file to
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 #: kustomize lives for a moment: to collect its garbage less often saves up to 40 % of its time, where there is memory.
 _MEMORY = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
-#: Where kustomize begins to quote what it could not read: of Secrets, and of anything.
-_QUOTES_SECRETS = re.compile(r"loading KV pairs:?|with config:?|out of bounds for value|(?=map\[)")
-_QUOTES = re.compile(r"JSON patch from|with config:?|node contents:?|out of bounds for value|(?=map\[)")
+#: Where kustomize begins to quote what it could not read: of anything, and of Secrets.
+_QUOTES = re.compile(
+    r"JSON patch from|with config:?|node contents:?|out of bounds for value|ID conflict:?"
+    r"|missing metadata\.name(?= in object)|(?=map\[)"
+)
+_QUOTES_SECRETS = re.compile(rf"loading KV pairs:?|{_QUOTES.pattern}")
+#: kustomize tries a file as a folder after all, and says in the end that it is none.
+_TRIED_AS_FOLDER = r"accumulating resources: accumulation err='(.*)': must build at directory: .*"
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 
 
@@ -322,4 +327,5 @@ def _tell(failure: Failed, place: str) -> str:
     # The way there names every kustomization between; what went wrong comes last, and is the same for all of them.
     inner = text.rpartition("recursed accumulation of path ")[2]
     text = inner.partition("': ")[2] if inner is not text and "': " in inner else text
+    text = re.sub(_TRIED_AS_FOLDER, r"\1", text)
     return text.replace(find_here() + os.sep, "")

@@ -22,9 +22,11 @@ from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
+    MISSING,
     PLUGINS,
     USES,
     WORDS,
+    Lacking,
     NotRendered,
     Overlay,
     find_charts,
@@ -47,7 +49,6 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
-_MISSING = "which does not exist"
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
@@ -129,7 +130,7 @@ class Stage:
         except LeftOut as left:
             raise NotRendered(f"uses {left}") from None
         except FileNotFoundError:
-            raise _miss(folder) from None
+            raise Lacking(folder) from None
         place = self.place(real)
         if real in self._done:
             return place
@@ -172,8 +173,8 @@ class Stage:
         for name, told in list_generated(overlay.value):
             if self._misses(name, overlay.folder, told or "a secret file"):
                 reason = f"uses {told}" if told else "makes a Secret of a file"
-                part = f"{told or 'a file of a Secret'}, {_MISSING}"
-                self._leave_out(NotRendered(f"{reason}, {_MISSING}", part=part))
+                part = f"{told or 'a file of a Secret'}, {MISSING}"
+                self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part))
                 self.emptied.append(self.place(posixpath.join(overlay.folder, name)))
                 self._write(self.emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
@@ -215,7 +216,7 @@ class Stage:
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
         self._find(entry, overlay.folder)
-        raise _miss(entry)
+        raise Lacking(entry)
 
     def _leave_files_out(self, generator: object, place: str) -> object:
         """What makes a ConfigMap or Secret, with empty files for those that kustomize would fetch."""
@@ -236,7 +237,7 @@ class Stage:
     def _find(self, entry: str, folder: str) -> None:
         """Raises NotRendered for a path that is not in the tree."""
         if self._misses(entry, folder, entry):
-            raise _miss(entry)
+            raise Lacking(entry)
 
     def _misses(self, entry: str, folder: str, told: str) -> bool:
         """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""
@@ -286,7 +287,7 @@ class Stage:
         elif is_remote(entry):
             self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=entry if field == "generators" else ""))
         else:
-            raise _miss(entry)
+            raise Lacking(entry)
 
     def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
@@ -431,10 +432,6 @@ def _refuse_circles(data: bytes, path: str) -> None:
         if error.message.endswith(HOLDS_ITSELF):
             place = FileRef(path, 0, error.line, error.column)
             raise NotRendered(f"uses {path}, which cannot be read: {error.message}", place=place) from None
-
-
-def _miss(name: str) -> NotRendered:
-    return NotRendered(f"uses {name}, {_MISSING}")
 
 
 def _refuse_charts(charts: str) -> NotRendered:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from krmfn.plan.records import Plan
 from krmfn.reports.plans import FORMATS, render_plan, to_results
 from tests.plan.states import GROUP, JOB, TREE, plan
 
 KEY = "  schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}\n"
+DATA = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{x: {}}}\n"
 PLAN = plan(JOB + GROUP, JOB + GROUP + KEY + TREE)
 
 
@@ -82,3 +84,23 @@ def test_results_for_other_formats() -> None:
 
 def test_formats() -> None:
     assert len({render_plan(PLAN, form) for form in FORMATS}) == len(FORMATS)
+
+
+def test_an_object_of_several_worlds_is_one_for_each_change() -> None:
+    """Two clusters get the same update, a third another one."""
+    (group,) = (entry for entry in PLAN.entries if entry.action == "replace")
+    other = group._replace(world="clusters/c", changes=())
+    several = Plan((group._replace(world="clusters/a"), group._replace(world="clusters/b"), other))
+    text = render_plan(several)
+    assert "  PodGroup ml/train  (new.yaml:14:1, in clusters/a, clusters/b)\n" in text
+    assert "  PodGroup ml/train  (new.yaml:14:1, in clusters/c)\n" in text
+    assert (text.count("  PodGroup ml/train  ("), "3 to be replaced" in text) == (2, True)
+    assert "| `PodGroup ml/train` in clusters/c |" in render_plan(several, "markdown")
+    assert [entry["world"][-1] for entry in json.loads(render_plan(several, "json"))["entries"]] == ["a", "b", "c"]
+
+
+def test_long_values_that_begin_alike_are_shown_where_they_differ() -> None:
+    text = render_plan(plan(DATA.format("a" * 90 + "b"), DATA.format("a" * 90 + "c" * 90)))
+    assert f'data.x: ...{"a" * 20}b" -> ...{"a" * 20}{"c" * 34}...\n' in text
+    text = render_plan(plan(DATA.format("a" * 90), DATA.format("b" * 90)))
+    assert f'data.x: "{"a" * 56}... -> "{"b" * 56}...\n' in text

@@ -108,5 +108,27 @@ def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.Captur
     write(folder, {"removals/all.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n$patch: delete\n"})
     write(folder, {"kustomization.yaml": "resources:\n{{ if .All }}\n- a.yaml\n{{ end }}\n"})
     code, out, told = run(capsys, "validate", ".")
-    assert (code, out) == (0, "kustomization.yaml: warning: not checked: it is a template [not-rendered]\n")
-    assert "patches and parts of manifests (1)" in told
+    assert (code, out) == (0, "")
+    assert "patches and parts of manifests (1), templates (1)" in told
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("app/kustomization.yaml", "resources: [../base]\n{% if private %}\ncomponents: [../private]\n{% endif %}\n"),
+        ("app/kustomization.yaml", "resources:\n- ../../{{ 'base' if ring else 'production' }}\n"),
+        ("app/kustomization.yaml", "resources: [SERVICE_MANIFEST]\n"),
+        ("hack/templates/app/kustomization.yaml", "resources: [../base]\n"),
+    ],
+)
+def test_a_kustomization_that_a_program_fills_in_is_a_template(
+    folder: Path, capsys: pytest.CaptureFixture[str], path: str, text: str
+) -> None:
+    write(folder, {path: text})
+    code, out, told = run(capsys, "validate", ".")
+    assert (code, out) == (0, "")
+    assert "not checked: templates (1)" in told
+    code, out, _ = run(capsys, "validate", "--require-render", ".")
+    assert (code, ": error: not checked: it " in out) == (2, True)
+    if "templates" in path:  # who names the folder means this one
+        assert "../base, which does not exist [not-rendered]" in run(capsys, "validate", "hack/templates/app")[1]

@@ -11,7 +11,7 @@ from krmfn.workspace.files import open_tree
 from krmfn.workspace.rendering import render
 from krmfn.workspace.worlds import Rendering, find_worlds
 from tests.workspace.test_rendering import folder
-from tests.workspace.test_worlds import write
+from tests.workspace.test_worlds import run, write
 
 __all__ = ["folder"]
 
@@ -53,3 +53,35 @@ def test_a_namespace_is_set_as_kustomize_sets_it(deployed: dict[str, str], folde
     for value in printed.values():
         value["metadata"] = {key: each for key, each in value["metadata"].items() if key != "annotations"}
     assert {item.kind: item.value for item in world.items} == printed
+
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: %s}\nstringData: {password: hunter2}\n"
+REFUSED = {
+    "listed twice": ("resources: [a.yaml, ./a.yaml]\n", {"a.yaml": SECRET % "one"}),
+    "in two files": ("resources: [a.yaml, b.yaml]\n", {"a.yaml": SECRET % "one", "b.yaml": SECRET % "one"}),
+    "in one namespace": (
+        "namespace: ml\nresources: [a.yaml, b.yaml]\n",
+        {"a.yaml": SECRET % "one", "b.yaml": SECRET % "two"},
+    ),
+    "without a name": ("resources: [a.yaml]\n", {"a.yaml": SECRET.replace("name: a", "generateName: a-") % "one"}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_kustomize_refuses_is_not_listed_either(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kustomization, files = REFUSED[name]
+    write(folder, {f"a/{name}": text for name, text in {"kustomization.yaml": kustomization, **files}.items()})
+    code, out, _ = run(capsys, "validate", "a")
+    assert (code, out.count("\n")) == (0, 1)
+    assert out.startswith("a/kustomization.yaml: warning: not checked: it cannot be built by kustomize: ")
+    assert ("must build at directory" in out, "hunter2" in out) == (False, False)
+
+
+def test_the_same_name_in_two_namespaces_is_listed_as_it_is(folder: Path) -> None:
+    files = {"a.yaml": SECRET % "one", "b.yaml": SECRET % "two"}
+    write(folder, {f"a/{name}": text for name, text in files.items()})
+    write(folder, {"a/kustomization.yaml": "resources: [a.yaml, b.yaml]\n"})
+    (world,) = find_worlds(["a"], Rendering()).worlds
+    assert [item.file.path for item in world.items] == ["a/a.yaml", "a/b.yaml"]
