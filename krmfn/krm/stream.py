@@ -34,6 +34,7 @@ _KIND = rb"""(?m)^[ \t{,-]*["']?kind["']?\s*:"""
 TEMPLATE = (
     rb"(?m)\{\{|%\{|\{%|<%|\$\{|^[ \t]*@[A-Za-z_]+@|^[ \t]*#@|:[ \t]+\{[A-Za-z_][\w-]*\}[^\s,}\]]"
     rb"|^[ \t]*<[A-Za-z][^<>\n]*>[ \t\r]*$"  # a line for people, or for sed
+    rb"|^[ \t]*</?#[a-z]"  # FreeMarker
 )
 
 

@@ -36,6 +36,33 @@ def answer(properties: dict[str, Any], spec: Any, old: Any = None, trusted: bool
     return judge(structure, SCHEMAS, {**head, "spec": spec}, before)
 
 
+OPEN = {"x-kubernetes-preserve-unknown-fields": True}
+THING = {"type": "object"}
+KNOWN = {"type": "object", "properties": {"x": {"type": "object", "properties": {"y": {"type": "string"}}}}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "unknown"),
+    [
+        ({"type": "array", "items": THING}, [{"u": 1}], ["a", 0, "u"]),
+        ({"type": "array", "items": THING, **OPEN}, [{"u": 1, "v": {"w": 1}}], None),
+        ({"type": "array", "items": KNOWN, **OPEN}, [{"u": 1}], None),
+        ({"type": "array", "items": KNOWN, **OPEN}, [{"x": {"u": 1}}], ["a", 0, "x", "u"]),
+        ({"type": "array", "items": {"type": "array", "items": THING}, **OPEN}, [[{"u": 1}]], None),
+        ({"type": "object", "properties": {"l": {"type": "array", "items": THING}}, **OPEN}, {"u": [{"u": 1}]}, None),
+        (
+            {"type": "object", "properties": {"l": {"type": "array", "items": THING}}, **OPEN},
+            {"l": [{"u": 1}]},
+            ["a", "l", 0, "u"],
+        ),
+    ],
+)
+def test_what_a_list_keeps_its_items_keep(field: dict[str, Any], value: Any, unknown: list[str | int] | None) -> None:
+    """As a server of 1.37.0 answered for each of these; the pipelines of ECK's Logstash are such a list."""
+    causes = answer({"a": field}, {"a": value}).causes
+    assert [list(cause.path) for cause in causes] == ([["spec", *unknown]] if unknown else [])
+
+
 def test_a_definition_can_need_metadata_and_limit_its_name() -> None:
     """As the definitions of metacontroller and of VirtualMachines do."""
     named = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}}

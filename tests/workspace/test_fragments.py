@@ -87,6 +87,13 @@ def test_a_placeholder_on_a_line_of_its_own_makes_a_template(folder: Path, capsy
     assert (code, "not checked: templates (1)" in told) == (0, True)
 
 
+def test_parts_that_freemarker_leaves_out_are_a_template(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = "<#if issuer == '{0}'>\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {0}\n</#if>\n"
+    write(folder, {"a.ftl.yaml": part.format("one") + part.format("two")})
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "templates (2)" in told) == (0, True)
+
+
 def test_a_template_without_marks_is_one_by_its_own_name_and_the_names_in_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

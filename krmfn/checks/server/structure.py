@@ -20,6 +20,7 @@ from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
+_KEEPS = "x-kubernetes-preserve-unknown-fields"
 #: Steps for an object, and for each value in it: many times what any schema takes that somebody wrote in good faith.
 _STEPS, _STEPS_OF_VALUE = 5_000, 500
 
@@ -97,6 +98,8 @@ class Structure:
             return read(schema, value, path, unknown)
         items = schema.get("items")
         if isinstance(value, list) and isinstance(items, dict):
+            if schema.get(_KEEPS):  # what a list keeps, its items keep
+                items = {**self.resolve(items), _KEEPS: True}
             return [self._complete(items, item, (*path, index), unknown) for index, item in enumerate(value)]
         return value
 
@@ -104,7 +107,7 @@ class Structure:
         fields = schema.get("properties", {})
         self._spend(1 + len(fields))
         others = schema.get("additionalProperties")
-        keeps = schema.get("x-kubernetes-preserve-unknown-fields") or others is True
+        keeps = schema.get(_KEEPS) or others is True
         out = {}
         for name, item in value.items():
             field = fields.get(name)
