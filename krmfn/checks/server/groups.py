@@ -26,6 +26,7 @@ from krmfn.checks.server.verdict import (
     invalid,
     invalid_text,
     not_supported,
+    refuse_text,
     required,
     too_long,
     too_many,
@@ -177,8 +178,7 @@ def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[C
     if not kind and argument == "item":
         yield required((*path, "type"), "conditions", "is required")
     else:
-        for message in check_label_key(kind):
-            yield invalid((*path, "type"), "conditions", kind, message)
+        yield from refuse_text((*path, "type"), "conditions", kind, check_label_key(kind))
     if not status and argument == "item":
         yield required((*path, "status"), "conditions")
     elif status not in STATUSES:
@@ -233,21 +233,18 @@ def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
     path: Path = ("spec", "controllerRef")
     group = controller.get("apiGroup")
     if group:
-        for message in check_long_name(group):
-            yield invalid((*path, "apiGroup"), "controller-ref", group, message)
+        yield from refuse_text((*path, "apiGroup"), "controller-ref", group, check_long_name(group))
     for name in ("kind", "name"):
         value = controller.get(name)
         if not value:
             yield required((*path, name), "controller-ref")
         else:
-            for message in check_path_segment(value):
-                yield invalid((*path, name), "controller-ref", value, message)
+            yield from refuse_text((*path, name), "controller-ref", value, check_path_segment(value))
 
 
 def _check_v1alpha1_group(group: Object, path: Path, seen: set[str]) -> Iterator[Cause]:
     name = group.get("name", "")
-    for message in check_short_name(name):
-        yield invalid((*path, "name"), "pod-groups", name, message)
+    yield from refuse_text((*path, "name"), "pod-groups", name, check_short_name(name))
     if name in seen:
         yield duplicate((*path, "name"), "pod-groups", quote(name))
     seen.add(name)

@@ -14,6 +14,7 @@ from krmfn.checks.server.verdict import (
     invalid,
     invalid_text,
     not_supported,
+    refuse_text,
     required,
     too_long,
     too_many,
@@ -59,8 +60,7 @@ def _check_manager(name: str, path: Path, out: list[Cause]) -> None:
             detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
             out.append(invalid(path, "job-managed-by", name, detail))
         else:
-            for message in check_long_name(domain):
-                out.append(invalid(path, "job-managed-by", domain, message))
+            out.extend(refuse_text(path, "job-managed-by", domain, check_long_name(domain)))
             if not _is_http_path(rest):
                 pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
                 detail = f"Invalid path (regex used for validation is '{pattern}')"
@@ -114,8 +114,7 @@ def _check_conditions(conditions: list[Any], path: Path, out: list[Cause]) -> No
     for index, pattern in enumerate(conditions):
         at = (*path, index)
         kind, status = pattern.get("type", ""), pattern.get("status", "")
-        for message in check_label_key(kind):
-            out.append(invalid((*at, "type"), _FAILURE, kind, message))
+        out.extend(refuse_text((*at, "type"), _FAILURE, kind, check_label_key(kind)))
         if not status:
             out.append(required((*at, "status"), _FAILURE, _values(STATUSES)))
         elif status not in STATUSES:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.jobpolicies import check_policies
+from krmfn.checks.server.plain.values import check_label_selector
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.defaults import fill_template
-from krmfn.checks.server.pods.placement import check_selector
-from krmfn.checks.server.pods.setting import Object, Setting
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector, spell_labels
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import to_api, write_json
@@ -89,9 +89,7 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
     if selector is None:
         yield required((*path, "selector"), "job-selector")
     elif is_wrong:
-        out: list[Cause] = []
-        check_selector(selector, (*path, "selector"), "job-selector", Setting({}, kind.gates, out))
-        yield from out
+        yield from check_label_selector(kind, selector, (*path, "selector"), rule="job-selector")
     labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
     if not is_wrong and not match_labels(selector, labels):
         where = (*path, "template", "metadata", "labels")

@@ -20,7 +20,7 @@ from krmfn.checks.server.formats import (
 )
 from krmfn.checks.server.schema import Kind, Type
 from krmfn.checks.server.spell import to_api, write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, TypeAlias
 from krmfn.model.gotext import quote
@@ -30,7 +30,7 @@ Check: TypeAlias = "Callable[[str], tuple[str, ...]]"
 
 _ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-_LABELS = ("metadata", "labels")
+_NOTHING: Mapping[str, str] = {}
 _OWNERS = ("metadata", "ownerReferences")
 _FINALIZERS = ("metadata", "finalizers")
 _MANAGED = ("metadata", "managedFields")
@@ -83,22 +83,20 @@ def check_changed_metadata(
 def _check_names(meta: Mapping[str, Any], check: Check, out: Out, kind: Kind | None, changed: bool = False) -> None:
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
-        for message in check(prefix if check is check_path_segment else _mask_dash(prefix)):
-            out.append(invalid(("metadata", "generateName"), "metadata-name", prefix, message))
+        wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
+        out.extend(refuse_text(("metadata", "generateName"), "metadata-name", prefix, wrong))
     name = meta.get("name")
     if not name:
         out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
     else:
-        for message in check(name):
-            out.append(invalid(("metadata", "name"), "metadata-name", name, message))
+        out.extend(refuse_text(("metadata", "name"), "metadata-name", name, check(name)))
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
         return
     if not namespace:
         out.append(required(("metadata", "namespace"), "metadata-namespace"))
     else:
-        for message in check_short_name(namespace):
-            out.append(invalid(("metadata", "namespace"), "metadata-namespace", namespace, message))
+        out.extend(refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, check_short_name(namespace)))
 
 
 def _mask_dash(prefix: str) -> str:
@@ -113,16 +111,7 @@ def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
         out.append(
             invalid(("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0")
         )
-    labels = meta.get("labels")
-    if labels:
-        for key, value in labels.items():
-            for message in check_label_key(key):
-                out.append(invalid(_LABELS, "metadata-label", key, message))
-            for message in check_label_value(value):
-                out.append(invalid(_LABELS, "metadata-label", value, message))
-    annotations = meta.get("annotations")
-    if annotations:
-        _check_annotations(annotations, out)
+    check_template_metadata(meta, ("metadata",), out)
     if "ownerReferences" in meta:
         _check_owners(of, meta["ownerReferences"], out)
     if "finalizers" in meta:
@@ -131,26 +120,17 @@ def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
         _check_managed_fields(meta["managedFields"], out)
 
 
-def _check_annotations(annotations: Mapping[str, str], out: Out, path: Path = ("metadata", "annotations")) -> None:
-    size = 0
-    for key, value in annotations.items():
-        for message in check_label_key(key.lower()):
-            out.append(invalid(path, "metadata-annotation", key, message))
+def check_template_metadata(meta: Mapping[str, Any], path: Path, out: Out) -> None:
+    """The labels and annotations at a path: those of an object, or of a template."""
+    labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
+    for key, value in meta.get("labels", _NOTHING).items():
+        out.extend(refuse_text(labels, "metadata-label", key, check_label_key(key)))
+        out.extend(refuse_text(labels, "metadata-label", value, check_label_value(value)))
+    for key, value in meta.get("annotations", _NOTHING).items():
+        out.extend(refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower())))
         size += count_bytes(key) + count_bytes(value)
     if size > _ANNOTATIONS:
-        out.append(too_long(path, "metadata-annotation", _ANNOTATIONS))
-
-
-def check_template_metadata(meta: Mapping[str, Any], path: Path, out: Out) -> None:
-    """The labels and annotations of a template."""
-    for key, value in meta.get("labels", {}).items():
-        for message in check_label_key(key):
-            out.append(invalid((*path, "labels"), "metadata-label", key, message))
-        for message in check_label_value(value):
-            out.append(invalid((*path, "labels"), "metadata-label", value, message))
-    annotations = meta.get("annotations")
-    if annotations:
-        _check_annotations(annotations, out, (*path, "annotations"))
+        out.append(too_long(annotations, "metadata-annotation", _ANNOTATIONS))
 
 
 def _check_owners(of: Type, owners: list[Any], out: Out) -> None:
@@ -202,8 +182,7 @@ def _check_owner_plainly(owner: Mapping[str, Any], out: Out) -> None:
 
 def _check_finalizers(finalizers: list[str], out: Out) -> None:
     for name in finalizers:
-        for message in check_label_key(name):
-            out.append(invalid(_FINALIZERS, "metadata-finalizer", name, message))
+        out.extend(refuse_text(_FINALIZERS, "metadata-finalizer", name, check_label_key(name)))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
         out.append(invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail))

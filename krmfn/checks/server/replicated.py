@@ -13,15 +13,14 @@ from krmfn.checks.server.formats import (
     check_label_value,
     check_short_name,
 )
-from krmfn.checks.server.plain.values import check_part, check_share, count_share
+from krmfn.checks.server.plain.values import check_label_selector, check_part, check_share, count_share
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
-from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, to_api, write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, refuse_text, required
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.selectors import match_labels
@@ -121,9 +120,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
     spec, before = new["spec"], (old or {}).get("spec")
     yield from _check_counts(spec, "minReadySeconds", "revisionHistoryLimit")
     selector = spec.get("selector")
-    out: list[Cause] = []
-    check_selector(selector, (*_SPEC, "selector"), _SELECTOR, Setting({}, kind.gates, out))
-    yield from out
+    yield from check_label_selector(kind, selector, (*_SPEC, "selector"), rule=_SELECTOR)
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
         yield _mismatch(new)
     if selector is not None and not _needs(selector):
@@ -184,8 +181,8 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
     if start < 0:
         yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
     name = spec.get("serviceName", "")
-    for message in check_short_name(name) if name and before is None else ():
-        yield invalid((*_SPEC, "serviceName"), "pod-names", name, message)
+    if name and before is None:
+        yield from refuse_text((*_SPEC, "serviceName"), "pod-names", name, check_short_name(name))
     yield from _check_selector(kind, spec, "statefulset", "")
     selector = spec.get("selector")
     if not is_wrong_selector(selector):
@@ -281,9 +278,7 @@ def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid l
     if selector is None:
         yield required(path, _SELECTOR)
         return
-    out: list[Cause] = []
-    check_selector(selector, path, _SELECTOR, Setting({}, kind.gates, out))
-    yield from out
+    yield from check_label_selector(kind, selector, path, rule=_SELECTOR)
     if not _needs(selector):
         yield invalid_text(path, _SELECTOR, "{…}", f"empty selector is invalid for {noun}")
     if is_wrong_selector(selector):

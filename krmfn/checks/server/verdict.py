@@ -5,7 +5,7 @@ Knows no rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
@@ -42,6 +42,11 @@ def forbidden(path: Path, rule: str, detail: str = "") -> Cause:
 def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
     """`value` is a plain value; objects are passed to invalid_text() already spelled."""
     return Cause("Invalid", path, _limit(f"Invalid value: {spell(value)}: {detail}"), rule)
+
+
+def refuse_text(path: Path, rule: str, text: str, messages: Iterable[str]) -> Iterator[Cause]:
+    """A text that is wrong in each of these ways."""
+    return (invalid(path, rule, text, message) for message in messages)
 
 
 def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:

@@ -320,7 +320,7 @@ def _check_csi(source: Object, path: Path, pod: Setting) -> None:
             if not text:
                 pod.required(at, "required")
             else:
-                pod.out.extend(invalid(at, RULE, text, message) for message in check(text))
+                pod.refuse(at, RULE, text, check(text))
 
 
 def check_driver_name(name: str, path: Path, pod: Setting) -> None:
@@ -329,4 +329,4 @@ def check_driver_name(name: str, path: Path, pod: Setting) -> None:
         return
     if len(name.encode("utf-8", "surrogatepass")) > 63:
         pod.too_long(path, RULE, 63)
-    pod.out.extend(invalid(path, RULE, name, message) for message in check_long_name(name.lower()))
+    pod.refuse(path, RULE, name, check_long_name(name.lower()))

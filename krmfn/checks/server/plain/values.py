@@ -19,7 +19,7 @@ from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Form, Object, Setting
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import spell, write_json
-from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import clamp_int
@@ -28,8 +28,7 @@ RULE = "invalid-value"
 
 
 def refuse(path: Path, value: Any, messages: Iterable[str]) -> Iterator[Cause]:
-    for message in messages:
-        yield invalid(path, RULE, value, message)
+    return refuse_text(path, RULE, value, messages)
 
 
 def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Cause]:
@@ -70,10 +69,12 @@ def check_labels(labels: Object, path: Path) -> Iterator[Cause]:
         yield from refuse(path, value, check_label_value(value))
 
 
-def check_label_selector(kind: Kind, selector: Object | None, path: Path, any_value: bool = False) -> Iterator[Cause]:
+def check_label_selector(
+    kind: Kind, selector: Object | None, path: Path, any_value: bool = False, rule: str = RULE
+) -> list[Cause]:
     out: list[Cause] = []
-    check_selector(selector, path, RULE, Setting({}, kind.gates, out), any_value)
-    yield from out
+    check_selector(selector, path, rule, Setting({}, kind.gates, out), any_value)
+    return out
 
 
 def check_address(kind: Kind, text: str, path: Path) -> Iterator[Cause]:

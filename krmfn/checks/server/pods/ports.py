@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from krmfn.checks.server.formats import check_port_name
 from krmfn.checks.server.pods.setting import Setting
-from krmfn.checks.server.verdict import invalid
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
 
 def check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
-    out = pod.out
     names = set()
     for index, port in enumerate(ports):
         at = (*where, index)
@@ -22,7 +20,7 @@ def check_ports(ports: list[Any], where: Path, pod: Setting) -> None:
         if name:
             wrong = check_port_name(name)
             if wrong:
-                out.extend(invalid((*at, "name"), "pod-ports", name, message) for message in wrong)
+                pod.refuse((*at, "name"), "pod-ports", name, wrong)
             elif name in names:
                 pod.duplicate((*at, "name"), "pod-ports", quote(name))
             else:

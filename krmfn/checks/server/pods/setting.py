@@ -87,8 +87,7 @@ class Setting:
 
     def refuse(self, path: Path, rule: str, value: Any, messages: Iterable[str]) -> None:
         """A value that is wrong in each of these ways."""
-        for message in messages:
-            self.invalid(path, rule, value, message)
+        self.out.extend(verdict.refuse_text(path, rule, value, messages))
 
     def check_choice(self, path: Path, rule: str, value: str, values: tuple[str, ...]) -> None:
         """The value is one of those."""
