@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.stage import Judge, gather_facts
+from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
@@ -127,8 +127,20 @@ class _UpdateJudge:
         )
 
     def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
-        verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
-        return self._refuse_other(item, None) if verdict is None else _read(verdict)
+        gates = self._assume_gates(item)
+
+        def judge(value: Any) -> Verdict | None:
+            return validate_create(value, self.release, gates, self.facts)
+
+        return self._refuse(item, judge, None)
+
+    def _refuse(self, item: Item, judge: Callable[[Any], Verdict | None], before: Item | None) -> tuple[Reason, ...]:
+        """Why `judge` refuses an object; what placeholders will be is unknown."""
+        verdict = judge(item.value)
+        if verdict is None:
+            return self._refuse_other(item, before)
+        known, unknown = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
+        return () if unknown and not known.causes else _read(known)
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""
@@ -149,7 +161,7 @@ class _UpdateJudge:
         return tuple(
             Reason(each.path, each.rule, each.type, each.message)
             for each in found
-            if each.type and each.severity != "warning"
+            if each.type and each.severity in (None, "error")
         )
 
     def _assume_gates(self, item: Item) -> Mapping[str, bool]:
@@ -159,8 +171,11 @@ class _UpdateJudge:
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
         gates = self._assume_gates(new)
-        verdict = validate_update(new.value, old.value, self.release, gates, self.update, self.facts)
-        told = self._refuse_other(new, old) if verdict is None else _read(verdict)
+
+        def judge(value: Any) -> Verdict | None:
+            return validate_update(value, old.value, self.release, gates, self.update, self.facts)
+
+        told = self._refuse(new, judge, old)
         paths = {reason.path for reason in told}
         known = _find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
@@ -188,8 +203,8 @@ def _is_covered(path: tuple[str | int, ...], paths: set[tuple[str | int, ...]]) 
     return any(path[: len(other)] == other[: len(path)] for other in paths)
 
 
-def _read(verdict: Verdict | None) -> tuple[Reason, ...]:
-    if verdict is None or verdict.accepted:
+def _read(verdict: Verdict) -> tuple[Reason, ...]:
+    if verdict.accepted:
         return ()
     reasons = tuple(Reason(cause.path, cause.rule, cause.type, cause.message) for cause in verdict.causes)
     return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)

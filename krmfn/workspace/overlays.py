@@ -34,7 +34,7 @@ CONFIG_GROUP = "krmfn.dev"
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _HELM = ("helmCharts", "helmChartInflationGenerator")
 #: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
-#: letters, and we by these names: any other name would mean one thing there and another here.
+#: letters. We read and write them by these names: any other one might mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
 _FIELDS = {
     *("apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels"),
@@ -42,6 +42,7 @@ _FIELDS = {
     *("replacements", "replicas", "vars", "sortOptions", "configMapGenerator", "secretGenerator", "generatorOptions"),
     *("helmGlobals", *_HELM, *_TEXTS),
 }
+_NAMES = {field.casefold(): field for field in _FIELDS}
 #: What is built into kustomize for PLUGINS. For any other kind it looks for a program of that name.
 _BUILT_IN = {
     *("AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer"),
@@ -123,7 +124,6 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
     path = posixpath.normpath(found[0])
     try:
         item = Item.parse(tree.read(path), path)
-        value = item.value
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
         if re.search(TEMPLATE, tree.read(path)):
@@ -131,8 +131,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
-    _check_fields(item)
-    return Overlay(posixpath.normpath(folder), path, value)
+    return Overlay(posixpath.normpath(folder), path, _read_fields(item))
 
 
 def find_used(tree: Tree, folder: str) -> Overlay | None:
@@ -145,18 +144,24 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
         raise raised(f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}", reason.hint) from None
 
 
-def _check_fields(item: Item) -> None:
-    """Raises NotRendered where kustomize would read a kustomization in another way than we do, or not at all."""
-    value = item.value
-    for field in value:
-        if field not in _FIELDS:
-            meant = next((known for known in _FIELDS if known.casefold() == str(field).casefold()), "")
-            hint = f"Write {meant}." if meant else ""
-            raise NotRendered(f"has an unknown field, {field}", hint, item.locate((field,)))
-    for field in _TEXTS:
-        listed = value.get(field)
-        if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+def _read_fields(item: Item) -> dict[str, Any]:
+    """The fields of a kustomization by the names of _FIELDS. Raises NotRendered where kustomize would read it
+    differently, or not at all."""
+    found: dict[str, Any] = {}
+    for field, value in item.value.items():
+        name = _NAMES.get(str(field).casefold())
+        if name is None:
+            raise NotRendered(f"has an unknown field, {field}", place=item.locate((field,)))
+        if name in found:
+            raise NotRendered(f"has {name} twice", place=item.locate((field,)))
+        if (
+            name in _TEXTS
+            and value is not None
+            and not (isinstance(value, list) and all(isinstance(each, str) for each in value))
+        ):
             raise NotRendered(f"must have a list of strings in {field}", place=item.locate((field,)))
+        found[name] = value
+    return found
 
 
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:

@@ -106,3 +106,12 @@ def test_an_object_that_only_adds_annotations_needs_no_more(metadata: str, rest:
     """A platform brings StorageClasses, and a repository chooses the default: `kubectl apply` changes what is there."""
     text = f"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {metadata}\n{rest}\n"
     assert [(result.path, result.severity) for result in validate(text.encode())] == [("provisioner", severity)]
+
+
+def test_what_a_template_lacks_may_be_added_to_it() -> None:
+    text = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: 'NAME'}\n"
+    text += "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: a}\n"
+    text += "subjects: [{kind: ServiceAccount, name: a}]\n"
+    for name, severity in (("a", "error"), ("${NAME}", "error"), ("a-{{ .Release.Namespace }}", "info")):
+        found = validate(text.replace("NAME", name).encode()).of("required")
+        assert [(result.path, result.severity) for result in found] == [("subjects[0].namespace", severity)]

@@ -90,6 +90,17 @@ def test_an_object_that_the_server_refuses_in_any_case() -> None:
         assert plan(old, bad).is_refused
 
 
+def test_a_placeholder_is_refused_in_no_state() -> None:
+    unknown = GROUP.replace("minCount: 4", "minCount: '${COUNT}'")
+    assert [entry(old, unknown, "PodGroup").action for old in (JOB, GROUP, unknown)] == ["new", "update", "unchanged"]
+    assert entry(unknown, GROUP, "PodGroup").action == "update"
+    bad = unknown.replace("namespace: ml", "namespace: ml, labels: {a: b/c/d}")
+    assert entry(GROUP, bad, "PodGroup").action == "refuse"
+    ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a, namespace: ml}\nspec:\n"
+    ingress += "  defaultBackend: {service: {name: a, port: {number: 80}}}\n  rules: [{host: NAME.example.com}]\n"
+    assert [entry(old, ingress, "Ingress").action for old in (JOB, ingress.replace("80", "81"))] == ["new", "update"]
+
+
 def test_an_object_that_the_server_had_refused_is_judged_as_a_new_one() -> None:
     found = entry(GROUP.replace("minCount: 4", "minCount: -1"), GROUP, "PodGroup")
     assert found.action == "update"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -209,7 +210,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "f.yaml": declare(EVIL),
             "g.yaml": GANGS,
         },
-        "has an unknown field, Validators",
+        "runs the program",
     ),
     "field with a letter that is almost one": (
         {
@@ -217,7 +218,15 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "f.yaml": declare(EVIL),
             "g.yaml": GANGS,
         },
-        "has an unknown field, validator",
+        "runs the program",
+    ),
+    "field that is there twice": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "validators: [g.yaml]\nValidators: [f.yaml]\n",
+            "f.yaml": declare(EVIL),
+            "g.yaml": GANGS,
+        },
+        "has validators twice",
     ),
     "list in a list": (
         {
@@ -409,6 +418,18 @@ def test_layers_give_what_kustomize_gives(folder: Path) -> None:
         *(f"app/{name}" for name in ("kustomization.yaml", "job.yaml", "g.yaml", "data/a.txt", "data/b.txt", "e.env")),
         *("over/kustomization.yaml", "over/patch.yaml"),
     }
+
+
+def test_fields_are_read_in_any_case_as_kustomize_does(folder: Path) -> None:
+    write(folder, {"kustomization.yaml": "Resources: [job.yaml]\nNAMEPREFIX: prod-\ncommonlabels: {a: b}\n"})
+    over = "resources: [../app]\npatchesJSON6902: [{target: {version: v1, kind: Job, name: train}, path: p.yaml}]\n"
+    patch = "- {op: replace, path: /spec/parallelism, value: 4}\n"
+    write(folder, {"../over/kustomization.yaml": over, "../over/p.yaml": patch})
+    done = subprocess.run(["kustomize", "build", "over"], check=True, capture_output=True)
+    theirs, ours = (Stream.parse(data).items[0].value for data in (done.stdout, build("over").data))
+    del ours["metadata"]["annotations"]["config.kubernetes.io/origin"]
+    assert ours == theirs
+    assert (ours["metadata"]["name"], ours["spec"]["parallelism"]) == ("prod-train", 4)
 
 
 def test_links_inside_of_the_repository(folder: Path) -> None:

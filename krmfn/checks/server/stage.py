@@ -114,7 +114,7 @@ class Judge:
         def judge(known: Any) -> Verdict:
             return guard(self._answer, kind, as_sent(known), item, before)
 
-        verdict, unknown = _leave_out(item, verdict, judge, before)
+        verdict, unknown = leave_out(item, verdict, judge, before)
         yield from unknown
         for cause in join_reasons(verdict.causes, value):
             yield _weigh_part(_note(kind.root, value, cause), item)
@@ -159,7 +159,7 @@ class Judge:
         verdict = judge(value)
         if verdict.causes and as_sent(value) is not value:
             verdict = judge(as_sent(value))
-        verdict, unknown = _leave_out(item, verdict, lambda known: judge(as_sent(known)))
+        verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
         for cause in verdict.causes:
             yield _weigh_part(_note(root, value, cause), item)
@@ -209,7 +209,7 @@ class Judge:
             return refused_by(judge_all(known, schemas, value, old, repeated, self.update)[0].causes)
 
         answer, doubted = judge_all(known, schemas, item.value, old, repeated, self.update)
-        verdict, unknown = _leave_out(item, refused_by(answer.causes), judge, before)
+        verdict, unknown = leave_out(item, refused_by(answer.causes), judge, before)
         yield from unknown
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):
             if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
@@ -286,7 +286,7 @@ def _weigh(finding: Finding, settings: Settings) -> Finding:
     return finding._replace(severity="warning", hint=hint)
 
 
-def _leave_out(
+def leave_out(
     item: Item, verdict: Verdict, judge: Callable[[Any], Verdict], before: Item | None = None
 ) -> tuple[Verdict, tuple[Finding, ...]]:
     """The verdict without what it says about placeholders, and the finding that tells of them."""
@@ -380,16 +380,15 @@ def _switched_off(item: Item, release: str) -> Finding:
 
 
 def _weigh_part(note: Note, item: Item) -> Finding:
-    """What an object that only adds labels or annotations lacks: an apply changes the one that the cluster has, such as
-    the StorageClass of a platform."""
+    """The finding, an info where an object is not sent as a whole: what only adds labels or annotations changes an
+    object that the cluster has, such as the StorageClass of a platform; what kustomize makes for Helm is a template."""
+    if note.rule != "required":
+        return note.on(item)
+    if "{{" in item.name:
+        return note._replace(hint="The object becomes a template. Check what is made of it.").on(item, "info")
     metadata = item.value.get("metadata")
     adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
-    if (
-        note.rule != "required"
-        or len(note.path) > 1
-        or not adds
-        or item.value.keys() - {"apiVersion", "kind", "metadata"}
-    ):
+    if len(note.path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
         return note.on(item)
     hint = "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
     return note._replace(hint=hint).on(item, "info")
