@@ -123,7 +123,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"contains {names}, but kustomize accepts only one of them")
     path = posixpath.normpath(found[0])
     try:
-        item = Item.parse(tree.read(path), path)
+        return Overlay(posixpath.normpath(folder), path, _read_fields(Item.parse(tree.read(path), path)))
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
         if re.search(TEMPLATE, tree.read(path)):
@@ -131,7 +131,6 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
-    return Overlay(posixpath.normpath(folder), path, _read_fields(item))
 
 
 def find_used(tree: Tree, folder: str) -> Overlay | None:
