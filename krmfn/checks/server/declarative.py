@@ -14,7 +14,16 @@ from collections.abc import Callable
 from krmfn.checks.server.formats import FORMATS
 from krmfn.checks.server.schema import Field, Type
 from krmfn.checks.server.spell import to_api, write_json
-from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, not_supported, required, too_many
+from krmfn.checks.server.verdict import (
+    Cause,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, TypeAlias
 
@@ -130,6 +139,7 @@ def _has_own_rules(field: Field, update: bool) -> bool:
         or field.minimum is not None
         or field.maximum is not None
         or field.max_items is not None
+        or field.lengths
         or field.unique
     )
 
@@ -229,7 +239,7 @@ def _make_value(field: Field, update: bool) -> Check | None:
         return check_struct
     if of.kind == "list":
         return _make_items(field, update)
-    if of.kind == "string" and (of.enum or field.format in FORMATS):
+    if of.kind == "string" and (of.enum or field.lengths or field.format in FORMATS):
         return _make_string(field)
     if field.minimum is not None or field.maximum is not None:
         return _make_number(field)
@@ -242,6 +252,7 @@ def _make_string(field: Field) -> Check:
     format_name = field.format or ""
     find = FORMATS.get(format_name)
     rule = "format-" + format_name.removeprefix("k8s-")
+    lengths = field.lengths
 
     def check_string(value: Any, old: Any, path: Path, out: Out) -> None:
         if enum is not None and value not in enum:
@@ -250,6 +261,9 @@ def _make_string(field: Field) -> Check:
             wrong = find(value)
             if wrong:
                 out.extend(invalid((*path, name), rule, value, message) for message in wrong)
+        for unit, limit in lengths:
+            if len(value if unit == "characters" else value.encode()) > limit:
+                out.append(too_long((*path, name), "max-items", limit, unit if limit != 1 else unit[:-1]))
 
     return check_string
 

@@ -56,7 +56,14 @@ class Field:
         self.format: str | None = get("format") if of.kind == "string" else None
         self.minimum: int | None = get("minimum")
         self.maximum: int | None = get("maximum")
-        self.max_items: int | None = get("maxItems")
+        #: Of a list or a map.
+        self.max_items: int | None = get("maxItems", get("maxProperties"))
+        #: Of a text: characters and bytes, as a server names them, and how many.
+        self.lengths: tuple[tuple[str, int], ...] = tuple(
+            (unit, limit)
+            for unit, limit in (("characters", get("maxLength")), ("bytes", get("x-kubernetes-max-bytes")))
+            if limit is not None and of.kind == "string"
+        )
         self.immutable: bool = get("x-kubernetes-immutable", False)
         self.forbidden: bool = get("x-kubernetes-forbidden", False)
         self.update: tuple[str, ...] = tuple(get("x-kubernetes-update", ()))
