@@ -14,10 +14,12 @@ from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import container_limits, container_requests, default_limits
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, Quota, Resources, read_resources
 
 _ONE: Final = 10**9
+#: The label of namespaces in which claims may ask for the access of an administrator.
+_ADMIN: Final = "resource.kubernetes.io/admin-access"
 #: Of these a quota wants to know the amount of every container.
 _COMPUTE: Final = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
@@ -38,6 +40,11 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
         said = f'namespaces "{kind.namespace}" not found'
     if said:
         return Refusal(said, "Namespace", kind.namespace)
+    if any(dig(space, "metadata", "labels", _ADMIN) != "true" for space in spaces):
+        for template, request in _list_device_requests(kind, facts):
+            if dig(request, "exactly", "adminAccess") is True:
+                said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+                return Refusal(said, "ResourceClaimTemplate", template)
     name = as_text(kind.template.spec.get("runtimeClassName"))
     said = _check_runtime(name, kind, facts) if name else ""
     if said:
@@ -322,7 +329,20 @@ def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
             for what, amount in (("requests.storage", storage), ("persistentvolumeclaims", _ONE)):
                 usage[f"{prefix}{what}"] = usage.get(f"{prefix}{what}", 0) + amount
         usage["count/persistentvolumeclaims"] = usage["persistentvolumeclaims"]
+    for _, request in _list_device_requests(kind, facts) if claims else ():
+        exactly = as_mapping(dig(request, "exactly"))
+        name = f"{as_text(exactly.get('deviceClassName'))}.deviceclass.resource.k8s.io/devices"
+        if exactly.get("allocationMode") in (None, "ExactCount"):
+            usage[name] = usage.get(name, 0) + (as_int(exactly.get("count")) or 1) * _ONE
     return usage
+
+
+def _list_device_requests(kind: PodKind, facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The requests of the resource claims that are made for each pod, with the names of their templates."""
+    templates = facts.by_place("resource.k8s.io", "ResourceClaimTemplate") if kind.device_templates else {}
+    for name in kind.device_templates:
+        spec = dig(templates.get((kind.namespace, name)), "spec", "spec")
+        yield from ((name, request) for request in as_list(dig(spec, "devices", "requests")))
 
 
 def _is_in(value: Mapping[str, Any], namespace: str) -> bool:

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.krm.types import NamedTuple
+from krmfn.model.quantity import parse_quantity
+from krmfn.model.selectors import tolerates
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP: Final = "resource.k8s.io"
@@ -21,6 +24,26 @@ _ONE: Final = 10**9
 _COMPARISON: Final = re.compile(
     r"""\s*device\.(?:driver|attributes\["(?P<domain>[^"]+)"\]\.(?P<name>\w+))\s*==\s*"(?P<text>[^"\\]*)"\s*"""
 )
+_SIZE: Final = re.compile(
+    r"""\s*device\.capacity\["(?P<domain>[^"]+)"\]\.(?P<name>\w+)\.(?:compareTo\(quantity\("(?P<least>[^"\\]+)"\)\)\s*>=\s*0)\s*"""
+)
+#: A device with its driver.
+_Device = tuple[str, Mapping[str, Any]]
+
+
+class _DeviceRequest(NamedTuple):
+    """A request for at least `amount` devices that only one claim can have, each of which suits an alternative."""
+
+    name: str
+    amount: int
+    alternatives: Sequence[Mapping[str, Any]]
+
+
+class _DeviceClaim(NamedTuple):
+    """The requests of a claim; with an attribute in `alike`, all devices have the same value of it."""
+
+    requests: Sequence[_DeviceRequest]
+    alike: str
 
 
 class Devices:
@@ -35,7 +58,9 @@ class Devices:
         known = facts.lists_all("ResourceSlice") and _count(slices) is not None
         #: Whether the slices are known, and each device can be used on one node only.
         self._local = known and all(dig(value, "spec", "nodeName") for value in slices)
-        pools = dict(_list_pools(slices, self._local)) if known else {}
+        self._rules = [value for value in facts.objects(_GROUP, "DeviceTaintRule") if _obeys(facts, value)]
+        self._obeys_taints = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaints") is not False
+        pools = dict(self._list_pools(slices)) if known else {}
         if self._local and facts.nodes and all(node.number == 1 for node in facts.nodes):
             names = {node.name for node in facts.nodes}
             pools = {node: pool for node, pool in pools.items() if node in names}  # slices outlive their nodes
@@ -47,7 +72,7 @@ class Devices:
         for name in pod.devices:
             if (pod.namespace, name) not in self._claims and self._facts.lists_all("ResourceClaim"):
                 return f'resourceclaim.resource.k8s.io "{name}" not found'
-        for name in pod.device_templates:
+        for name in (*pod.device_templates, *pod.group_templates):
             if (pod.namespace, name) not in self._templates and self._facts.lists_all("ResourceClaimTemplate"):
                 return f'resourceclaimtemplate.resource.k8s.io "{name}" not found'
         for spec in self._list_specs(pod):
@@ -61,57 +86,109 @@ class Devices:
         """At most how many of these pods get their devices; None where nothing limits them."""
         if self._pools is None:
             return None
+        shared = [claim for spec in self._list_shared(pod) if (claim := _read_claim(spec)).requests]
         templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
-        requests = [each for template in templates for each in _list_exclusive(dig(template, "spec", "spec"))]
-        if not requests:
-            return None
-        return sum(self._count_in(pool, requests) for pool in self._pools)
+        own = [claim for each in templates if (claim := _read_claim(dig(each, "spec", "spec"))).requests]
+        if any(not any(self._count_in(pool, [claim]) for pool in self._pools) for claim in shared):
+            return 0
+        return sum(self._count_in(pool, own) for pool in self._pools) if own else None
 
-    def _count_in(self, pool: Sequence[tuple[str, Any]], requests: Sequence[Mapping[str, Any]]) -> int:
+    def _count_in(self, pool: Sequence[_Device], claims: Sequence[_DeviceClaim]) -> int:
         """How many times a pool has all that is requested, at most."""
-        most = len(pool) // sum(map(_amount, requests))
-        for request in requests:
-            device_class = self._classes.get(as_text(request.get("deviceClassName")))
-            selectors = [*as_list(dig(device_class, "spec", "selectors")), *as_list(request.get("selectors"))]
-            wanted = [as_text(dig(selector, "cel", "expression")) for selector in selectors]
-            suitable = sum(all(may_match(text, driver, device) for text in wanted) for driver, device in pool)
-            most = min(most, suitable // _amount(request))
+        most = len(pool) // sum(request.amount for claim in claims for request in claim.requests)
+        for claim in claims:
+            parts = [pool]
+            if claim.alike:
+                alike: dict[str, list[_Device]] = {}
+                for driver, device in pool:
+                    value = _find_attribute(claim.alike, driver, device)
+                    if value is not None:
+                        alike.setdefault(repr(value), []).append((driver, device))
+                parts = list(alike.values())
+            most = min(most, sum(min(self._count_for(part, each) for each in claim.requests) for part in parts))
         return most
+
+    def _count_for(self, pool: Sequence[_Device], request: _DeviceRequest) -> int:
+        """How many times a pool has what one request asks for, at most."""
+        return sum(any(self._suits(one, *each) for one in request.alternatives) for each in pool) // request.amount
+
+    def _suits(self, wanted: Mapping[str, Any], driver: str, device: Mapping[str, Any]) -> bool:
+        device_class = self._classes.get(as_text(wanted.get("deviceClassName")))
+        selectors = [*as_list(dig(device_class, "spec", "selectors")), *as_list(wanted.get("selectors"))]
+        taints = map(as_mapping, as_list(device.get("taints")) if self._obeys_taints else ())
+        tolerations = as_list(wanted.get("tolerations"))
+        return all(
+            tolerates(tolerations, taint) for taint in taints if taint.get("effect") in ("NoSchedule", "NoExecute")
+        ) and all(may_match(as_text(dig(selector, "cel", "expression")), driver, device) for selector in selectors)
+
+    def _list_pools(self, slices: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[_Device]]]:
+        """The devices that one pod can get together: those of a node, or all there are. Of a driver's pool only the
+        newest generation counts; taints of rules are added to the devices."""
+        newest: dict[tuple[str, str], int] = {}
+        for value in slices:
+            key = as_text(dig(value, "spec", "driver")), as_text(dig(value, "spec", "pool", "name"))
+            newest[key] = max(newest.get(key, 0), as_int(dig(value, "spec", "pool", "generation")) or 0)
+        pools: dict[str, list[_Device]] = {}
+        for value in slices:
+            driver, name = as_text(dig(value, "spec", "driver")), as_text(dig(value, "spec", "pool", "name"))
+            found = pools.setdefault(as_text(dig(value, "spec", "nodeName")) if self._local else "", [])
+            if (as_int(dig(value, "spec", "pool", "generation")) or 0) == newest[driver, name]:
+                for device in map(as_mapping, as_list(dig(value, "spec", "devices"))):
+                    place = {"driver": driver, "pool": name, "device": device.get("name")}
+                    added = [
+                        dig(rule, "spec", "taint")
+                        for rule in self._rules
+                        if as_mapping(dig(rule, "spec", "deviceSelector")).items() <= place.items()
+                    ]
+                    found.append((driver, {**device, "taints": [*as_list(device.get("taints")), *added]}))
+        yield from pools.items()
 
     def shares_node(self, pod: PodKind) -> bool:
         """Whether all pods of the kind get the same devices, and these are on one node."""
-        claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
-        free = (claim for claim in claims if claim is not None and not dig(claim, "status", "allocation"))
-        return self._local and any(list(_list_exclusive(dig(claim, "spec"))) for claim in free)
+        return self._local and any(_read_claim(spec).requests for spec in self._list_shared(pod))
+
+    def _list_shared(self, pod: PodKind) -> Iterator[Any]:
+        """What the claims ask for that pods of the kind share: those that they name, and those of their group."""
+        for name in pod.devices:
+            claim = self._claims.get((pod.namespace, name))
+            if claim is not None and not dig(claim, "status", "allocation"):  # what was allocated stays so
+                yield dig(claim, "spec")
+        for name in pod.group_templates:
+            yield dig(self._templates.get((pod.namespace, name)), "spec", "spec")
 
     def _list_specs(self, pod: PodKind) -> Sequence[Any]:
-        claims = (self._claims.get((pod.namespace, name)) for name in pod.devices)
         made = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
-        # What was allocated stays so.
-        free = [dig(claim, "spec") for claim in claims if not dig(claim, "status", "allocation")]
-        return [*free, *(dig(template, "spec", "spec") for template in made)]
+        return [*self._list_shared(pod), *(dig(template, "spec", "spec") for template in made)]
 
 
 def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -> Sequence[ClusterNode]:
     """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
     stand for a device class: the scheduler takes these from slices. Any amount, where it is not known."""
-    named = {as_text(dig(value, "spec", "extendedResourceName")) for value in facts.objects(_GROUP, "DeviceClass")}
-    given = {name for name in asked if name in named or name.startswith(_OF_CLASS)}
+    classes = {f"{_OF_CLASS}{key_of(value)[1]}": value for value in facts.objects(_GROUP, "DeviceClass")}
+    classes |= {as_text(dig(value, "spec", "extendedResourceName")): value for value in classes.values()}
+    given = {name for name in asked if name and (name in classes or name.startswith(_OF_CLASS))}
     if not given:
         return nodes
     slices = facts.objects(_GROUP, "ResourceSlice")
     local = all(dig(value, "spec", "nodeName") for value in slices) and _count(slices) is not None
-    there: dict[str, int] = {}
+    there: dict[tuple[str, str], int] = {}
     for value in slices:
-        node = as_text(dig(value, "spec", "nodeName"))
-        there[node] = there.get(node, 0) + len(as_list(dig(value, "spec", "devices"))) * _ONE
+        node, driver = as_text(dig(value, "spec", "nodeName")), as_text(dig(value, "spec", "driver"))
+        for name in given:
+            wanted = [
+                as_text(dig(each, "cel", "expression")) for each in as_list(dig(classes.get(name), "spec", "selectors"))
+            ]
+            devices = map(as_mapping, as_list(dig(value, "spec", "devices")))
+            found = sum(all(may_match(text, driver, device) for text in wanted) for device in devices)
+            there[node, name] = there.get((node, name), 0) + found * _ONE
     known = local and facts.lists_all("ResourceSlice")
-    found = []
+    filled = []
     for each in nodes:
-        most = there.get(each.name, 0) if known and each.number == 1 and each.name else _ANY
-        more = {name: most for name in given if most and not each.allocatable.get(name)}
-        found.append(each._replace(allocatable={**each.allocatable, **more}))
-    return found
+        certain = known and each.number == 1 and bool(each.name)
+        most = {name: there.get((each.name, name), 0) if certain else _ANY for name in given}
+        more = {name: amount for name, amount in most.items() if amount and not each.allocatable.get(name)}
+        filled.append(each._replace(allocatable={**each.allocatable, **more}))
+    return filled
 
 
 def fill_in(spec: object) -> Mapping[str, Any]:
@@ -128,46 +205,63 @@ def fill_in(spec: object) -> Mapping[str, Any]:
     return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
 
 
-def _list_pools(slices: Sequence[Mapping[str, Any]], local: bool) -> Iterator[tuple[str, Sequence[tuple[str, Any]]]]:
-    """The devices that one pod can get together, each with its driver: those of a node, or all there are."""
-    pools: dict[str, list[tuple[str, Any]]] = {}
-    for value in slices:
-        node = as_text(dig(value, "spec", "nodeName")) if local else ""
-        driver = as_text(dig(value, "spec", "driver"))
-        pools.setdefault(node, []).extend((driver, device) for device in as_list(dig(value, "spec", "devices")))
-    yield from pools.items()
-
-
-def may_match(expression: str, driver: str, device: object) -> bool:
+def may_match(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
     """Whether a CEL selector may select a device: only comparisons of the driver or of a string attribute with a text,
     all of which have to hold, are looked at."""
     if "||" in expression or "?" in expression or "!" in expression:
         return True
     for term in expression.split("&&"):
+        size = _SIZE.fullmatch(term)
+        if size:
+            domain, name, text = size.group("domain", "name", "least")
+            have = parse_quantity(dig(_find_entry("capacity", f"{domain}/{name}", driver, device), "value"))
+            least = parse_quantity(text)
+            if least is not None and (have is None or have < least):
+                return False
         found = _COMPARISON.fullmatch(term)
-        if found is None:
-            continue
-        domain, name, text = found.group("domain", "name", "text")
-        if not name and driver != text:
-            return False
-        attributes = as_mapping(dig(device, "attributes"))
-        value = dig(attributes.get(f"{domain}/{name}", attributes.get(name) if domain == driver else None), "string")
-        if name and value != text:
-            return False
+        if found:
+            domain, name, text = found.group("domain", "name", "text")
+            if text != (dig(_find_attribute(f"{domain}/{name}", driver, device), "string") if name else driver):
+                return False
     return True
 
 
-def _list_exclusive(spec: object) -> Iterator[Mapping[str, Any]]:
-    """The requests of a claim for a number of devices that only one claim can have."""
-    for request in as_list(dig(spec, "devices", "requests")):
-        exactly = as_mapping(dig(request, "exactly"))
-        exclusive = exactly.get("allocationMode") in (None, "ExactCount") and exactly.get("adminAccess") is not True
-        if exactly and exclusive:
-            yield exactly
+def _find_attribute(name: str, driver: str, device: Mapping[str, Any]) -> Any:
+    return _find_entry("attributes", name, driver, device)
 
 
-def _amount(request: Mapping[str, Any]) -> int:
-    return as_int(request.get("count")) or 1
+def _find_entry(field: str, name: str, driver: str, device: object) -> Any:
+    """An attribute or a capacity of a device by its full name; the domain of its driver may be left out there."""
+    entries = as_mapping(dig(device, field))
+    domain, _, short = name.rpartition("/")
+    return entries.get(name, entries.get(short) if domain == driver else None)
+
+
+def _read_claim(spec: object) -> _DeviceClaim:
+    """What a claim asks for in numbers: requests for all devices, and those of administrators, are left out."""
+    asked = as_list(dig(spec, "devices", "requests"))
+    requests = []
+    for request in map(as_mapping, asked):
+        alternatives = [*as_list(request.get("firstAvailable"))] or [dig(request, "exactly")]
+        counted = all(
+            as_mapping(one).get("allocationMode") in (None, "ExactCount") and dig(one, "adminAccess") is not True
+            for one in alternatives
+        )
+        if counted and as_mapping(alternatives[0]):
+            amount = min(as_int(dig(one, "count")) or 1 for one in alternatives)
+            requests.append(_DeviceRequest(as_text(request.get("name")), amount, list(map(as_mapping, alternatives))))
+    alike = ""
+    for constraint in as_list(dig(spec, "devices", "constraints")):
+        about = as_list(dig(constraint, "requests"))
+        if len(requests) == len(asked) and (not about or {each.name for each in requests} <= set(about)):
+            alike = alike or as_text(dig(constraint, "matchAttribute"))
+    return _DeviceClaim(requests, alike)
+
+
+def _obeys(facts: Facts, rule: Mapping[str, Any]) -> bool:
+    """Whether the scheduler takes the taint of a rule into account: v1 has it by default."""
+    off = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaintRules") is False
+    return as_text(rule.get("apiVersion")) == f"{_GROUP}/v1" and not off
 
 
 def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:

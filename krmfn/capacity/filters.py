@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from krmfn.capacity.attachments import PREFIX
 from krmfn.capacity.nodes import NodeKind
 from krmfn.capacity.pods import PodKind
 from krmfn.model.selectors import match_node, tolerates
@@ -24,6 +25,7 @@ PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 SPREAD: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
 APART: Final = "node(s) didn't match pod affinity rules"
 SLOTS: Final = "Too many pods"
+FULL: Final = "node(s) exceed max volume count"
 SHORT: Final = "Insufficient "
 
 _CORDON: Final[Mapping[str, Any]] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -42,11 +44,14 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = 
         return (UNMATCHED,)
     if clash(pod.ports, node.ports):
         return (PORTS,)
-    short = [f"{SHORT}{name}" for name, amount in pod.requests.items() if amount > node.allocatable.get(name, 0)]
+    missing = [name for name, amount in pod.requests.items() if amount > node.allocatable.get(name, 0)]
+    short = [f"{SHORT}{name}" for name in missing if not name.startswith(PREFIX)]
     if node.slots < 1:
         short.append(SLOTS)
     if short:
         return tuple(short)
+    if missing:
+        return (FULL,)
     for demand in volumes:
         if not match_node(demand.terms, node.labels, ""):  # by labels alone
             return (demand.reason,)

@@ -8,8 +8,9 @@ from krmfn.krm.types import NamedTuple
 class Obeyed(NamedTuple):
     """What the cluster's scheduler does: whether it knows composite groups and topology constraints, and whether a
     pod of a gang meets those that the same attempt placed before it in every respect. 1.36 forgets their claims and
-    their anti-affinity."""
+    their anti-affinity. `claims`: a group can have claims, which its pods share."""
 
     trees: bool
     keys: bool
     remembers: bool
+    claims: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.capacity.added import list_added_labels, list_added_tolerations
 from krmfn.capacity.requests import count_requests
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
@@ -54,7 +55,8 @@ class Spread(NamedTuple):
 class PodKind(NamedTuple):
     """A pod as the scheduler sees it. `pods` of them exist at once (None: unknown); `template` is the first of the
     templates that are alike. `claims` are volume claims by name, `made` those that are made for each pod; `devices` are
-    resource claims, `device_templates` templates of such claims; `node` is where its manifest binds it."""
+    resource claims, `device_templates` templates of such claims, those of `group_templates` one for the whole group;
+    `node` is where its manifest binds it."""
 
     template: Template
     pods: int | None
@@ -73,6 +75,7 @@ class PodKind(NamedTuple):
     devices: tuple[str, ...]
     device_templates: tuple[str, ...]
     node: str
+    group_templates: tuple[str, ...] = ()
 
     def may_get(self, key: str) -> bool:
         """Whether a controller may add a label of this key."""
@@ -116,9 +119,17 @@ def _read(template: Template, facts: Facts) -> PodKind:
         namespace,
         labels,
         requests,
-        {**as_mapping(dig(runtime, "scheduling", "nodeSelector")), **as_mapping(spec.get("nodeSelector"))},
+        {
+            **list_added_labels(template.item, facts),
+            **as_mapping(dig(runtime, "scheduling", "nodeSelector")),
+            **as_mapping(spec.get("nodeSelector")),
+        },
         dig(affinity, "nodeAffinity", _REQUIRED, "nodeSelectorTerms"),
-        (*as_list(spec.get("tolerations")), *as_list(dig(runtime, "scheduling", "tolerations"))),
+        (
+            *as_list(spec.get("tolerations")),
+            *as_list(dig(runtime, "scheduling", "tolerations")),
+            *list_added_tolerations(template.item, requests, facts),
+        ),
         list_ports(spec),
         _read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels),
         _read_terms(dig(affinity, "podAffinity", _REQUIRED), labels),
@@ -135,6 +146,19 @@ def _read(template: Template, facts: Facts) -> PodKind:
         _read_claims(spec, "resourceClaimTemplateName"),
         as_text(spec.get("nodeName")),
     )
+
+
+def list_group_claims(template: Template, group: Mapping[str, Any]) -> dict[str, str]:
+    """Those of a pod's claims that are made once for its group: template by name. `group` is the group's spec."""
+    pairs = [
+        {
+            as_text(dig(claim, "name")): name
+            for claim in as_list(spec.get("resourceClaims"))
+            if (name := as_text(dig(claim, "resourceClaimTemplateName")))
+        }
+        for spec in (template.spec, group)
+    ]
+    return dict(pairs[0].items() & pairs[1].items())
 
 
 def has_wishes(template: Template) -> bool:

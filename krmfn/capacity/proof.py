@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from krmfn.capacity.admission import counts, find_refusal
+from krmfn.capacity.attachments import count_attachments
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
 from krmfn.capacity.nodes import Room
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
-from krmfn.capacity.pods import PodKind, read_kinds
+from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds
+from krmfn.capacity.volumes import Volumes
 from krmfn.capacity.world import ClusterModel
 from krmfn.krm.types import NamedTuple
 from krmfn.survey.census import Census, LinkedGang
@@ -56,7 +58,8 @@ class Obstacle(NamedTuple):
 
 def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     """What `capacity.prove` gives, for the gangs of a census."""
-    kinds = {id(gang): read_kinds(gang.templates, census.facts) for gang in census.gangs}
+    volumes = Volumes(census.facts)
+    kinds = {id(gang): tuple(_read_kinds(gang, census.facts, obeyed, volumes)) for gang in census.gangs}
     linked = {id(template) for gang in census.gangs for template in gang.templates}
     strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
@@ -69,6 +72,17 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
             yield obstacle
         else:
             yield from _below(root, world, world.room)
+
+
+def _read_kinds(gang: LinkedGang, facts: Facts, obeyed: Obeyed, volumes: Volumes) -> Iterator[PodKind]:
+    """The kinds of a gang's pods, with the volumes that they attach. What the group claims they do not claim again."""
+    for kind in read_kinds(gang.templates, facts):
+        shared = list_group_claims(kind.template, gang.group.spec) if obeyed.claims else {}
+        yield kind._replace(
+            requests={**kind.requests, **count_attachments(kind, volumes, facts)},
+            device_templates=tuple(name for name in kind.device_templates if name not in shared.values()),
+            group_templates=tuple(shared.values()),
+        )
 
 
 def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[GroupNeed]:

@@ -59,13 +59,13 @@ class Volumes:
                 return f'persistentvolume "{volume}" not found'
             if not volume and self._is_hopeless(claim):
                 return self._explain(claim)
-        return next((self._explain(claim) for claim in self._list_made(pod) if self._is_hopeless(claim)), "")
+        return next((self._explain(claim) for claim in self.list_made(pod) if self._is_hopeless(claim)), "")
 
     def list_demands(self, pod: PodKind) -> tuple[NodeTerms, ...]:
         """What the claims demand of a node: of bound ones the volume's affinity and zone, of those that wait for their
         first consumer that a volume, or a place to make one, is there."""
         known = (self._claims.get((pod.namespace, name)) for name in pod.claims)
-        claims = [*(claim for claim in known if claim is not None), *self._list_made(pod)]
+        claims = [*(claim for claim in known if claim is not None), *self.list_made(pod)]
         return tuple(demand for claim in claims for demand in self._list_demands(claim))
 
     def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[NodeTerms]:
@@ -107,7 +107,7 @@ class Volumes:
         volume = as_text(dig(claim, "spec", "volumeName"))
         return volume in self._volumes if volume else self._is_static(claim)
 
-    def _list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
+    def list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
         """The claims that will be made for each pod, but for those that are there already."""
         reserved = [as_mapping(dig(volume, "spec", "claimRef")) for volume in self._volumes.values()]
         there = [*self._claims, *((as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in reserved)]

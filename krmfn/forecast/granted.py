@@ -1,4 +1,4 @@
-"""What other controllers do before pods are scheduled, for a simulator that has none: volumes and devices.
+"""What others do before pods are scheduled, for a simulator that has none of them: volumes, devices, tolerations.
 
 A volume that somebody makes when it is needed, and what the facts do not tell, is taken for granted: a pod is handed
 over without it, so that nothing is called impossible that only was not known. Claims that are made from templates are
@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.capacity.added import list_added_labels, list_added_tolerations
 from krmfn.capacity.devices import fill_in
-from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.pods import list_group_claims, read_kinds
+from krmfn.capacity.requests import count_requests
 from krmfn.capacity.volumes import Volumes
 from krmfn.forecast.roster import Pod
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts
+from krmfn.survey.groups import Group
 
 Value = Mapping[str, Any]
 _DEVICES: Final = "resource.k8s.io"
@@ -37,9 +40,9 @@ def list_untold(templates: Iterable[Template], facts: Facts) -> list[str]:
     return list(found)
 
 
-def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
+def grant(pods: Iterable[Pod], facts: Facts, groups: Mapping[int, Group]) -> Iterator[Value]:
     """The pods as a simulator gets them, each behind the claims that are made for it. Those that are bound are left
-    as they are."""
+    as they are. `groups` are those that may have claims, by the identity of a template of their pods."""
     volumes, devices = Volumes(facts), _GrantedDevices(facts)
     runtimes = facts.by_name("node.k8s.io", "RuntimeClass")
     for pod in pods:
@@ -55,8 +58,15 @@ def grant(pods: Iterable[Pod], facts: Facts) -> Iterator[Value]:
         if spec.get("runtimeClassName") not in runtimes and not facts.lists_all("RuntimeClass"):
             spec.pop("runtimeClassName", None)
         if "resourceClaims" in spec:
-            yield from devices.hand_over(pod.value, spec, space)
+            yield from devices.hand_over(pod, spec, space, groups.get(id(pod.template)))
             _leave_only(_list_names(spec["resourceClaims"]), spec, "resources", "claims")
+        if pod.template is not None:
+            item = pod.template.item
+            asked = [name for name in count_requests(spec, {}) if "/" in name]
+            tolerations = [*as_list(spec.get("tolerations")), *list_added_tolerations(item, asked, facts)]
+            selector = {**list_added_labels(item, facts), **as_mapping(spec.get("nodeSelector"))}
+            spec |= {"tolerations": tolerations} if tolerations else {}
+            spec |= {"nodeSelector": selector} if selector else {}
         yield {**pod.value, "spec": spec}
 
 
@@ -91,21 +101,29 @@ class _GrantedDevices:
         self._templates = facts.by_place(_DEVICES, "ResourceClaimTemplate")
         self._claims = facts.by_place(_DEVICES, "ResourceClaim")
         self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
+        self._made: set[tuple[str, str]] = set()
 
-    def hand_over(self, pod: Value, spec: dict[str, Any], space: str) -> Iterator[Value]:
-        """The claims that are made for a pod. `spec` names them then, and no longer what is not known."""
+    def hand_over(self, pod: Pod, spec: dict[str, Any], space: str, group: Group | None) -> Iterator[Value]:
+        """The claims that are made for a pod, or for its group if it is the first one of it. `spec` names them then,
+        and no longer what is not known."""
         kept: list[Value] = []
+        shared = list_group_claims(pod.template, group.spec) if pod.template is not None and group is not None else {}
         for entry in map(as_mapping, as_list(spec["resourceClaims"]) if self._known else ()):
             name, claim = as_text(entry.get("name")), as_text(entry.get("resourceClaimName"))
             template = self._templates.get((space, as_text(entry.get("resourceClaimTemplateName"))))
             if template is not None:
-                claim = f"{as_text(dig(pod, 'metadata', 'name'))}-{name}"
-                yield {
-                    "apiVersion": f"{_DEVICES}/v1",
-                    "kind": "ResourceClaim",
-                    "metadata": {"name": claim, "namespace": space},
-                    "spec": fill_in(dig(template, "spec", "spec")),
-                }
+                owner = (
+                    group.name if group is not None and name in shared else as_text(dig(pod.value, "metadata", "name"))
+                )
+                claim = f"{owner}-{name}"
+                if (space, claim) not in self._made:
+                    self._made.add((space, claim))
+                    yield {
+                        "apiVersion": f"{_DEVICES}/v1",
+                        "kind": "ResourceClaim",
+                        "metadata": {"name": claim, "namespace": space},
+                        "spec": fill_in(dig(template, "spec", "spec")),
+                    }
             if template is not None or (space, claim) in self._claims:
                 kept.append({"name": name, "resourceClaimName": claim})
         spec["resourceClaims"] = kept

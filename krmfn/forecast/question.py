@@ -12,6 +12,7 @@ from krmfn.forecast.granted import grant
 from krmfn.forecast.roster import Roster
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_list, as_mapping, dig
+from krmfn.releases.gates import has
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
 
@@ -39,7 +40,10 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Map
         if _SCHEDULER in gate.components:
             gates[gate.name] = given.get(gate.name, not gate.opt_in) and needed
     asked = {name for pod in roster.waiting for name in _list_limits(pod.value)}
-    objects = [*_list_stored(facts, asked), *_list_groups(census), *grant((*roster.bound, *roster.waiting), facts)]
+    shared = {id(each): gang.group for gang in census.gangs for each in gang.templates}
+    groups = shared if has(settings.release, given, "group-claims") else {}
+    pods = grant((*roster.bound, *roster.waiting), facts, groups)
+    objects = [*_list_stored(facts, asked), *_list_groups(census), *pods]
     return {"gates": gates, "objects": objects, "trials": list(trials)}
 
 

@@ -34,6 +34,7 @@ _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernet
 _OTHERS: Final = (
     *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
     *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
+    *("CSINode", "DeviceTaintRule"),
     *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
     *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime"),
 )

@@ -17,6 +17,7 @@ from krmfn.releases.release import Gate, UnknownRelease, find_release
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
 _NAMESPACE: Final = "kube-system"
 _FLAG: Final = re.compile(r"--feature-gates[= ]\s*[\"']?([\w=,]+)")
+_PLUGINS: Final = re.compile(r"--enable-admission-plugins[= ]\s*[\"']?([\w,]+)")
 _TAG: Final = re.compile(r":v?(1\.\d+)\.")
 #: Names that stand for all gates of a stage.
 _STAGES: Final[Mapping[str, str]] = {"alpha": "AllAlpha", "beta": "AllBeta"}
@@ -24,12 +25,14 @@ _STAGES: Final[Mapping[str, str]] = {"alpha": "AllAlpha", "beta": "AllBeta"}
 
 class Program(NamedTuple):
     """A program of the control plane: its component, the namespace/name of its pod, and its gates; those in `named`
-    are in its flags, the others have the release's default."""
+    are in its flags, the others have the release's default. `plugins` are the admission plugins that its
+    flags name."""
 
     component: str
     pod: str
     gates: Mapping[str, bool]
     named: frozenset[str]
+    plugins: frozenset[str] = frozenset()
 
 
 def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
@@ -51,7 +54,8 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
                 }
                 named = {name: on for name, on in given.items() if name not in _STAGES.values()}
                 pod_name = f"{_NAMESPACE}/{as_text(dig(pod, 'metadata', 'name'))}"
-                yield Program(component, pod_name, {**stages, **named}, frozenset(named))
+                plugins = frozenset(name for text in _PLUGINS.findall(words) for name in text.split(","))
+                yield Program(component, pod_name, {**stages, **named}, frozenset(named), plugins)
 
 
 def merge_gates(programs: Iterable[Program], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -51,6 +51,8 @@ _OTHERS: Final = (
     ("resource.k8s.io", "ResourceClaimTemplate"),
     ("resource.k8s.io", "ResourceSlice"),
     ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "DeviceTaintRule"),
+    ("storage.k8s.io", "CSINode"),
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
     ("kueue.x-k8s.io", "ClusterQueue"),

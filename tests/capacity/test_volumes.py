@@ -133,7 +133,7 @@ def test_every_reason_of_a_node_has_a_way_out() -> None:
     from krmfn.capacity import filters
 
     reasons = {filters.CORDONED, filters.TAINTED, filters.UNMATCHED, filters.SPREAD, filters.APART, filters.SLOTS}
-    reasons |= {filters.PORTS, volumes.UNREACHABLE, volumes.UNZONED, volumes.UNBINDABLE}
+    reasons |= {filters.PORTS, filters.FULL, volumes.UNREACHABLE, volumes.UNZONED, volumes.UNBINDABLE}
     assert reasons == set(WAYS_OUT)
 
 
