@@ -5,9 +5,10 @@ An error here is a proof: not even in the empty cluster does the gang start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from krmfn.checks.rule import Check, is_obeyed, rule
+from krmfn.checks.scheduler.objects import find_too_many_objects
 from krmfn.config import Settings
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
@@ -47,34 +48,7 @@ KEY_UNKNOWN = _proved("topology-key-unknown", "No node has the label of the topo
 def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
     """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
     yield from find_obstacles(census, settings).get("quota-too-small", ())
-    yield from _count_objects(census)
-
-
-def _count_objects(census: Census) -> Iterator[Finding]:
-    """Quotas on the number of objects: those of the input beyond it are refused, whichever come last."""
-    for quota in census.facts.quotas:
-        for name, hard in quota.hard.items():
-            what, _, resource = name.partition("/")
-            plural, _, group = resource.partition(".")
-            if what != "count" or resource == "pods":
-                continue
-            mine = [
-                item
-                for item in census.objects
-                if item.ref.group == group
-                and f"{item.kind.lower()}s" == plural
-                and item.space == (quota.namespace or item.space)
-                and (group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item)))
-            ]
-            most = hard // 10**9
-            beyond = mine[most:]
-            for item in beyond if most == 0 else beyond[:1]:
-                message = (
-                    f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and the "
-                    f"files checked have {len(mine)}: the API server refuses {len(mine) - most} of them"
-                )
-                hint = f"Raise {name} of the quota to at least {len(mine)}."
-                yield Finding(item, (), message, hint=hint, rule="quota-too-small")
+    yield from find_too_many_objects(census)
 
 
 @once
@@ -86,6 +60,7 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
         trees=is_obeyed(census, settings, "composite-groups"),
         keys=is_obeyed(census, settings, "topology-keys"),
         remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
+        claims=is_obeyed(census, settings, "group-claims"),
     )
     known: dict[str, list[Finding]] = {}
     told: set[int] = set()
@@ -132,8 +107,9 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     message = f"{obstacle.said}{_within(obstacle)}; {_consequence(obstacle)}"
     hints: list[str] = []
     nodes = census.facts.nodes or ()
-    most_of = {name: max((node.allocatable.get(name, 0) for node in nodes), default=0) for name in kind.requests}
-    hopeless = [name for name, amount in kind.requests.items() if amount > most_of[name]]
+    short = [name for name in kind.requests if f"Insufficient {name}" in reasons]
+    most_of = {name: max((node.allocatable.get(name, 0) for node in nodes), default=0) for name in short}
+    hopeless = [name for name in short if kind.requests[name] > most_of[name]]
     for reason in sorted(reasons, key=lambda reason: -reasons[reason]):
         name = reason.removeprefix("Insufficient ")
         if (hopeless and name not in hopeless) or (name in most_of and name not in hopeless and len(reasons) > 1):
@@ -164,6 +140,7 @@ WAYS_OUT: Final = {
     "node(s) didn't have free ports for the requested pod ports": (
         "use another hostPort, or remove hostPort and hostNetwork"
     ),
+    "node(s) exceed max volume count": "give the pod fewer volumes of this driver, or add nodes that attach more",
     "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
     "node(s) had no available volume zone": "use volumes of the zones that the other nodes are in",
     "node(s) didn't find available persistent volumes to bind": (
@@ -197,6 +174,8 @@ def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
     assert obstacle.kind is not None
     template = obstacle.kind.template
     what = "the volume claims of these pods" if obstacle.said.startswith("persistentvolumeclaims") else "these pods"
+    if obstacle.by.startswith("ResourceClaimTemplate"):
+        what = "the device claims of these pods"
     message = f"the API server refuses {what}: {obstacle.said}; {_consequence(obstacle)}"
     hint = f"Change the pod template{f', or the {obstacle.by}' if obstacle.by else ''}."
     if obstacle.said.startswith("unable to create"):
@@ -228,7 +207,7 @@ def _spell_claim(obstacle: Obstacle, _: Census) -> Finding:
     elif "persistent volumes" in obstacle.said or "unbound" in obstacle.said:
         hint = "Create a volume for the claim, or use a storage class with a provisioner."
     if obstacle.said.startswith("cannot allocate"):
-        hint = "Request devices that one node has: fewer, or with other selectors."
+        hint = "Request devices that one node has: fewer, with other selectors, or with tolerations of their taints."
     path = (*obstacle.kind.template.spec_path, "resourceClaims" if device else "volumes")
     return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="claim-without-volume")
 

@@ -1,0 +1,121 @@
+"""Quotas on the number of objects: those of the input, and those that controllers make for them before any pod.
+
+Source: KubeRay 1.6.2 raycluster_controller.go and rayjob_controller.go (Services, then pods), JobSet 0.11.1
+jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer's jobset plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from krmfn.krm.item import Item
+from krmfn.krm.types import Any, Final
+from krmfn.model.findings import Finding
+from krmfn.model.values import as_int, as_list, as_text, dig
+from krmfn.survey.census import Census
+from krmfn.survey.facts import Quota
+
+_RAY: Final = {
+    "RayCluster": ("spec",),
+    "RayJob": ("spec", "rayClusterSpec"),
+    "RayService": ("spec", "rayClusterConfig"),
+}
+
+
+def find_too_many_objects(census: Census) -> Iterator[Finding]:
+    """Objects of the input beyond a quota are refused, whichever come last; without what controllers make for it, an
+    object never has pods."""
+    for quota in census.facts.quotas:
+        for name, hard in quota.hard.items():
+            resource = name.removeprefix("count/")
+            most = hard // 10**9
+            if "/" not in name and resource not in ("services", "pods"):
+                continue
+            if resource == "pods":
+                yield from _find_no_submitter(census, quota, name, most)
+                continue
+            mine: list[Item] = []
+            total = 0
+            for item in _list_gangs(census, quota):
+                if _spell(item) == resource:
+                    mine.append(item)
+                    total += 1
+                made = _list_made(item).get(resource, 0)
+                total += made
+                if made and total > most:
+                    message = (
+                        f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and "
+                        f"{total} exist with what the controller of this {item.kind} creates ({made}): it is refused, "
+                        "and the pods are not all created"
+                    )
+                    hint = f"Raise {name} of the quota to at least {total}."
+                    yield Finding(item, (), message, hint=hint, rule="quota-too-small")
+                    break
+            beyond = mine[most:]
+            for item in beyond if most == 0 else beyond[:1]:
+                message = (
+                    f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and the "
+                    f"files checked have {len(mine)}: the API server refuses {len(mine) - most} of them"
+                )
+                hint = f"Raise {name} of the quota to at least {len(mine)}."
+                yield Finding(item, (), message, hint=hint, rule="quota-too-small")
+
+
+def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
+    """The groups of the input and what makes their pods, in the namespace of a quota."""
+    for item in census.objects:
+        linked = item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
+        if linked and item.space == (quota.namespace or item.space):
+            yield item
+
+
+def _spell(item: Item) -> str:
+    """The name of a kind in quotas."""
+    return f"{item.kind.lower()}s.{item.ref.group}" if item.ref.group else f"{item.kind.lower()}s"
+
+
+def _list_made(item: Item) -> Mapping[str, int]:
+    """How many objects of other kinds a controller makes for an object before its pods."""
+    value = item.value
+    match item.ref.group, item.kind:
+        case "ray.io", "RayCluster" | "RayJob" | "RayService":
+            if dig(value, "spec", "clusterSelector"):
+                return {}
+            groups = as_list(dig(value, *_RAY[item.kind], "workerGroupSpecs"))
+            several = any((as_int(dig(group, "numOfHosts")) or 1) > 1 for group in groups)
+            own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
+            return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
+        case "jobset.x-k8s.io", "JobSet":
+            jobs = (dig(job, "replicas") for job in as_list(dig(value, "spec", "replicatedJobs")))
+            named = dig(value, "spec", "network", "enableDNSHostnames") is not False
+            return {
+                "jobs.batch": sum(1 if number is None else as_int(number) or 0 for number in jobs),
+                **({"services": 1} if named else {}),
+            }
+        case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
+            size = as_int(dig(value, "spec", "leaderWorkerTemplate", "size")) or 1
+            replicas = dig(value, "spec", "replicas")
+            number: int = 1 if replicas is None else as_int(replicas) or 0
+            return {"statefulsets.apps": 1 + number * (size > 1)}
+        case "trainer.kubeflow.org", "TrainJob":
+            return {"jobsets.jobset.x-k8s.io": 1}
+    return {}
+
+
+def _has_submitter(value: Mapping[str, Any]) -> bool:
+    """Whether KubeRay makes a Job that submits the entrypoint of a RayJob."""
+    mode = as_text(dig(value, "spec", "submissionMode"))
+    return as_text(value.get("kind")) == "RayJob" and mode in ("", "K8sJobMode")
+
+
+def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Finding]:
+    """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
+    for item in _list_gangs(census, quota) if not quota.scope else ():
+        pods = [each.pods for each in census.templates_of(item) if each.link]
+        need = sum(number or 0 for number in pods) + 1
+        if None not in pods and need == most + 1 and item.kind == "RayJob" and _has_submitter(item.value):
+            message = (
+                f"the ResourceQuota {quota.name} allows {most} pods in the namespace {item.space}, which the Ray "
+                "cluster uses up: the pod that submits the entrypoint is never created"
+            )
+            yield Finding(item, (), message, hint=f"Raise {name} of the quota to {need}.", rule="quota-too-small")
