@@ -72,6 +72,8 @@ func apply(lines []string, schema Object) (required, member bool) {
 			schema["maximum"] = json.Number(value)
 		case "+k8s:maxItems":
 			schema["maxItems"] = json.Number(value)
+		case "+k8s:maxLength":
+			schema["maxLength"] = json.Number(value)
 		case "+k8s:maxBytes":
 			schema["x-kubernetes-max-bytes"] = json.Number(value)
 		case "+k8s:immutable":

@@ -174,6 +174,8 @@ def filled(schemas: Path) -> None:
 def fill_otherwise(schema: dict[str, Any]) -> None:
     fields = schema["$defs"]["PodGroupSpec"]["properties"]
     fields["disruption"]["default"], fields["preemptionPolicy"]["default"] = {"all": {}}, "Never"
+    fields["priorityClass"]["x-kubernetes-max-bytes"] = 9
+    schema["$defs"]["WorkloadReference"]["properties"]["templateName"]["maxLength"] = 20
 
 
 def add_policy(schema: dict[str, Any]) -> None:
@@ -301,6 +303,21 @@ def test_other_defaults_are_told_before_the_upgrade(fuller: Run, tmp_path: Path)
     written = "{disruptionMode: {single: {}}, preemptionPolicy: PreemptLowerPriority, schedulingPolicy"
     (tmp_path / "a.yaml").write_text((tmp_path / "a.yaml").read_text().replace("{schedulingPolicy", written))
     assert "fills in" not in fuller(*words, str(tmp_path / "a.yaml")).out
+
+
+def test_limits_of_length(fuller: Run) -> None:
+    """In characters or in bytes; what is generated is judged, too."""
+    asked = GROUP.replace("minMember", "minCount").replace(
+        "spec: {", f"spec: {{priorityClass: 0123456789, workloadRef: {{workloadName: a, templateName: {'t' * 21}}}, "
+    )
+    told = fuller("validate", "-", data=asked.replace("0123456789", '"0123456789"')).out
+    assert "spec.priorityClass: Too long: may not be more than 9 bytes [max-items]" in told
+    assert "templateName: Too long: may not be more than 20 characters [max-items]" in told
+    assert "Too long" not in fuller("validate", "-", data=asked.replace("0123456789", '"high"').replace("tt", "")).out
+    assert (
+        "more than 9 bytes"
+        in fuller("generate", "-", data=JOB.replace("restart", "priorityClassName: quite-high, restart", 1)).err
+    )
 
 
 def test_a_policy_that_older_releases_lack_is_not_dropped(fuller: Run) -> None:
