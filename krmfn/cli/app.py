@@ -153,7 +153,9 @@ def application() -> click.Group:
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs a command line and returns the exit code; a mistake in it is explained on stderr (2)."""
+    """Runs a command line and returns the exit code; a mistake in it is explained on stderr (2). Raises StreamLost."""
+    if {"-h", "--help", "--version"} & set(words):
+        streams.expect()  # click prints these itself, and says nothing where it cannot
     try:
         code = application().main(list(words), prog_name="krmfn", standalone_mode=False)
     except click.ClickException as mistake:

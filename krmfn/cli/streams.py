@@ -25,7 +25,7 @@ def prepare() -> None:
 
 def write(text: str) -> None:
     """Text for people on stdout. Raises StreamLost."""
-    stream = _stdout()
+    stream = expect()
     try:
         stream.write(text)
     except BrokenPipeError:
@@ -36,7 +36,7 @@ def write(text: str) -> None:
 
 def write_bytes(data: bytes) -> None:
     """Manifests, or a document for programs, on stdout: always UTF-8, as it is. Raises StreamLost."""
-    stream = _stdout()
+    stream = expect()
     try:
         stream.flush()
         stream.buffer.write(data)
@@ -81,7 +81,8 @@ def say(text: str) -> None:
     tell(f"krmfn: {line(text)}\n")
 
 
-def _stdout() -> TextIO:
+def expect() -> TextIO:
+    """Stdout. Raises StreamLost where it is closed."""
     if sys.stdout is None:
         raise StreamLost("stdout is closed: there is nowhere to write to")
     return sys.stdout

@@ -28,6 +28,8 @@ COMMANDS = {
     "rules": (f"{KRMFN} rules", 0),
     "schema": (f"{KRMFN} schema PodGroup", 0),
     "help": (f"{KRMFN} --help", 0),
+    "help of a command": (f"{KRMFN} tree -h", 0),
+    "version": (f"{KRMFN} --version", 0),
 }
 
 
@@ -54,14 +56,15 @@ def test_a_reader_that_has_had_enough_changes_nothing(name: str, tmp_path: Path)
     assert "Exception ignored" not in (tmp_path / "errors").read_text()
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "help"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_an_answer_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     command, _ = COMMANDS[name]
     for redirection, reason in ((">/dev/full", "No space left on device"), (">&-", "is closed")):
         done = bash(f"{command} {redirection}", tmp_path)
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1].startswith("krmfn: stdout")
-        assert reason in done.stderr
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("krmfn: ")
+        assert reason in last
         assert "Traceback" not in done.stderr
 
 
@@ -145,6 +148,14 @@ def test_an_interrupt_is_silent(words: list[str], tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     out, errors = run.communicate()
     assert (out, errors, run.returncode) == (b"", b"", 130)
+
+
+def test_an_interrupt_before_the_command_is_known_is_silent() -> None:
+    program = "import gc, signal, sys; gc.disable = lambda: signal.default_int_handler(signal.SIGINT, None); "
+    program += "from krmfn.__main__ import script; sys.exit(script())"
+    command = [sys.executable, "-c", program, "tree"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_memory_runs_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
