@@ -1,6 +1,7 @@
 """`python -m tests.fuzz [NAME…] [OPTIONS]`: runs the oracles.
 
-Without a limit each runs for a minute. `--seed` shows one case again; `--record` writes the table into RECORD.md;
+Without a limit each runs for a minute. How far it is and what it finds is told at once; an interrupted run counts, too.
+`--seed` shows one case again; `--record` writes the table into RECORD.md;
 `--answers` records answers of the programs that are asked anew.
 Exit 1 when something was found.
 """
@@ -13,7 +14,7 @@ import platform
 import subprocess
 import sys
 
-from tests.fuzz.frame import HERE, Failure, Oracle, Summary, list_oracles, run, run_case
+from tests.fuzz.frame import HERE, Failure, Oracle, Summary, catch_interrupts, list_oracles, run, run_case
 
 RECORD = HERE / "RECORD.md"
 HEAD = """# The last run
@@ -47,10 +48,14 @@ def main(words: list[str]) -> int:
                 oracle.record()
         return 0
     if given.seed is not None:
-        return tell([failure for oracle in chosen if (failure := run_case(oracle, given.seed))])
+        failed = [failure for oracle in chosen if (failure := run_case(oracle, given.seed))]
+        for failure in failed:
+            say(failure.error)
+        return min(len(failed), 1)
     minutes = given.minutes if given.minutes or given.cases else float(len(chosen))
     seconds = minutes * 60 / len(chosen) if minutes else None
     found = 0
+    stopped = catch_interrupts()
     for oracle in chosen:
         reason = oracle.missing()
         if reason:
@@ -58,18 +63,20 @@ def main(words: list[str]) -> int:
             found = 1
             continue
         summary = run_in_processes(oracle, given.first, given.cases, seconds, given.jobs)
-        found |= tell(summary.failures)
+        found |= min(len(summary.failures), 1)
         row = write_row(summary)
         print(f"{row} {summary.seconds:.0f} s", flush=True)
         if given.record:
             keep_row(oracle.name, row)
+        if stopped:
+            return 130
     return found
 
 
 def run_in_processes(oracle: Oracle, first: int, cases: int | None, seconds: float | None, jobs: int) -> Summary:
     """One run, or several side by side whose seeds follow each other."""
     if jobs == 1 or cases is None:
-        return run(oracle, first, cases, seconds)
+        return run(oracle, first, cases, seconds, say=say)
     share = -(-cases // jobs)
     with multiprocessing.Pool(jobs) as pool:
         parts = [(oracle.name, first + share * job, min(share, cases - share * job), seconds) for job in range(jobs)]
@@ -81,14 +88,12 @@ def run_in_processes(oracle: Oracle, first: int, cases: int | None, seconds: flo
 
 def run_named(name: str, first: int, cases: int, seconds: float | None) -> tuple[int, tuple[Failure, ...], float]:
     oracle = next(oracle for oracle in list_oracles() if oracle.name == name)
-    summary = run(oracle, first, cases, seconds)
+    summary = run(oracle, first, cases, seconds, say=say)
     return summary.cases, summary.failures, summary.seconds
 
 
-def tell(failures: tuple[Failure, ...] | list[Failure]) -> int:
-    for failure in failures:
-        print(f"--- python -m tests.fuzz {failure.oracle} --seed {failure.seed}\n{failure.error}", file=sys.stderr)
-    return min(len(failures), 1)
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def write_row(summary: Summary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,6 +17,9 @@ HERE = Path(__file__).parent
 CASES = 200
 #: So many cases are prepared together.
 BATCH = 100
+#: Seconds after which a run says again how far it is.
+PROGRESS = 60
+_interrupts: list[int] = []
 
 
 class Oracle(NamedTuple):
@@ -100,16 +104,38 @@ def _list_checks(oracle: Oracle, first: int, cases: int | None) -> Iterator[tupl
         first += BATCH
 
 
-def run(oracle: Oracle, first: int, cases: int | None, seconds: float | None, most: int = 20) -> Summary:
-    """Cases from a seed on, until there are `cases`, `seconds` have passed, or `most` have failed."""
-    begin = time.monotonic()
+def run(
+    oracle: Oracle,
+    first: int,
+    cases: int | None,
+    seconds: float | None,
+    most: int = 20,
+    say: Callable[[str], None] = lambda text: None,
+) -> Summary:
+    """Cases from a seed on, until there are `cases`, `seconds` have passed, `most` have failed, or an interrupt was
+    caught. `say` gets each failure when it is found, and now and then how far the run is."""
+    begin = said = time.monotonic()
     failures: list[Failure] = []
     done = 0
     for seed, check in _list_checks(oracle, first, cases):
-        if len(failures) >= most or (seconds is not None and time.monotonic() - begin > seconds):
+        now = time.monotonic()
+        if now - said > PROGRESS:
+            said = now
+            say(f"{oracle.name}: {done:,} cases from {first:,}, {len(failures)} found, {now - begin:.0f} s")
+        if _interrupts or len(failures) >= most or (seconds is not None and now - begin > seconds):
             break
         failure = _judge(oracle, seed, check)
         done += 1
         if failure:
             failures.append(failure)
+            say(f"--- python -m tests.fuzz {failure.oracle} --seed {failure.seed}\n{failure.error}")
     return Summary(oracle, first, done, tuple(failures), time.monotonic() - begin)
+
+
+def catch_interrupts() -> list[int]:
+    """From here on a signal ends the run after the case under way; the list holds those that have come.
+
+    Code under test would take the usual KeyboardInterrupt for its own."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: _interrupts.append(number))
+    return _interrupts

@@ -55,7 +55,7 @@ def check(chance: random.Random) -> None:
 
 def _choose(chance: random.Random) -> list[Object]:
     documents = load_documents()
-    document = documents[chance.choice(sorted(documents))]
+    document = documents[chance.choice(list(documents))]
     items = (spoil_value(chance, document) if chance.random() < 0.7 else document).get("items")
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 

@@ -98,9 +98,9 @@ def limit_time() -> Iterator[None]:
 
 @functools.cache
 def load_documents() -> dict[Path, dict[str, Any]]:
-    """The fixtures that are readable ResourceLists, as values."""
+    """The fixtures that are readable ResourceLists, as values, by path."""
     found = {}
-    for path in LISTS:
+    for path in sorted(LISTS):
         try:
             document = yaml.load((FIXTURES / path).read_bytes(), yaml.CSafeLoader)
         except yaml.YAMLError:
@@ -148,8 +148,8 @@ def cut(item: Item) -> bytes:
 
 
 def check(chance: random.Random) -> None:
-    """One case."""
-    chance.choice((_check_bytes, _check_values, _check_stdin, _check_folder))(chance)
+    """One case. Folders take four times as long as the others, and have fewer turns."""
+    chance.choices((_check_bytes, _check_values, _check_stdin, _check_folder), (4, 4, 4, 1))[0](chance)
 
 
 def _check_bytes(chance: random.Random) -> None:
@@ -158,7 +158,7 @@ def _check_bytes(chance: random.Random) -> None:
 
 def _check_values(chance: random.Random) -> None:
     documents = load_documents()
-    document = configure(chance, documents[chance.choice(sorted(documents))])
+    document = configure(chance, documents[chance.choice(list(documents))])
     answer_of(write(spoil_value(chance, document)))
 
 
@@ -192,7 +192,7 @@ def _check_folder(chance: random.Random) -> None:
 
 def _make_stream(chance: random.Random) -> bytes:
     documents = load_documents()
-    document = documents[chance.choice(sorted(documents))]
+    document = documents[chance.choice(list(documents))]
     kind = chance.randrange(4)
     if kind == 0:
         return write_stream(spoil_value(chance, document))
