@@ -19,7 +19,7 @@ from krmfn.krm.results import Severity
 from krmfn.krm.types import NamedTuple
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
-from krmfn.model.wording import join
+from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs
@@ -46,6 +46,7 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, LeftOut, ManifestFil
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
 
+_OPTION = "--load-restrictor LoadRestrictionsNone"
 #: That are made by deployers and kustomizations, as copies of what the files hold.
 _MOST_OBJECTS = 200_000
 
@@ -107,9 +108,9 @@ class Gathering:
             name = each.folder if folders[each.folder] == 1 else f"{each.folder} ({each.name})"
             steps.append((name, each.folder, overlays.get(each.folder), each))
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
-        free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
+        self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         wanted = dict.fromkeys(overlay.folder for overlay in rendered)
-        self._queue = render_all(tree, wanted, programs, free, partly=severity != "error")
+        self._queue = render_all(tree, wanted, programs, self._free, partly=severity != "error")
         try:
             for name, folder, found, deployment in steps:
                 known = len(self.worlds)
@@ -319,6 +320,12 @@ class Gathering:
         if left_out:
             hint = " ".join(dict.fromkeys(each.hint for each in rendered.left_out if each.hint))
             self._tell(overlay.path, NotRendered(join(list(left_out)), hint), "checked without")
+        if rendered.brought and overlay.folder not in self._free:
+            others = f" and {count(len(rendered.brought) - 1, 'other')}" if len(rendered.brought) > 1 else ""
+            message = (
+                f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs {_OPTION}"
+            )
+            self.problems.append(tell("not-rendered", message, FileRef(overlay.path), "info"))
         self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations, left_out))
 
     def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:

@@ -97,13 +97,13 @@ def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Ite
 
 
 def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> list[str] | None:
-    """The files in resources:, those of kustomizations below included, in their order. kustomize is asked about folders
-    and files that are used twice, whose objects it refuses, and about more levels than it is given."""
+    """The files in resources:, those of kustomizations below included, in their order. kustomize is asked about what
+    is used twice and what is not below the folder, which it may refuse, and about more levels than it is given."""
     files: list[str] = []
     for entry in list_entries(overlay.value, "resources"):
         path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
         kind = tree.kind(path) if path else ""
-        if kind == "file":
+        if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
             files.append(path)
         elif kind == "folder" and path not in seen and depth < DEEPEST:
             seen.add(path)

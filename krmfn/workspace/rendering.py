@@ -57,7 +57,8 @@ class Rendered(NamedTuple):
     that are `aside`.
 
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
-    `left_out` says what is not in it, because it cannot be had here.
+    `left_out` says what is not in it, because it cannot be had here. `brought` are the files that are not below the
+    folder of the kustomization that names them, seen from the outermost one.
     """
 
     data: bytes
@@ -65,6 +66,7 @@ class Rendered(NamedTuple):
     configurations: tuple[dict[str, Any], ...]
     aside: Aside
     left_out: tuple[NotRendered, ...] = ()
+    brought: tuple[str, ...] = ()
 
 
 def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
@@ -87,7 +89,7 @@ def render_all(
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
     processors. What render() says holds for each. The `free` ones may use files that are not below their folder.
-    `partly`: what cannot be had and only adds objects is left out."""
+    `partly`: all are, and what cannot be had and only adds objects is left out."""
     kustomize = find_program("kustomize")
     if not kustomize:
         reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
@@ -105,7 +107,7 @@ def render_all(
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        build = Build(workshop, folder, free=folder in free)
+                        build = Build(workshop, folder, free=partly or folder in free)
                         waiting.append((folder, build))
                         build.start()
                     except NotRendered as reason:
@@ -219,8 +221,9 @@ class Build:
         for copy, original in stage.brought.items():  # in the annotations that say where objects come from
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
+        brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
         files = frozenset(stage.copied | self._copied)
-        return Rendered(data, files, tuple(stage.configurations), self._workshop.aside, tuple(stage.left_out))
+        return Rendered(data, files, tuple(stage.configurations), self._workshop.aside, tuple(stage.left_out), brought)
 
     def _end(self) -> bytes:
         """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by

@@ -208,3 +208,20 @@ def test_diff_compares_states_without_the_same_part(
     lists = "resources: [job.yaml]\n"
     write(folder, {"app/kustomization.yaml": lists + (f"bases: ['{BASE}']\n" if side == "new" else "")})
     assert run(capsys, "diff", "git:HEAD", ".")[:2] == (2, ""), "nothing was compared"
+
+
+def test_files_of_another_folder_are_used_and_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`kustomize build` needs an option for it."""
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n"
+    patch = '[{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]'
+    own = "resources: [../namespace.yaml]\npatches: [{path: ../patch.yaml, target: {kind: Namespace}}]\n"
+    write(folder, {"namespace.yaml": space, "patch.yaml": patch, "app/kustomization.yaml": own})
+    write(folder, {"plain/kustomization.yaml": "resources: [../namespace.yaml]\n"})
+    worlds = find_worlds(["app", "plain"], Rendering()).worlds
+    assert [item.labels for world in worlds for item in world.items] == [{"a": "b"}, {}]
+    code, out, _ = run(capsys, "validate", "app")
+    told = "../namespace.yaml and 1 other, not below its folder: kustomize build needs --load-restrictor"
+    assert (code, f"app/kustomization.yaml: info: checked with {told}" in out) == (0, True)
+    assert "plain/kustomization.yaml: info: checked with ../namespace.yaml, not" in run(capsys, "validate", "plain")[1]
+    code, out, _ = run(capsys, "validate", "--require-render", "app", "plain")
+    assert (code, out.count("which is not below its folder: kustomize refuses that [not-rendered]")) == (2, 2)
