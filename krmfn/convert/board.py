@@ -21,9 +21,6 @@ from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import find_word
 
-#: What to do about a link to something that is not there.
-UNRESOLVED = "Convert the files of the pods and of their groups together."
-
 _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 
 
@@ -70,6 +67,12 @@ class Board:
         if owner:
             path, message = (), f"{item.ref}: {message}"
         self.findings.append(Finding(owner or item, path, message, hint=hint, rule=rule))
+
+    def miss(self, item: Item, site: Site, what: str) -> None:
+        """Say that a link leads to something that is not there, and stays as it is."""
+        message = f"no {what} in the files converted: the link of these pods is unchanged"
+        hint = "Convert the files of the pods and of their groups together."
+        self.note(item, "convert-unresolved", message, site.path, hint)
 
     def edit(self, item: Item, change: Callable[..., None], *arguments: Any) -> None:
         """Run `change(item, *arguments)`; where the text cannot be edited, leave it and say so."""
@@ -119,6 +122,12 @@ def describe(api_version: str, kind: str, name: str, source: Item, spec: Mapping
     space = {"namespace": source.namespace} if source.namespace else {}
     metadata = {"name": name, **space, **move_mark(source, kind)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": dict(spec)}
+
+
+def relink(item: Item, old: Path, new: Path, target: Any) -> None:
+    """Exchange the field at `old` for one beside it."""
+    item.remove(old)
+    item.set((*old[:-1], *new), target)
 
 
 def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Mapping[str, Any], bool]]:

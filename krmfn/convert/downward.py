@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import UNRESOLVED, Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import Board, describe, read_entries, read_mapping, relink, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.names import slug
@@ -69,13 +69,8 @@ def _lower_workload(item: Item, board: Board) -> None:
     longest = read_limits(goal).groups
     if len(leaves) > longest:
         message = f"{len(leaves)} templates, but {goal} allows {longest}; the object is unchanged"
-        board.note(
-            item,
-            "convert-impossible",
-            message,
-            ("spec",),
-            ("Generate one group for all pods instead (granularity Cluster)."),
-        )
+        hint = "Generate one group for all pods instead (granularity Cluster)."
+        board.note(item, "convert-impossible", message, ("spec",), hint)
         return
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     item.set(("spec", "podGroupTemplates"), leaves)
@@ -135,15 +130,9 @@ def to_1_35(board: Board) -> None:
         if site.field in GROUP_LINKS:
             found = references.get((item.space, site.value))
             if found is None:
-                board.note(
-                    item,
-                    "convert-unresolved",
-                    f'no PodGroup "{site.value}" in the files converted: the link of these pods is unchanged',
-                    site.path,
-                    UNRESOLVED,
-                )
+                board.miss(item, site, f'PodGroup "{site.value}"')
             else:
-                board.edit(item, _link, site.whole[0], found)
+                board.edit(item, relink, site.whole[0], ("workloadRef",), found)
     for groups in used.values():
         for group in groups:
             board.remove(group)
@@ -195,11 +184,6 @@ def _policy_of(board: Board, item: Item, template: Mapping[str, Any], members: I
             ("spec",),
         )
     return template.get("schedulingPolicy")
-
-
-def _link(item: Item, old: Path, reference: Mapping[str, str]) -> None:
-    item.remove(old)
-    item.set((*old[:-1], "workloadRef"), dict(reference))
 
 
 # --- what is lost ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import UNRESOLVED, Board, read_mapping
+from krmfn.convert.board import Board, read_mapping
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.marks import GENERATED_FROM
@@ -37,8 +37,7 @@ def to_native(board: Board) -> None:
         if choice and (item.space, site.value) in converted[choice]:
             board.edit(item, _join, site.path, site.value)
         elif choice:
-            message = f'no {choice} PodGroup "{site.value}" in the files converted: the link of these pods is unchanged'
-            board.note(item, "convert-unresolved", message, site.path, UNRESOLVED)
+            board.miss(item, site, f'{choice} PodGroup "{site.value}"')
 
 
 def _convert(item: Item, board: Board) -> None:
@@ -68,7 +67,7 @@ def _convert(item: Item, board: Board) -> None:
         board.note(
             item,
             "convert-generate",
-            ("krmfn generated this object: run `krmfn generate` instead, which also creates its Workload"),
+            "krmfn generated this object: run `krmfn generate` instead, which also creates its Workload",
         )
 
 

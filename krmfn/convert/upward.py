@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import UNRESOLVED, Board, describe, read_entries, read_mapping, walk_templates
+from krmfn.convert.board import Board, describe, read_entries, read_mapping, relink, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.names import name_group, shorten, slug
@@ -38,18 +38,12 @@ def to_1_36(board: Board) -> None:
             entry = _find_entry(workload, group)
             if workload is None or entry is None:
                 what = f"group {group} of Workload {site.value}" if workload else f"Workload {site.value}"
-                board.note(
-                    item,
-                    "convert-unresolved",
-                    f"no {what} in the files converted: the link of these pods is unchanged",
-                    site.path,
-                    UNRESOLVED,
-                )
+                board.miss(item, site, what)
                 continue
             place = (item.space, site.value, group, key)
             if place not in made:
                 made[place] = _add_group(board, workload, entry, key)
-            board.edit(item, _link, site.whole[0], made[place])
+            board.edit(item, relink, site.whole[0], ("schedulingGroup", "podGroupName"), made[place])
     for (space, name), workload in workloads.items():
         for entry in read_entries(workload, ("spec", "podGroups")):
             if not any(place[:3] == (space, name, entry.get("name")) for place in made):
@@ -84,11 +78,6 @@ def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str)
     return name
 
 
-def _link(item: Item, old: Path, name: str) -> None:
-    item.remove(old)
-    item.set((*old[:-1], "schedulingGroup", "podGroupName"), name)
-
-
 def _rename_templates(workload: Item) -> None:
     templates = [
         {"schedulingPolicy" if key == "policy" else key: value for key, value in entry.items()}
@@ -117,13 +106,8 @@ def to_1_37(board: Board) -> None:
                 f"Kubernetes {first_release('job-groups')} makes a gang of this Job (feature gate WorkloadWithJob), "
                 f"{first_release('job-scheduling')} does not: its pods would start one by one"
             )
-            board.note(
-                item,
-                "convert-job",
-                message,
-                ("spec",),
-                ('Add the annotation krmfn.dev/gang: "true", or set spec.scheduling.'),
-            )
+            hint = 'Add the annotation krmfn.dev/gang: "true", or set spec.scheduling.'
+            board.note(item, "convert-job", message, ("spec",), hint)
 
 
 def _take_priorities(board: Board) -> None:
@@ -174,13 +158,8 @@ def _raise_group(item: Item, board: Board) -> None:
     _respell_mode(item, ("spec", "disruptionMode"), mode)
     if mode == "PodGroup" and item.get(("spec", "schedulingPolicy", "basic")) is not None:
         message = "disruptionMode PodGroup without a gang policy: later releases may refuse this"
-        board.note(
-            item,
-            "convert-doubtful",
-            message,
-            ("spec", "disruptionMode"),
-            ("Use the disruption mode single, or a gang policy."),
-        )
+        hint = "Use the disruption mode single, or a gang policy."
+        board.note(item, "convert-doubtful", message, ("spec", "disruptionMode"), hint)
 
 
 def _respell_mode(item: Item, path: Path, mode: Any) -> None:
