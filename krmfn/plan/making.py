@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.stage import Judge, gather_facts, leave_out
+from krmfn.checks.server.stage import Judge, excuse, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
@@ -135,12 +135,13 @@ class _UpdateJudge:
         return self._refuse(item, judge, None)
 
     def _refuse(self, item: Item, judge: Callable[[Any], Verdict | None], before: Item | None) -> tuple[Reason, ...]:
-        """Why `judge` refuses an object; what placeholders will be is unknown."""
+        """Why `judge` refuses an object; what placeholders will be, or others add, is unknown."""
         verdict = judge(item.value)
         if verdict is None:
             return self._refuse_other(item, before)
-        known, unknown = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
-        return () if unknown and not known.causes else _read(known)
+        known, _ = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
+        causes = tuple(cause for cause in known.causes if not excuse(cause.rule, cause.path, item))
+        return () if verdict.causes and not causes else _read(known._replace(causes=causes))
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""

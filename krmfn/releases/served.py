@@ -65,11 +65,14 @@ def is_of_program(item: Item, release: str) -> bool:
 
 
 def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:
-    """The kind that a wrong one means, and the versions in which the release has it; empty when none is like it."""
+    """The kind that a wrong one means, and the versions in which the release has it, empty when none is like it. Those
+    that are off count only if there are no others."""
+    table = read_kinds(release)
     served: dict[str, list[str]] = {}
     for standing in ("served", "off"):
-        for version, kinds in read_kinds(release)[standing].items():
-            for name in kinds:
+        known = {*served}
+        for version, kinds in table[standing].items():
+            for name in (name for name in kinds if name not in known):
                 served.setdefault(name, []).append(version)
     names = {name.lower(): name for name in served}
     from difflib import get_close_matches

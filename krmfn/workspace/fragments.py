@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.paths import dig
+from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
 from krmfn.model.placeholders import is_name_placeholder
@@ -23,6 +24,8 @@ _PATCH: Final = {"patch", "patches"}
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
 TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
 _NO_NAME: Final = r"[_A-Z]"
+#: What tools write without a value, and what people do.
+_MAY_BE_EMPTY: Final = ("creationTimestamp", "status", "emptyDir")
 #: `name: ##NAME##`, a comment in YAML.
 _COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$"
 
@@ -33,7 +36,7 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
     for file in files:
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
-        is_template = _is_called(file.path, TEMPLATES) and any(map(_is_nameless, file.stream.items))
+        is_template = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
         if is_template or re.search(_COMMENTED, file.data):
             told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
             continue
@@ -57,9 +60,18 @@ def _is_called(path: str, names: set[str]) -> bool:
     return not names.isdisjoint(re.split(r"[^a-z]+", words))
 
 
-def _is_nameless(item: Item) -> bool:
-    """Whether the name of an object is a word that names cannot be; those of roles can. What has placeholders is
-    checked without them."""
+def _is_to_fill(item: Item) -> bool:
+    """Whether the name of an object is a word that names cannot be (those of roles can), or one of its values is empty
+    (`storage:`). What has placeholders is checked without them."""
+    waiting: list[Any] = [item.value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            if any(each is None for field, each in value.items() if field not in _MAY_BE_EMPTY):
+                return True
+        elif isinstance(value, list):
+            waiting += value
     is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
     return is_odd and not is_name_placeholder(item.name)
 
@@ -76,15 +88,17 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
 
 def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
     """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing. What
-    is `called` a patch may have no containers at all, and so may a Pod: a template for Spark."""
+    is `called` a patch may have no containers at all, and so may a Pod: a template for Spark. Without selector and
+    containers, an object is the beginning of one."""
     kind = find_kind(item.ref.group, item.kind)
     assert kind is not None
     containers = [each for template in kind.templates for each in _list_containers(item.value, template.path)]
     images = [isinstance(each, dict) and "image" in each for each in containers]
+    selector = dig(item.value, "spec", "selector") or {}
     if not beside:
-        return (bool(images) or called or item.kind == "Pod") and not any(images)
-    spec = item.value.get("spec")
-    lacks_selector = item.ref.group == _APPS and not (isinstance(spec, dict) and "selector" in spec)
+        is_empty = item.ref.group == _APPS and isinstance(selector, dict) and not any(selector.values())
+        return (bool(images) or called or item.kind == "Pod" or is_empty) and not any(images)
+    lacks_selector = item.ref.group == _APPS and dig(item.value, "spec", "selector", default=ABSENT) is ABSENT
     return not images or not all(images) or lacks_selector
 
 

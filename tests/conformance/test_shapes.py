@@ -57,6 +57,7 @@ def test_standing(release: str) -> None:
 
 def test_similar_kinds() -> None:
     assert find_similar("job", "1.37") == ("Job", ("batch/v1",))
+    assert find_similar("ResourceClaim", "1.37") == ("ResourceClaim", ("resource.k8s.io/v1",)), "v1beta1 is off"
     assert find_similar("HorizontalPodAutoscalar", "1.37") == (
         "HorizontalPodAutoscaler",
         ("autoscaling/v1", "autoscaling/v2"),

@@ -101,6 +101,12 @@ def test_a_placeholder_is_refused_in_no_state() -> None:
     assert [entry(old, ingress, "Ingress").action for old in (JOB, ingress.replace("80", "81"))] == ["new", "update"]
 
 
+def test_metadata_alone_is_added_to_what_the_cluster_has() -> None:
+    text = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: gp3, annotations: {a: b}}\n"
+    assert [entry(old, text, "StorageClass").action for old in (JOB, text.replace("b}", "c}"))] == ["new", "update"]
+    assert entry(JOB, text.replace(", annotations: {a: b}", ""), "StorageClass").action == "refuse"
+
+
 def test_an_object_that_the_server_had_refused_is_judged_as_a_new_one() -> None:
     found = entry(GROUP.replace("minCount: 4", "minCount: -1"), GROUP, "PodGroup")
     assert found.action == "update"

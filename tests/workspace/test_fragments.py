@@ -110,6 +110,35 @@ def test_a_template_without_marks_is_one_by_its_own_name_and_the_names_in_it(
         assert "templates" not in run(capsys, "validate", ".")[2]
 
 
+def test_a_template_may_be_filled_by_a_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its values are empty, which they are nowhere else."""
+    volume = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\n"
+    volume += "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: SIZE}}}\n"
+    for name, size, said in (("templates", "", "templates (1)"), ("templates", "1Gi", "no find"), ("a", "", "1 error")):
+        write(folder, {f"{name}/pvc.yaml": volume.replace("SIZE", size)})
+        assert said in run(capsys, "validate", ".")[2]
+        (folder / name / "pvc.yaml").unlink()
+
+
+def test_a_deployment_without_selector_and_containers_is_no_manifest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {SELECTOR template: {spec: {CONTAINERS}}}\n"
+    )
+    good, names = "selector: {matchLabels: {a: b}},", "containers: [{name: a, image: a}]"
+    for selector, containers, part in (
+        ("", "", True),
+        ("selector: {matchLabels: {}},", "containers: []", True),
+        (good, "", False),
+        ("", names, False),
+    ):
+        write(folder, {"a.yaml": text.replace("SELECTOR", selector).replace("CONTAINERS", containers)})
+        code, _, told = run(capsys, "validate", ".")
+        assert (code, "parts of manifests (1)" in told) == (0 if part else 1, part)
+        assert run(capsys, "validate", "a.yaml")[0] == 1
+
+
 def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The kustomization that lists it may be a template, or come from another repository."""
     write(folder, {"removals/all.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n$patch: delete\n"})

@@ -76,13 +76,13 @@ class Judge:
         kind = self.kind(item)
         if kind is None:
             if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
-                yield _weigh(_not_known(item, self.release), self.settings)
+                yield _weigh_assumed(_not_known(item, self.release), self.settings)
             else:
                 yield from self.findings_of_other(item, before)
         elif item.api_version.rpartition("/")[2] in kind.versions:
             yield from self.findings(kind, item, before)
         elif kind.group == GROUP:
-            yield _weigh(_not_served(item, kind), self.settings)
+            yield _weigh_assumed(_not_served(item, kind), self.settings)
         else:
             yield from self.findings_of_other(item, None)
 
@@ -117,7 +117,7 @@ class Judge:
         verdict, unknown = leave_out(item, verdict, judge, before)
         yield from unknown
         for cause in join_reasons(verdict.causes, value):
-            yield _weigh_part(_note(kind.root, value, cause), item)
+            yield _weigh(_note(kind.root, value, cause), item)
         yield from self._tell_rest(kind, item, verdict)
 
     def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ class Judge:
         verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
         for cause in verdict.causes:
-            yield _weigh_part(_note(root, value, cause), item)
+            yield _weigh(_note(root, value, cause), item)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
         """What is known of a custom resource: by the objects, --crds or the facts, else by what is shipped."""
@@ -221,7 +221,7 @@ class Judge:
             if cause in doubted:
                 yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
             else:
-                yield _weigh_part(found, item)
+                yield _weigh(found, item)
         for path, what in answer.unchecked:
             yield Finding(item, path, f"not checked: {what}", item.get(path, ABSENT), rule="custom-rule")
 
@@ -278,7 +278,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
     return AdmissionFacts(classes, None, workloads, frozenset(gangs))
 
 
-def _weigh(finding: Finding, settings: Settings) -> Finding:
+def _weigh_assumed(finding: Finding, settings: Settings) -> Finding:
     """What a release that nobody named does not serve is no error yet."""
     if not settings.assumed:
         return finding
@@ -379,19 +379,26 @@ def _switched_off(item: Item, release: str) -> Finding:
     return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
 
 
-def _weigh_part(note: Note, item: Item) -> Finding:
-    """The finding, an info where an object is not sent as a whole: what only adds labels or annotations changes an
-    object that the cluster has, such as the StorageClass of a platform; what kustomize makes for Helm is a template."""
-    if note.rule != "required":
-        return note.on(item)
+def excuse(rule: str, path: Path, item: Item) -> str:
+    """Why an object may lack what a rule misses, as a hint; empty where it may not.
+
+    What only adds labels or annotations changes an object that the cluster has, such as the StorageClass of a platform;
+    what kustomize makes for Helm is a template.
+    """
+    if rule != "required":
+        return ""
     if "{{" in item.name:
-        return note._replace(hint="The object becomes a template. Check what is made of it.").on(item, "info")
+        return "The object becomes a template. Check what is made of it."
     metadata = item.value.get("metadata")
     adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
-    if len(note.path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
-        return note.on(item)
-    hint = "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
-    return note._replace(hint=hint).on(item, "info")
+    if len(path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
+        return ""
+    return "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
+
+
+def _weigh(note: Note, item: Item) -> Finding:
+    hint = excuse(note.rule, note.path, item)
+    return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
 
 
 def _find_repeated(item: Item) -> list[Path]:
