@@ -16,5 +16,6 @@ TOPICS = (
     "volcano",
     "kai",
     "yunikorn",
+    "webhooks",
     "handwritten",
 )

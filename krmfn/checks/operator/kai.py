@@ -122,7 +122,7 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
 def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     """A scheduler sees the queues and the groups of one node pool; a group has the labels of its owner and its pods."""
     pool = as_text(dig(queue, "metadata", "labels", _POOL))
-    mine = next((each for place, _ in template.metadata_places if (each := as_text(dig(place, "labels", _POOL)))), "")
+    mine = next((each for _, place in template.metadata_places if (each := as_text(dig(place, "labels", _POOL)))), "")
     if pool == mine:
         return ""
     first, second = (f"of the node pool {each}" if each else "of no node pool" for each in (pool, mine))

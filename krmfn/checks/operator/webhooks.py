@@ -1,0 +1,163 @@
+"""What the webhooks of JobSet, LeaderWorkerSet, Volcano and KAI refuse, although the definition allows it.
+
+Source: `pkg/webhooks` of JobSet v0.11.1 and LeaderWorkerSet v0.8.0, volcano v1.14.0
+`pkg/webhooks/admission/jobs/validate`, KAI-Scheduler v0.17.0 `pkg/binder/plugins/gpusharing/gpu-request`. Other rules
+say what else they refuse; a coordinator of a JobSet and its claims are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from krmfn.checks.rule import rule
+from krmfn.checks.server.formats import check_dns_1035, check_short_name
+from krmfn.checks.wording import suggest
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.krm.types import Any, Final, TypeAlias
+from krmfn.model.findings import Finding
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.census import Census
+
+#: Where something is wrong, what, and what to do.
+_Faults: TypeAlias = "Iterator[tuple[Path, str, str]]"
+
+#: Of the names of Jobs, pods and Services.
+_LONGEST: Final = 63
+_SHORTER: Final = "Use a shorter name."
+_KAI: Final = SCHEDULERS["KAI"].name
+_FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+
+
+@rule("webhook-refuses", "error", "The webhook of an operator refuses a resource that its definition allows.")
+def find_refused(census: Census, _: Settings) -> Iterator[Finding]:
+    for (group, kind), (name, find) in _WEBHOOKS.items():
+        for item in census.kind(group, kind):
+            for path, why, hint in find(item, as_mapping(item.value.get("spec"))):
+                yield Finding(item, path, f"{why}: the webhook of {name} refuses the {kind}", hint=hint)
+    for template in census.templates:
+        annotations = as_mapping(template.metadata.get("annotations"))
+        if template.scheduler == _KAI and (annotations.keys() & {_FRACTION, _MEMORY, _DEVICES}):
+            for key, why in _find_share_refused(annotations, template.spec):
+                path = (*template.path, "metadata", "annotations", key)
+                hint = "Request whole GPUs, a part of them, or memory."
+                yield Finding(template.item, path, f"{why}: the webhook of KAI refuses the pods", hint=hint)
+
+
+def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+    jobs = {as_text(dig(job, "name")): as_mapping(job) for job in as_list(spec.get("replicatedJobs"))}
+    before: list[str] = []
+    for index, (name, job) in enumerate(jobs.items()):
+        place: Path = ("spec", "replicatedJobs", index)
+        longest = f"{item.name}-{name}-{max(_count_jobs(job), 1) - 1}"
+        completions = as_int(dig(job, "template", "spec", "completions"))
+        if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
+            longest += f"-{max(completions, 1) - 1}-xxxxx"
+        if item.name and len(longest) > _LONGEST:
+            why = f"Jobs or pods would be called {longest}: {len(longest)} characters, and {_LONGEST} are the most"
+            yield ("metadata", "name"), why, _SHORTER
+        for number, other in enumerate(as_list(job.get("dependsOn"))):
+            wanted = as_text(dig(other, "name"))
+            if wanted not in before:
+                why = f'the replicated job "{name}" depends on "{wanted}", which is not listed before it'
+                yield (*place, "dependsOn", number, "name"), why, "List it before the jobs that depend on it."
+        before.append(name)
+    targets: list[Path] = [("spec", "successPolicy")]
+    targets += [
+        ("spec", "failurePolicy", "rules", index)
+        for index, _ in enumerate(as_list(dig(spec, "failurePolicy", "rules")))
+    ]
+    for path in targets:
+        policy = as_mapping(dig(item.value, *path))
+        for index, wanted in enumerate(as_list(policy.get("targetReplicatedJobs"))):
+            if as_text(wanted) not in jobs:
+                why = f'there is no replicated job "{wanted}"{suggest(as_text(wanted), jobs)}'
+                yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
+
+
+def _count_jobs(job: Mapping[str, Any]) -> int:
+    replicas = as_int(job.get("replicas"))
+    return 1 if replicas is None else replicas
+
+
+def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+    if item.name and check_dns_1035(item.name):
+        why = f"{item.name} is not the name of a Service: lower case letters, digits and -, {_LONGEST} at most"
+        yield ("metadata", "name"), why, "Use another name, which begins with a letter."
+    template, at = as_mapping(spec.get("leaderWorkerTemplate")), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
+    size, part = as_int(template.get("size")), as_int(dig(template, "subGroupPolicy", "subGroupSize"))
+    alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
+    if (
+        size is not None
+        and part is not None
+        and part > 0
+        and (part > size or ((size - 1) % part and (alone or size % part)))
+    ):
+        why = f"groups of {size} pods cannot be divided into parts of {part}"
+        rule_of_it = "size - 1" if alone else "size, or size - 1,"
+        yield (*at, "subGroupSize"), why, f"Choose a subGroupSize by which {rule_of_it} can be divided."
+    rollout, path = dig(spec, "rolloutStrategy", "rollingUpdateConfiguration"), ("spec", "rolloutStrategy")
+    if (
+        dig(rollout, "maxUnavailable") in (0, "0%")
+        and dig(rollout, "maxSurge") in (0, "0%", None)
+        and spec.get("replicas") != 0
+    ):
+        why = "maxUnavailable and maxSurge are both 0"
+        yield (*path, "rollingUpdateConfiguration", "maxUnavailable"), why, "Set one of them to 1."
+
+
+def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+    names: list[str] = []
+    if len(item.name) > _LONGEST:
+        why = f"the name has {len(item.name)} characters, and {_LONGEST} are the most"
+        yield ("metadata", "name"), why, _SHORTER
+    for index, task in enumerate(map(as_mapping, as_list(spec.get("tasks")))):
+        name, place = as_text(task.get("name")), ("spec", "tasks", index)
+        least, replicas = as_int(task.get("minAvailable")), as_int(task.get("replicas"))
+        pod = f"{item.name}-{name}-{index}"
+        if name in names:
+            yield (*place, "name"), f'two tasks are called "{name}"', "Give each task a different name."
+        elif name and check_short_name(name):
+            yield (*place, "name"), f'"{name}" is not a DNS label', "Use lower case letters, digits and -."
+        elif len(pod) > _LONGEST >= len(item.name):
+            why = f"pods would be called {pod}: {len(pod)} characters, and {_LONGEST} are the most"
+            yield (*place, "name"), why, _SHORTER
+        if least is not None and replicas is not None and least > replicas:
+            why = f'the task "{name}" has {replicas} replicas, and its minAvailable is {least}'
+            yield (*place, "minAvailable"), why, f"Set it to {replicas} or less, or raise the replicas."
+        names.append(name)
+
+
+def _find_share_refused(annotations: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A part of a GPU: the annotation, and what is wrong with it."""
+    boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+    whole = any("nvidia.com/gpu" in as_mapping(dig(box, "resources", "limits")) for box in boxes)
+    fraction, memory, devices = (annotations.get(key) for key in (_FRACTION, _MEMORY, _DEVICES))
+    if fraction is not None and whole:
+        yield _FRACTION, "the pods request a part of a GPU and a whole one"
+    elif memory is not None and (whole or fraction is not None):
+        yield _MEMORY, "the pods request memory of a GPU and the GPU, or a part of it"
+    elif fraction is None and memory is None:
+        yield _DEVICES, f"{_DEVICES} needs {_FRACTION} or {_MEMORY}"
+    elif fraction is not None and not 0 < _read_number(fraction) < 1:
+        yield _FRACTION, f'"{fraction}" is not a number between 0 and 1'
+    for key, value in ((_MEMORY, memory), (_DEVICES, devices)):
+        if value is not None and not (as_text(value).isdecimal() and int(value)):
+            yield key, f'"{value}" is not a whole number above 0'
+
+
+def _read_number(text: object) -> float:
+    """Not a number, and infinity, are none."""
+    try:
+        return float(as_text(text))
+    except ValueError:
+        return 0.0
+
+
+_WEBHOOKS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Item, Mapping[str, Any]], _Faults]]]] = {
+    ("jobset.x-k8s.io", "JobSet"): ("JobSet", _find_job_set_refused),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("LeaderWorkerSet", _find_worker_set_refused),
+    ("batch.volcano.sh", "Job"): ("Volcano", _find_volcano_job_refused),
+}
