@@ -37,12 +37,14 @@ def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) ->
 
 
 def list_added_labels(item: Item, facts: Facts) -> Mapping[str, Any]:
-    """The labels that nodes need besides, for what Kueue admits: those of a flavor without an alternative."""
+    """The labels that nodes need besides, for what Kueue admits: those of a flavor without an alternative, if any node
+    has them (a rule about Kueue tells where none has)."""
     groups = _find_flavors(item, facts) if item.labels.get(KUEUE_QUEUE) else None
     labels: dict[str, Any] = {}
     for group in groups or ():
-        if len(group) == 1:
-            labels |= as_mapping(dig(group[0], "spec", "nodeLabels"))
+        given = as_mapping(dig(group[0], "spec", "nodeLabels")) if len(group) == 1 else {}
+        if any(given.items() <= node.labels.items() for node in facts.nodes or ()):
+            labels |= given
     return labels
 
 

@@ -1,10 +1,11 @@
-"""The order in which Argo CD, Flux and Helm apply groups and the pods that need them."""
+"""The order in which Argo CD, Flux and Helm apply groups, and what else pods need, and the pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
+from krmfn.checks.scheduler.configuration import list_uses
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
@@ -13,8 +14,9 @@ from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
-from krmfn.survey.census import Census
-from krmfn.survey.groups import Group
+from krmfn.model.values import as_list, as_text, dig
+from krmfn.releases.release import GROUP
+from krmfn.survey.census import Census, Template
 
 HOOK: Final = HOOKS[0][0]
 _HELM, _WEIGHT = HOOKS[1][:2]
@@ -25,54 +27,78 @@ _INSTALLING: Final = {"pre-install": "PreSync", "post-install": "PostSync"}
 _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
-@rule("wave-after-pods", "error", "A group is in a later Argo CD sync wave than its pods.")
+@rule("wave-after-pods", "error", "A group, or what its pods need, is in a later Argo CD sync wave than the pods.")
 def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
-    for group, owner in _pairs(census):
-        wave, first = _wave(group.item), _wave(owner)
+    for item, owner in _pairs(census):
+        wave, first = _wave(item), _wave(owner)
         if _HELM in owner.annotations:
-            yield from _find_later_hook(group, owner)
-        elif wave > first and _phase(group.item) == _phase(owner):
+            yield from _find_later_hook(item, owner)
+        elif wave > first and _phase(item) == _phase(owner):
             blocks = owner.kind in _WITH_HEALTH
-            end = "wait for it: the wave never ends" if blocks else "are not scheduled until it exists"
+            end = "wait for it: the wave never ends" if blocks else "do not start until it exists"
             message = (
-                f"this group is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave {first} "
-                f"and {end}"
+                f"this {_call(item)} is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave "
+                f"{first} and {end}"
             )
             hint = f"Set {SYNC_WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
-            path: Path = _find_wave(group.item)
-            note = Note("wave-after-pods", path, message, str(wave), str(first - 1), hint)
-            if SYNC_WAVE not in group.item.annotations:
+            if _call(item) != "group":
+                hint = f"Set {SYNC_WAVE} to at most {first}."
+            path: Path = _find_wave(item)
+            note = Note("wave-after-pods", path, message, str(wave), str(first - (_call(item) == "group")), hint)
+            if SYNC_WAVE not in item.annotations:
                 note = note._replace(current=ABSENT, proposed=ABSENT)
-            yield note.on(group.item, None if blocks else "warning")
+            yield note.on(item, None if blocks else "warning")
+        elif wave < first and _phase(item) == _phase(owner) and _waits_for_pods(item, census):
+            message = (
+                f"this PersistentVolumeClaim is in sync wave {wave} and stays Pending until a pod uses it "
+                f"(WaitForFirstConsumer), but the pods ({owner.kind} {owner.name}) are in wave {first}: Argo CD waits "
+                "for the claim, and the wave never ends"
+            )
+            hint = f"Put both into one wave: set {SYNC_WAVE} of the claim to {first}."
+            yield Finding(item, _find_wave(item), message, str(wave), hint=hint)
 
 
-def _find_later_hook(group: Group, owner: Item) -> Iterator[Finding]:
+def _waits_for_pods(item: Item, census: Census) -> bool:
+    """Whether a claim gets its volume when a pod that uses it is scheduled. Source: argo-cd issue 12840."""
+    if item.kind != "PersistentVolumeClaim" or dig(item.value, "spec", "volumeName"):
+        return False
+    from krmfn.capacity.volumes import Volumes
+
+    storage = Volumes(census.facts).find_class(item.value)
+    found = census.facts.by_name("storage.k8s.io", "StorageClass").get(storage)
+    return as_text(dig(found, "volumeBindingMode")) == "WaitForFirstConsumer"
+
+
+def _call(item: Item) -> str:
+    return "group" if item.ref.group == GROUP and item.kind != "PriorityClass" else item.kind
+
+
+def _find_later_hook(item: Item, owner: Item) -> Iterator[Finding]:
     """Helm runs the hooks of a phase one by one, by weight and then by name, and waits for a Job to complete."""
-    mine, theirs = (parse_int(item.annotations.get(_WEIGHT)) or 0 for item in (owner, group.item))
-    same = _phase(owner) == _phase(group.item) and _HELM in group.item.annotations
-    if same and (theirs, group.item.name) > (mine, owner.name):
+    mine, theirs = (parse_int(each.annotations.get(_WEIGHT)) or 0 for each in (owner, item))
+    same = _phase(owner) == _phase(item) and _HELM in item.annotations
+    if same and (theirs, item.name) > (mine, owner.name):
         message = (
             f"this hook has the weight {theirs}, but its pods ({owner.kind} {owner.name}) are a hook of the weight "
             f"{mine}, which Helm runs before it: they are never scheduled"
         )
         path = ("metadata", "annotations", _WEIGHT)
-        yield Finding(group.item, path, message, str(theirs), hint=f"Set {_WEIGHT} to less than {mine}.")
+        yield Finding(item, path, message, str(theirs), hint=f"Set {_WEIGHT} to less than {mine}.")
 
 
-@rule("hook-before-group", "error", "The group of a hook of Argo CD or Helm is applied in a later phase than the hook.")
+@rule("hook-before-group", "error", "The group of a hook, or what its pods need, is applied in a later phase.")
 def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
-    for group, owner in _pairs(census):
-        mine, theirs = _phase(owner), _phase(group.item)
+    for item, owner in _pairs(census):
+        mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
             key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
             hook = owner.annotations.get(key, mine)
-            message = (
-                f"this {hook} hook runs before its group {group.name} is applied, in the phase {theirs}: the hook "
-                "never starts"
-            )
-            if key == _HELM:
-                message = f"this {hook} hook runs before its group {group.name} is applied: the hook never starts"
-            hint = f"Give the group (and its Workload and parents) {key}: {hook}, or remove the hook annotation."
+            when = "" if key == _HELM else f", in the phase {theirs}"
+            message = f"this {hook} hook runs before its {_call(item)} {item.name} is applied{when}: the hook never "
+            message += "starts"
+            hint = f"Give the {item.kind} {key}: {hook} and an earlier wave or weight, or remove the hook annotation."
+            if _call(item) == "group":
+                hint = f"Give the group (and its Workload and parents) {key}: {hook}, or remove the hook annotation."
             yield Finding(owner, ("metadata", "annotations", key), message, hook, hint=hint)
 
 
@@ -125,13 +151,39 @@ def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Finding]:
 _FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
 
 
-def _pairs(census: Census) -> Iterator[tuple[Group, Item]]:
+def _pairs(census: Census) -> Iterator[tuple[Item, Item]]:
     """Every group with every object whose pods need it, where something orders them; parents of a group are needed,
-    too."""
-    for gang in census.gangs if any(map(census.has_text, (SYNC_WAVE, HOOK, _HELM))) else ():
+    too, and objects of the input that the pods name."""
+    if not any(map(census.has_text, (SYNC_WAVE, HOOK, _HELM))):
+        return
+    for gang in census.gangs:
         for group in (gang.group, *census.chain(gang.group)[0]):
             for owner in gang.owners:
-                yield group, owner
+                yield group.item, owner
+        needed = {
+            (id(template.item), id(item)): (item, template.item)
+            for template in gang.templates
+            for group, kind, name in _list_names(template)
+            for item in census.kind(group, kind)
+            if item.name == name and (kind == "PriorityClass" or item.space == template.item.space)
+        }
+        yield from needed.values()
+
+
+def _list_names(template: Template) -> Iterator[tuple[str, str, str]]:
+    """What must exist before pods of a template can be created or start: group, kind and name."""
+    spec = template.spec
+    yield from (("", use.kind, use.name) for use in list_uses(spec))
+    for field, group, kind in (
+        ("serviceAccountName", "", "ServiceAccount"),
+        ("priorityClassName", "scheduling.k8s.io", "PriorityClass"),
+    ):
+        yield group, kind, as_text(spec.get(field))
+    for volume in as_list(spec.get("volumes")):
+        yield "", "PersistentVolumeClaim", as_text(dig(volume, "persistentVolumeClaim", "claimName"))
+    for claim in as_list(spec.get("resourceClaims")):
+        for kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            yield "resource.k8s.io", kind, as_text(dig(claim, f"{kind[0].lower()}{kind[1:]}Name"))
 
 
 def _find_wave(item: Item) -> Path:

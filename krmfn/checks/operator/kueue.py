@@ -23,8 +23,8 @@ from krmfn.model.selectors import match_namespace, match_node, tolerates
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, once
-from krmfn.survey.facts import ClusterNode
+from krmfn.survey.census import Census, Template, once
+from krmfn.survey.facts import Facts, Resources
 from krmfn.survey.jobs import find_jobs, is_suspended
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
@@ -248,7 +248,7 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                     reason
                     for group in as_list(dig(queue, "spec", "resourceGroups"))
                     if any(name in ("pods", *requests) for name in as_list(dig(group, "coveredResources")))
-                    and (reason := _reject_all(group, flavors, template.spec, census.facts.nodes))
+                    and (reason := _reject_all(group, flavors, _PodSet(template, pods, requests), census.facts))
                 ),
                 "",
             )
@@ -256,8 +256,9 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                 message = f"no flavor of the ClusterQueue {name} suits the pods ({reason}): Kueue never admits this "
                 message += item.kind
                 hint = "Change the pods' nodeSelector, affinity or tolerations, or add a flavor to the ClusterQueue."
-                severity: Severity | None = None
-                if _NO_NODE in reason:  # an autoscaler may add some
+                # Whether Kueue looks at topologies is a matter of its gates.
+                severity: Severity | None = "warning" if "Topology" in reason else None
+                if _NO_NODE in reason or _NO_DOMAIN in reason:  # an autoscaler may add some
                     message += ", or its pods never find a node"
                     hint = "Correct nodeLabels of the ResourceFlavor, or add nodes with these labels."
                     severity = "warning"
@@ -266,25 +267,59 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
 
 
 _NO_NODE: Final = "no node has its labels"
+_NO_DOMAIN: Final = "no domain of "
 
 
-def _reject_all(
-    group: object,
-    flavors: Mapping[str, Mapping[str, Any]],
-    spec: Mapping[str, Any],
-    nodes: Sequence[ClusterNode] | None,
-) -> str:
+class _PodSet(NamedTuple):
+    """A template whose pods have to be admitted; `pods` is their number (None: unknown), `requests` are those of
+    one."""
+
+    template: Template
+    pods: int | None
+    requests: Resources
+
+
+def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], asked: _PodSet, facts: Facts) -> str:
     """Why none of the flavors can be used; empty when one can, or is not known."""
     reasons = []
+    nodes = facts.nodes
     for name in _list_flavors(group):
-        reason = _reject(flavors[name], spec) if name in flavors else ""
+        reason = _reject(flavors[name], asked.template.spec) if name in flavors else ""
         labels = as_mapping(dig(flavors.get(name), "spec", "nodeLabels")).items()
         if name in flavors and nodes and not any(labels <= node.labels.items() for node in nodes):
             reason = reason or _NO_NODE
+        if name in flavors and not reason:
+            reason = _reject_topology(flavors[name], asked, facts)
         if not reason:
             return ""
         reasons.append(f"{name}: {reason}")
     return ", ".join(reasons)
+
+
+def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) -> str:
+    """What keeps Kueue from placing the pods by the topology that they ask for: a flavor without one, a level that it
+    has not, or a required domain that is nowhere large enough."""
+    annotations = as_mapping(asked.template.metadata.get("annotations"))
+    key = next((str(annotations[name]) for name in _TOPOLOGY if annotations.get(name)), "")
+    wanted = as_text(dig(flavor, "spec", "topologyName"))
+    topology = facts.by_name(_KUEUE, "Topology").get(wanted)
+    if not key or (wanted and topology is None):
+        return ""
+    levels = [as_text(dig(level, "nodeLabel")) for level in as_list(dig(topology, "spec", "levels"))]
+    if key not in levels:
+        return f"its Topology {wanted} has no level {key}" if wanted else "it names no Topology"
+    have: dict[str, dict[str, int]] = {}
+    labels = as_mapping(dig(flavor, "spec", "nodeLabels")).items()
+    for node in facts.nodes or ():
+        if labels <= node.labels.items() and key in node.labels:
+            domain = have.setdefault(str(node.labels[key]), {})
+            for name, amount in node.allocatable.items():
+                domain[name] = domain.get(name, 0) + amount * node.number
+    for name, amount in asked.requests.items() if have and annotations.get(_TOPOLOGY[0]) else ():
+        need = amount * (asked.pods or 0)
+        if all(domain.get(name, 0) < need for domain in have.values()):
+            return f"{_NO_DOMAIN}{key} has {format_quantity(need)} {name}"
+    return ""
 
 
 def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
@@ -343,7 +378,7 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
     for item, local, name, queue in queues.waiting:
         sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
         certain = _list_quota(queue, None)
-        lent = _list_lent(queue, queues.whole.values()) if complete and _cohort(queue) not in cohorts else None
+        lent = _list_lent(queue, queues.whole.values(), cohorts) if complete else None
         for resource, (widest, total) in _list_quota(queue, lent).items():
             needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
             if sum(needs) > total or max(needs, default=0) > widest:
@@ -395,11 +430,26 @@ def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((as_text(dig(flavor, "name")), entry) for entry in as_list(dig(flavor, "resources")))
 
 
-def _list_lent(queue: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
-    """What the other queues of its cohort lend to a queue at most, by flavor and resource."""
+def _find_root(cohort: str, cohorts: Mapping[str, Mapping[str, Any]]) -> str:
+    """The cohort above all that a cohort belongs to."""
+    seen: set[str] = set()
+    while cohort not in seen:
+        seen.add(cohort)
+        spec = dig(cohorts.get(cohort), "spec")
+        cohort = as_text(dig(spec, "parentName")) or as_text(dig(spec, "parent")) or cohort
+    return cohort
+
+
+def _list_lent(
+    queue: Mapping[str, Any], others: Iterable[Mapping[str, Any]], cohorts: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, str], int]:
+    """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most, by flavor and
+    resource."""
     lent: dict[tuple[str, str], int] = {}
-    for other in others:
-        if other is not queue and _cohort(other) == _cohort(queue):
+    root = _find_root(_cohort(queue), cohorts)
+    lenders = [*cohorts.items(), *((_cohort(other), other) for other in others if other is not queue)]
+    for cohort, other in lenders:
+        if cohort and _find_root(cohort, cohorts) == root:
             for flavor, entry in _list_entries(other):
                 key = (flavor, as_text(dig(entry, "name")))
                 limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))

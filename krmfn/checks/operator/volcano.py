@@ -5,7 +5,7 @@ Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from krmfn.checks.operator.queues import list_needs
@@ -20,7 +20,7 @@ from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census
-from krmfn.survey.facts import Resources, read_resources
+from krmfn.survey.facts import read_resources
 
 _GROUP: Final = "scheduling.volcano.sh"
 _JOBS: Final = "batch.volcano.sh"
@@ -71,10 +71,10 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
     """minResources, or what the pods request that start together, is more than the queue can ever give."""
     for item in census.kind(_GROUP, "PodGroup"):
-        name, capability = _capability(census, as_text(dig(item.value, "spec", "queue")) or "default")
+        capability = _capability(census, as_text(dig(item.value, "spec", "queue")) or "default")
         for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
-            limit = capability.get(resource)
-            if limit is not None and _is_above(wanted, limit, resource):
+            limit, name = capability.get(resource, (wanted, ""))
+            if _is_above(wanted, limit, resource):
                 message = (
                     f"minResources is {format_quantity(wanted)} {resource}, but the queue {name} has at most "
                     f"{format_quantity(limit)}: the PodGroup stays Pending"
@@ -91,12 +91,12 @@ def _find_job_above_queue(census: Census) -> Iterator[Finding]:
     priorities: they request at least as much as the smallest."""
     for item in census.kind(_JOBS, "Job"):
         queue = as_text(dig(item.value, "spec", "queue")) or "default"
-        name, capability = _capability(census, queue)
+        capability = _capability(census, queue)
         quorum = as_int(dig(item.value, "spec", "minAvailable"))
         needs = [(pods, requests) for pods, requests in list_needs(census, item) if pods] if capability else []
         if quorum is None:
             continue
-        for resource, limit in capability.items():
+        for resource, (limit, name) in capability.items():
             least = _add_smallest([(requests.get(resource, 0), pods or 0) for pods, requests in needs], quorum)
             if _is_above(least, limit, resource):
                 message = (
@@ -126,12 +126,12 @@ def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
     for kind in ("RayCluster", "RayJob"):
         for item in census.kind("ray.io", kind):
             queue = item.labels.get(_QUEUE, "")
-            name, capability = _capability(census, queue) if queue else ("", {})
+            capability = _capability(census, queue) if queue else {}
             needs: dict[str, int] = {}
             for pods, requests in list_needs(census, item) if capability else ():
                 for resource, amount in requests.items():
                     needs[resource] = needs.get(resource, 0) + amount * (pods or 0)
-            for resource, limit in capability.items():
+            for resource, (limit, name) in capability.items():
                 if _is_above(needs.get(resource, 0), limit, resource):
                     message = (
                         f"its pods request {format_quantity(needs[resource])} {resource}, the queue {name} has at most "
@@ -177,17 +177,16 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
-@rule(
-    "volcano-resources-above-cluster", "error", "minResources of a Volcano PodGroup exceeds the resources of all nodes."
-)
+@rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
-    """minResources is more than the nodes have, with Volcano's overcommit factor."""
+    """minResources is more than the nodes have, with Volcano's overcommit factor; or the pods of a Job's quorum request
+    more than they have."""
     if census.facts.nodes is None:
         return
     total: dict[str, int] = {}
     for node in census.facts.nodes:
         for resource, amount in node.allocatable.items():
-            total[resource] = total.get(resource, 0) + amount
+            total[resource] = total.get(resource, 0) + amount * node.number
     for item in census.kind(_GROUP, "PodGroup"):
         for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
             room = total.get(resource, 0) * 12 // 10
@@ -199,6 +198,19 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
                 hint = "Add nodes, or make the gang smaller."
                 path = ("spec", "minResources", resource)
                 yield Finding(item, path, message, hint=hint)
+    for item in census.kind(_JOBS, "Job"):
+        quorum = as_int(dig(item.value, "spec", "minAvailable")) or 0
+        needs = [(pods or 0, requests) for pods, requests in list_needs(census, item)]
+        for resource in sorted({name for _, requests in needs for name in requests}):
+            least = _add_smallest([(requests.get(resource, 0), pods) for pods, requests in needs], quorum)
+            if least > total.get(resource, 0):
+                message = (
+                    f"the {quorum} pods that start together request at least {format_quantity(least)} {resource}, but "
+                    f"all nodes have {format_quantity(total.get(resource, 0))}: no pod ever starts"
+                )
+                hint = "Add nodes, or lower minAvailable."
+                yield Finding(item, ("spec", "minAvailable"), message, quorum, hint=hint)
+                break
 
 
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
@@ -313,15 +325,15 @@ def _is_above(wanted: int, limit: int, resource: str) -> bool:
     return wanted > limit and (limit > 0 or resource not in ("cpu", "memory"))
 
 
-def _capability(census: Census, name: str) -> tuple[str, Resources]:
-    """The capability that counts for a queue: its own, or that of the nearest queue above it that has one."""
+def _capability(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
+    """What a queue can give of each resource at most, and the name of the queue that says so: itself or one above."""
     queues = census.facts.queues or {}
     seen: set[str] = set()
-    above = name
-    while above in queues and above not in seen:
-        seen.add(above)
-        capability = read_resources(dig(queues[above], "spec", "capability"))
-        if capability:
-            return above, capability
-        above = as_text(dig(queues[above], "spec", "parent"))
-    return name, {}
+    least: dict[str, tuple[int, str]] = {}
+    while name in queues and name not in seen:
+        seen.add(name)
+        for resource, amount in read_resources(dig(queues[name], "spec", "capability")).items():
+            if resource not in least or amount < least[resource][0]:
+                least[resource] = amount, name
+        name = as_text(dig(queues[name], "spec", "parent"))
+    return least

@@ -37,7 +37,7 @@ def find_configuration_missing(census: Census, _: Settings) -> Iterator[Finding]
     for gang in census.gangs if known else ():
         for template in gang.templates:
             space = template.item.space
-            for use in (*_list_uses(template.spec), *_list_of_redis(template)):
+            for use in (*list_uses(template.spec), *_list_of_redis(template)):
                 there = known.get(use.kind)
                 if there is None or (space, use.name) in made:
                     continue
@@ -66,8 +66,8 @@ def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[st
     return found
 
 
-def _list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
-    """What a pod cannot start without."""
+def list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
+    """The ConfigMaps and Secrets that a pod cannot start without."""
     for kind, volume, field, key_of, all_of in _FIELDS:
         for index, each in enumerate(as_list(spec.get("volumes"))):
             place: Path = ("volumes", index)
