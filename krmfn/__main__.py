@@ -13,9 +13,13 @@ def script() -> int:
     code = 130
     try:
         gc.disable()
-        if sys.argv[1:]:  # the function does not share its work
+        if sys.argv[1:]:  # the function starts no process
+            import signal
+
             from krmfn.krm.sharing import allow
 
+            if hasattr(signal, "SIGCHLD"):  # some callers ignore it: how a process ended would be lost
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             allow()
         code = main()
         for stream in (sys.stdout, sys.stderr):

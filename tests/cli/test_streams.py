@@ -178,3 +178,21 @@ def test_a_defect_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         "RuntimeError: \\x1b[2J",
         "krmfn: this is a bug in krmfn, not in your input; please report it with the lines above",
     ]
+
+
+def test_a_caller_that_ignores_the_end_of_children(tmp_path: Path) -> None:
+    # A program would be said to have ended well, whatever has happened, and a missing revision would be no difference.
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "job.yaml").write_text(JOB)
+    for words in (["diff", "git:missing", "."], ["validate", "job.yaml"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "krmfn", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        )
+        assert done.returncode == (2 if words[0] == "diff" else 0), done.stderr
+        assert "no such revision" in done.stderr or words[0] == "validate"
