@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.stage import Judge, excuse, gather_facts, leave_out
+from krmfn.checks.server.stage import Judge, excuse, gather_facts, leave_out, tell_no_match
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
@@ -151,8 +151,8 @@ class _UpdateJudge:
         else:
             is_missing = find_standing(item.api_version, item.kind, self.release) == "missing"
             is_missing = is_missing and is_of_kubernetes(item.api_version, self.release)
-        message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
-        return (Reason(("apiVersion",), "version-not-served", "NotFound", message),) if is_missing else ()
+        missing = Reason(("apiVersion",), "version-not-served", "NotFound", tell_no_match(item))
+        return (missing,) if is_missing else ()
 
     def _refuse_other(self, item: Item, before: Item | None) -> tuple[Reason, ...]:
         """What is refused of a kind without rules: custom resources by their definitions, others by their fields."""

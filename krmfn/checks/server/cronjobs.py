@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import count_bytes
 from krmfn.checks.server.jobs import check_job_spec
+from krmfn.checks.server.plain.values import check_counts
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
@@ -37,9 +38,8 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -
     name = new.get("metadata", {}).get("name", "")
     if old is None and count_bytes(name) > 52:
         yield invalid(("metadata", "name"), "metadata-name", name, "must be no more than 52 characters")
-    for count in ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        if spec.get(count, 0) < 0:
-            yield invalid(("spec", count), "job-counts", spec[count], "must be greater than or equal to 0")
+    counts = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+    yield from check_counts(spec, ("spec",), "job-counts", *counts)
     policy = spec.get("concurrencyPolicy", "Allow")
     if policy not in ("Allow", "Forbid", "Replace"):
         values = ("Allow", "Forbid", "Replace")

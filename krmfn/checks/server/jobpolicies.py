@@ -6,7 +6,8 @@ k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 
 from __future__ import annotations
 
-from krmfn.checks.server.formats import STATUSES, check_label_key, check_long_name, count_bytes
+from krmfn.checks.server.formats import STATUSES, check_label_key, count_bytes
+from krmfn.checks.server.plain.values import check_domain_path
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import (
     Cause,
@@ -55,22 +56,9 @@ def _check_manager(name: str, path: Path, out: list[Cause]) -> None:
     if not name:
         out.append(required(path, "job-managed-by"))
     else:
-        domain, found, rest = name.partition("/")
-        if not found or not domain or not rest:
-            detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
-            out.append(invalid(path, "job-managed-by", name, detail))
-        else:
-            out.extend(refuse_text(path, "job-managed-by", domain, check_long_name(domain)))
-            if not _is_http_path(rest):
-                pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-                detail = f"Invalid path (regex used for validation is '{pattern}')"
-                out.append(invalid(path, "job-managed-by", rest, detail))
+        out.extend(check_domain_path(name, path, "job-managed-by"))
     if count_bytes(name) > 63:
         out.append(too_long(path, "job-managed-by", 63))
-
-
-def _is_http_path(text: str) -> bool:
-    return all(character.isascii() and (character.isalnum() or character in "/-._~%!$&'()*+,;=:") for character in text)
 
 
 def _check_failure_policy(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:

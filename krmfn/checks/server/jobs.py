@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_short_name
 from krmfn.checks.server.jobpolicies import check_policies
-from krmfn.checks.server.plain.values import check_label_selector
+from krmfn.checks.server.plain.values import check_counts, check_label_selector
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.setting import Object
@@ -100,9 +100,7 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
 
 def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
-    for name in _COUNTS:
-        if spec.get(name, 0) < 0:
-            yield invalid((*path, name), "job-counts", spec[name], "must be greater than or equal to 0")
+    yield from check_counts(spec, path, "job-counts", *_COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield required((*path, "backoffLimitPerIndex"), "job-counts", "when maxFailedIndexes is specified")
     mode = spec.get("completionMode", "NonIndexed")

@@ -13,7 +13,7 @@ from krmfn.checks.server.formats import (
     check_label_value,
     check_short_name,
 )
-from krmfn.checks.server.plain.values import check_label_selector, check_part, check_share, count_share
+from krmfn.checks.server.plain.values import check_counts, check_label_selector, check_part, check_share, count_share
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
@@ -97,7 +97,9 @@ def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from _check_counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    yield from check_counts(
+        spec, _SPEC, _COUNT, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
+    )
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
     yield from _check_deployment_strategy(spec.get("strategy", {}), (*_SPEC, "strategy"))
@@ -110,7 +112,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
 
 def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from _check_counts(spec, "replicas", "minReadySeconds")
+    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
     yield from _check_immutable(kind, spec, before, "selector")
@@ -118,7 +120,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any
 
 def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from _check_counts(spec, "minReadySeconds", "revisionHistoryLimit")
+    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "revisionHistoryLimit")
     selector = spec.get("selector")
     yield from check_label_selector(kind, selector, (*_SPEC, "selector"), rule=_SELECTOR)
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
@@ -176,7 +178,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
     for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None else ()):
         check_claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", index, "spec"), pod)
     yield from out
-    yield from _check_counts(spec, "replicas", "minReadySeconds")
+    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
     start = spec.get("ordinals", {}).get("start", 0)
     if start < 0:
         yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
@@ -211,7 +213,7 @@ def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) ->
 
 def check_replication_controller(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from _check_counts(spec, "minReadySeconds", "replicas")
+    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "replicas")
     selector = spec.get("selector", {})
     if not selector:
         yield required((*_SPEC, "selector"), _SELECTOR)
@@ -225,13 +227,6 @@ def check_replication_controller(kind: Kind, new: Object, old: Object | None, ar
         yield _mismatch(new)
     yield from list_template_causes(kind, template, (before or {}).get("template"), path)
     yield from _check_running(spec, "ReplicationController")
-
-
-def _check_counts(spec: Object, *names: str) -> Iterator[Cause]:
-    for name in names:
-        count = spec.get(name, 0)
-        if count < 0:
-            yield invalid((*_SPEC, name), _COUNT, count, "must be greater than or equal to 0")
 
 
 def _labels(spec: Object) -> Object:

@@ -195,11 +195,9 @@ class Judge:
         from krmfn.checks.server.shipped import Unserved, judge_all, tell_versions
 
         if isinstance(known, Unserved):
-            message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
             kind = known.meant or "this kind"
             hint = f"{known.name} {known.installed} serves {kind} as {' or '.join(known.versions)}."
-            field, value = ("kind", item.kind) if known.meant else ("apiVersion", item.api_version)
-            yield Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+            yield _find_no_match(item, hint, "kind" if known.meant else "apiVersion")
             return
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
@@ -333,8 +331,18 @@ def _find_texts(value: Any, place: Sequence[str], path: Path) -> Iterator[tuple[
             yield from _find_texts(each, place[1:], (*path, index))
 
 
+def _find_no_match(item: Item, hint: str, field: str = "apiVersion") -> Finding:
+    """What a server says of a kind, or of a version of it, that it does not have."""
+    value = item.kind if field == "kind" else item.api_version
+    message = tell_no_match(item)
+    return Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+
+
+def tell_no_match(item: Item) -> str:
+    return f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+
+
 def _not_served(item: Item, kind: Kind) -> Finding:
-    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     if kind.versions:
         served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
         hint = f"Kubernetes {kind.release} serves this kind as {served}."
@@ -342,19 +350,12 @@ def _not_served(item: Item, kind: Kind) -> Finding:
             hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade shows how to upgrade a cluster."
     else:
         hint = "A feature gate that this kind needs is off."
-    return Finding(
-        item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
-    )
+    return _find_no_match(item, hint)
 
 
 def _not_known(item: Item, release: str) -> Finding:
-    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
-    hint = (
-        f"Kubernetes {release} has no {item.kind}; `krmfn convert --to {release}` converts what that release supports."
-    )
-    return Finding(
-        item, ("apiVersion",), message, item.api_version, hint=hint, type="NotFound", rule="version-not-served"
-    )
+    converts = f"`krmfn convert --to {release}` converts what that release supports"
+    return _find_no_match(item, f"Kubernetes {release} has no {item.kind}; {converts}.")
 
 
 def _miss(item: Item, release: str) -> Iterator[Finding]:
@@ -363,14 +364,11 @@ def _miss(item: Item, release: str) -> Iterator[Finding]:
 
     if is_of_program(item, release):
         return
-    message = f'no matches for kind "{item.kind}" in version "{item.api_version}"'
     similar, versions = find_similar(item.kind, release)
     hint = f"Kubernetes {release} has no such kind."
     if similar:
         hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
-    field = "apiVersion" if similar == item.kind else "kind"
-    value = item.api_version if similar == item.kind else item.kind
-    yield Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+    yield _find_no_match(item, hint, "apiVersion" if similar == item.kind else "kind")
 
 
 def _switched_off(item: Item, release: str) -> Finding:

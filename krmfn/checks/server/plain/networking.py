@@ -19,6 +19,7 @@ from krmfn.checks.server.formats import (
 from krmfn.checks.server.plain.values import (
     RULE,
     check_choice,
+    check_domain_path,
     check_immutable,
     check_label_selector,
     check_network,
@@ -45,7 +46,6 @@ _NOT_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
 _NOT_AT_END = ("/..", "/.")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
-_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -187,15 +187,7 @@ def check_ingress_class(kind: Kind, new: Object, old: Object | None, argument: A
         )
     if count_bytes(controller) > 250:
         yield too_long(path, RULE, 250)
-    host, _, rest = controller.partition("/")
-    if not controller:
-        yield required(path, "required")
-    elif not host or not rest:
-        yield invalid(path, RULE, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        yield from refuse(path, host, check_long_name(host))
-        if not re.fullmatch(_PATH, rest):
-            yield invalid(path, RULE, rest, f"Invalid path (regex used for validation is '{_PATH}')")
+    yield from check_domain_path(controller, path) if controller else [required(path, "required")]
     if "parameters" in spec:
         yield from _check_parameters(spec["parameters"], (*_SPEC, "parameters"))
 

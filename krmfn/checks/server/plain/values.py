@@ -11,6 +11,7 @@ from krmfn.checks.server.formats import (
     check_ip,
     check_label_key,
     check_label_value,
+    check_long_name,
     check_percent,
     check_port_name,
     is_percent,
@@ -47,6 +48,25 @@ def need_text(holder: Object, field: str, at: Path, check: Form, detail: str = "
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
     if value not in values:
         yield not_supported(path, "enum", write_json(value), values)
+
+
+def check_counts(spec: Object, path: Path, rule: str, *names: str) -> Iterator[Cause]:
+    """Fields of a spec that are no less than nothing."""
+    for name in names:
+        if spec.get(name, 0) < 0:
+            yield invalid((*path, name), rule, spec[name], "must be greater than or equal to 0")
+
+
+def check_domain_path(text: str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+    """A path with a domain in front: `acme.io/foo`."""
+    domain, _, rest = text.partition("/")
+    if not domain or not rest:
+        yield invalid(path, rule, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    yield from refuse_text(path, rule, domain, check_long_name(domain))
+    if not all(letter.isascii() and (letter.isalnum() or letter in "/-._~%!$&'()*+,;=:") for letter in rest):
+        pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+        yield invalid(path, rule, rest, f"Invalid path (regex used for validation is '{pattern}')")
 
 
 def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:

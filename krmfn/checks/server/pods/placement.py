@@ -38,11 +38,6 @@ def _check_key(key: str, path: Path, rule: str, pod: Setting) -> None:
     pod.refuse(path, rule, key, check_label_key(key))
 
 
-def _check_values(values: Iterable[str], path: Path, rule: str, pod: Setting) -> None:
-    for index, value in enumerate(values):
-        pod.refuse((*path, index), rule, value, check_label_value(value))
-
-
 def check_selector(selector: Object | None, path: Path, rule: str, pod: Setting, any_value: bool = False) -> None:
     """A label selector. `any_value`: the stored object has values that are no labels."""
     if not selector:
@@ -50,18 +45,27 @@ def check_selector(selector: Object | None, path: Path, rule: str, pod: Setting,
     check_labels(selector.get("matchLabels", {}), (*path, "matchLabels"), rule, pod)
     for index, need in enumerate(selector.get("matchExpressions", ())):
         at = (*path, "matchExpressions", index)
-        operator, values = need.get("operator", ""), need.get("values", ())
-        if operator in ("In", "NotIn"):
-            if not values:
-                pod.required((*at, "values"), rule, _NO_VALUES)
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                pod.forbidden((*at, "values"), rule, _VALUES)
-        else:
-            pod.invalid_text((*at, "operator"), rule, write_json(operator), _NO_OPERATOR)
-        _check_key(need.get("key", ""), (*at, "key"), rule, pod)
-        if not any_value:
-            _check_values(values, (*at, "values"), rule, pod)
+        _check_need(need, at, rule, any_value, pod)
+
+
+def _check_need(need: Object, at: Path, rule: str, any_value: bool, pod: Setting, of_node: bool = False) -> None:
+    """A key, an operator, and values that go with it. Labels of nodes can be compared as numbers."""
+    operator, values = need.get("operator", ""), need.get("values", ())
+    if operator in ("In", "NotIn"):
+        if not values:
+            pod.required((*at, "values"), rule, _NO_VALUES)
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            pod.forbidden((*at, "values"), rule, _VALUES)
+    elif of_node and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            pod.required((*at, "values"), rule, detail)
+    else:
+        pod.invalid_text((*at, "operator"), rule, write_json(operator), _NO_OPERATOR)
+    _check_key(need.get("key", ""), (*at, "key"), rule, pod)
+    for index, value in enumerate(() if any_value else values):
+        pod.refuse((*at, "values", index), rule, value, check_label_value(value))
 
 
 def check_affinity(affinity: Object, path: Path, pod: Setting) -> None:
@@ -109,23 +113,7 @@ def check_node_selector(selector: Object, path: Path, any_value: bool, pod: Sett
 
 def _check_node_term(term: Object, at: Path, any_value: bool, pod: Setting) -> None:
     for index, need in enumerate(term.get("matchExpressions", ())):
-        where = (*at, "matchExpressions", index)
-        operator, values = need.get("operator", ""), need.get("values", ())
-        if operator in ("In", "NotIn"):
-            if not values:
-                pod.required((*where, "values"), _AFFINITY, _NO_VALUES)
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                pod.forbidden((*where, "values"), _AFFINITY, _VALUES)
-        elif operator in ("Gt", "Lt"):
-            if len(values) != 1:
-                detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-                pod.required((*where, "values"), _AFFINITY, detail)
-        else:
-            pod.invalid_text((*where, "operator"), _AFFINITY, write_json(operator), _NO_OPERATOR)
-        _check_key(need.get("key", ""), (*where, "key"), _AFFINITY, pod)
-        if not any_value:
-            _check_values(values, (*where, "values"), _AFFINITY, pod)
+        _check_need(need, (*at, "matchExpressions", index), _AFFINITY, any_value, pod, of_node=True)
     for index, need in enumerate(term.get("matchFields", ())):
         where = (*at, "matchFields", index)
         operator, values = need.get("operator", ""), need.get("values", ())

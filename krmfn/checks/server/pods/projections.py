@@ -12,7 +12,7 @@ from krmfn.checks.server.formats import check_label_key, check_long_name, check_
 from krmfn.checks.server.pods.paths import check_local
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_user
+from krmfn.checks.server.pods.volume_files import check_downward_file, check_key
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 
@@ -73,7 +73,7 @@ def _check_token(token: Object, at: Path, volume: Path, pod: Setting) -> None:
         pod.required((*volume, "path"), _RULE)
     elif "projected-token-path" not in pod.allowed:
         check_local(text, (*volume, "path"), _RULE, pod)
-    check_user(token, "user", at, pod)
+    pod.check_id(token, "user", at, _RULE)
 
 
 def _check_bundle(bundle: Object, at: Path, pod: Setting) -> None:
@@ -96,7 +96,7 @@ def _check_bundle(bundle: Object, at: Path, pod: Setting) -> None:
         pod.required(at, _RULE, "either name or signerName must be specified")
     if not bundle.get("path"):
         pod.required((*at, "path"), _RULE)
-    check_user(bundle, "user", at, pod)
+    pod.check_id(bundle, "user", at, _RULE)
     check_local(bundle.get("path", ""), (*at, "path"), _RULE, pod)
 
 
@@ -144,7 +144,7 @@ def _check_certificate(certificate: Object, at: Path, paths: set[str], pod: Sett
     for key in map(str.lower, certificate.get("userAnnotations", {})):
         wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
         pod.refuse((*at, "userAnnotations"), _RULE, key, wrong)
-    check_user(certificate, "user", at, pod)
+    pod.check_id(certificate, "user", at, _RULE)
     kind = certificate.get("keyType", "")
     if kind not in _KEY_TYPES:
         pod.not_supported((*at, "keyType"), _RULE, quote(kind), _KEY_TYPES)

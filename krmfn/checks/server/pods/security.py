@@ -20,12 +20,6 @@ _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _ID = "must be between 0 and 2147483647, inclusive"
 
 
-def _check_id(context: Object, field: str, path: Path, pod: Setting) -> None:
-    number = context.get(field)
-    if number is not None and not 0 <= number < 2**31:
-        pod.invalid((*path, field), _RULE, number, _ID)
-
-
 def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
     """`securityContext` of a spec."""
     context = spec.get("securityContext")
@@ -33,7 +27,7 @@ def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
         return
     path = (*path, "securityContext")
     for field in ("fsGroup", "runAsUser", "runAsGroup"):
-        _check_id(context, field, path, pod)
+        pod.check_id(context, field, path, _RULE)
     for index, group in enumerate(context.get("supplementalGroups", ())):
         if not 0 <= group < 2**31:
             pod.invalid((*path, "supplementalGroups", index), _RULE, group, _ID)
@@ -59,7 +53,7 @@ def _check_shared(context: Object, path: Path, pod: Setting) -> None:
 def check_container_security(context: Object, path: Path, pod: Setting) -> None:
     """`securityContext` of a container."""
     for field in ("runAsUser", "runAsGroup"):
-        _check_id(context, field, path, pod)
+        pod.check_id(context, field, path, _RULE)
     mount = context.get("procMount")
     if mount is not None:
         pod.check_choice((*path, "procMount"), _RULE, mount, ("Default", "Unmasked"))

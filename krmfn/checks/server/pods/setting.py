@@ -99,6 +99,11 @@ class Setting:
         if field in holder:
             self.check_choice((*at, field), rule, holder[field], values)
 
+    def check_id(self, holder: Object, field: str, at: Path, rule: str) -> None:
+        """A field of the object at a path is the number of a user or of a group, where it is set."""
+        if not 0 <= holder.get(field, 0) < 2**31:
+            self.invalid((*at, field), rule, holder[field], "must be between 0 and 2147483647, inclusive")
+
     def check_text(self, holder: Object, field: str, at: Path, rule: str, check: Form, needed: bool = False) -> None:
         """A field of the object at a path is a text of a form, where it is not empty."""
         if text := holder.get(field):

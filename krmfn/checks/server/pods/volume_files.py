@@ -23,13 +23,6 @@ def check_mode(source: Object, field: str, at: Path, pod: Setting) -> None:
         pod.invalid((*at, field), _RULE, mode, _MODE)
 
 
-def check_user(source: Object, field: str, at: Path, pod: Setting) -> None:
-    """The user id that owns the files."""
-    user = source.get(field)
-    if user is not None and not 0 <= user < 2**31:
-        pod.invalid((*at, field), _RULE, user, "must be between 0 and 2147483647, inclusive")
-
-
 def check_key(item: Object, at: Path, pod: Setting) -> None:
     """One key of a Secret or a ConfigMap as one file."""
     for field in ("key", "path"):
@@ -37,7 +30,7 @@ def check_key(item: Object, at: Path, pod: Setting) -> None:
             pod.required((*at, field), _RULE)
     check_local(item.get("path", ""), (*at, "path"), _RULE, pod)
     check_mode(item, "mode", at, pod)
-    check_user(item, "user", at, pod)
+    pod.check_id(item, "user", at, _RULE)
 
 
 def check_downward_file(item: Object, at: Path, pod: Setting) -> None:
@@ -55,4 +48,4 @@ def check_downward_file(item: Object, at: Path, pod: Setting) -> None:
     else:
         pod.required(at, _RULE, "one of fieldRef and resourceFieldRef is required")
     check_mode(item, "mode", at, pod)
-    check_user(item, "user", at, pod)
+    pod.check_id(item, "user", at, _RULE)

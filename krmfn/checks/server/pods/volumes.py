@@ -14,7 +14,7 @@ from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.pods.paths import check_no_backsteps, check_relative
 from krmfn.checks.server.pods.projections import check_projection
 from krmfn.checks.server.pods.setting import PULL_POLICIES, Object, Setting
-from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode, check_user
+from krmfn.checks.server.pods.volume_files import check_downward_file, check_key, check_mode
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -150,7 +150,7 @@ def _check_partition(source: Object, at: Path, pod: Setting) -> None:
 def _check_keys(source: Object, at: Path, pod: Setting) -> None:
     """A Secret or a ConfigMap as files."""
     check_mode(source, "defaultMode", at, pod)
-    check_user(source, "defaultUser", at, pod)
+    pod.check_id(source, "defaultUser", at, _RULE)
     for index, item in enumerate(source.get("items", ())):
         check_key(item, (*at, "items", index), pod)
 
@@ -162,34 +162,29 @@ def _check_nfs(source: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_iscsi(source: Object, at: Path, pod: Setting) -> None:
-    name = source.get("iqn", "")
-    if name and not name.startswith(("iqn", "eui", "naa")):
-        pod.invalid((*at, "iqn"), _RULE, name, "must be valid format starting with iqn, eui, or naa")
-    elif name and not _is_iscsi_name(name):
-        pod.invalid((*at, "iqn"), _RULE, name, "must be valid format")
+    if "iqn" in source:
+        _check_iscsi_name(source["iqn"], (*at, "iqn"), pod)
     unit = source.get("lun", 0)
     if not 0 <= unit <= 255:
         pod.invalid((*at, "lun"), _RULE, unit, _UNIT)
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and "secretRef" not in source:
         pod.required((*at, "secretRef"), _RULE)
-    initiator = source.get("initiatorName")
-    if initiator is None:
-        return
-    if not initiator.startswith(("iqn", "eui", "naa")):
-        pod.invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format starting with iqn, eui, or naa")
-    elif not _is_iscsi_name(initiator):
-        pod.invalid((*at, "initiatorname"), _RULE, initiator, "must be valid format")
+    if "initiatorName" in source:
+        _check_iscsi_name(source["initiatorName"], (*at, "initiatorname"), pod)
 
 
-def _is_iscsi_name(name: str) -> bool:
+def _check_iscsi_name(name: str, path: Path, pod: Setting) -> None:
     import re  # rare
 
     form = {
         "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
         "eui": "eui.[A-Za-z0-9]{16}",
         "naa": "naa.[A-Za-z0-9]{32}",
-    }[name[:3]]
-    return re.fullmatch(form, name) is not None
+    }.get(name[:3])
+    if form is None:
+        pod.invalid(path, _RULE, name, "must be valid format starting with iqn, eui, or naa")
+    elif re.fullmatch(form, name) is None:
+        pod.invalid(path, _RULE, name, "must be valid format")
 
 
 def _check_initiator_length(source: Object, name: str, at: Path, pod: Setting) -> None:
@@ -290,7 +285,7 @@ def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
 
 def _check_downward(source: Object, at: Path, pod: Setting) -> None:
     check_mode(source, "defaultMode", at, pod)
-    check_user(source, "defaultUser", at, pod)
+    pod.check_id(source, "defaultUser", at, _RULE)
     for item in source.get("items", ()):
         check_downward_file(item, at, pod)
 
@@ -326,7 +321,7 @@ def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
 
 def _check_projected(source: Object, at: Path, pod: Setting) -> None:
     check_mode(source, "defaultMode", at, pod)
-    check_user(source, "defaultUser", at, pod)
+    pod.check_id(source, "defaultUser", at, _RULE)
     paths: set[str] = set()
     for index, part in enumerate(source.get("sources", ())):
         check_projection(part, (*at, "sources", index), paths, pod)
