@@ -53,9 +53,8 @@ def read_replicas(manifest: Manifest) -> Leaf | None:
             "gang-on-request", ("spec",), message, 'To generate one, add the annotation krmfn.dev/gang: "true".'
         ):
             return None
-    replicas = manifest.count(_REPLICAS, 1)
+    replicas = manifest.count(_REPLICAS, 1, least=0)
     if replicas < 0:
-        manifest.note("count-negative", _REPLICAS, f"replicas is {replicas}", "Use 0 or more.")
         return None
     template = manifest.template(("spec", "template"), replicas, _REPLICAS)
     if template and replicas == 0:

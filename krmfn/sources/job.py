@@ -42,11 +42,8 @@ def read_job_leaf(manifest: Manifest, spec: Path) -> Leaf | None:
 
 def count_job_pods(manifest: Manifest, spec: Path) -> int:
     """How many pods of the JobSpec at `spec` exist at once: parallelism (1), but not more than completions."""
-    parallelism = manifest.count((*spec, "parallelism"), 1)
-    completions = manifest.count((*spec, "completions"), parallelism)
-    for key, value in (("parallelism", parallelism), ("completions", completions)):
-        if value < 0:
-            manifest.note("count-negative", (*spec, key), f"{key} is {value}", "Use 0 or more.")
+    parallelism = manifest.count((*spec, "parallelism"), 1, least=0)
+    completions = manifest.count((*spec, "completions"), parallelism, least=0)
     return max(min(parallelism, completions), 0)
 
 

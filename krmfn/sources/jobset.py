@@ -40,10 +40,9 @@ def _read_replicated_job(manifest: Manifest, path: Path) -> Leaf | None:
     name = manifest.text((*path, "name"))
     if not name:
         manifest.note("field-missing", (*path, "name"), "a replicated job needs a name")
-    replicas = manifest.count((*path, "replicas"), 1)
+    replicas = manifest.count((*path, "replicas"), 1, least=0)
     job = (*path, "template", "spec")
     if replicas < 0:
-        manifest.note("count-negative", (*path, "replicas"), f"replicas is {replicas}", "Use 0 or more.")
         return None
     pods = replicas * count_job_pods(manifest, job)
     if not manifest.fits(pods, (*path, "replicas")):

@@ -25,10 +25,7 @@ _INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 
 def read_leaderworkerset(manifest: Manifest) -> Group | None:
     """The tree of a LeaderWorkerSet: one gang over all of its groups, unasked only when there is a single group."""
-    replicas, size = manifest.count(_REPLICAS, 1), manifest.count(_SIZE, 1)
-    for path, value, least in ((_REPLICAS, replicas, 0), (_SIZE, size, 1)):
-        if value < least:
-            manifest.note("count-negative", path, f"{path[-1]} is {value}", f"Use {least} or more.")
+    replicas, size = manifest.count(_REPLICAS, 1, least=0), manifest.count(_SIZE, 1, least=1)
     if manifest.refused or not manifest.fits(replicas * size, _REPLICAS):
         return None
     if replicas == 0:

@@ -138,8 +138,15 @@ class Manifest:
             return default
         return value
 
-    def count(self, path: Path, default: int) -> int:
-        """The int32 at `path`. Absent and null are `default`, as after the API server's defaulting."""
+    def count(self, path: Path, default: int, least: int | None = None) -> int:
+        """The int32 at `path`. Absent and null are `default`, as after the API server's defaulting. A note says so
+        where it is below `least`."""
+        value = self._read_count(path, default)
+        if least is not None and value < least:
+            self.note("count-negative", path, f"{path[-1]} is {value}", f"Use {least} or more.")
+        return value
+
+    def _read_count(self, path: Path, default: int) -> int:
         value = self.get(path)
         if value is None:
             return default

@@ -49,9 +49,7 @@ def _check_spec(manifest: Manifest, spec: Path) -> None:
         _refuse(manifest, (*spec, "suspend"), "a suspended RayJob requires shutdownAfterJobFinishes: true")
     mode_path, retries_path = (*spec, "submissionMode"), (*spec, "backoffLimit")
     mode = manifest.text(mode_path, "K8sJobMode")
-    retries = manifest.count(retries_path, 0)
-    if retries < 0:
-        manifest.note("count-negative", retries_path, f"backoffLimit is {retries}", "Use 0 or more.")
+    retries = manifest.count(retries_path, 0, least=0)
     if retries > 0 and (selected or mode == "InteractiveMode"):
         reason = "clusterSelector" if selected else "InteractiveMode"
         _refuse(manifest, retries_path, f"a RayJob with {reason} cannot be retried: backoffLimit must be 0")

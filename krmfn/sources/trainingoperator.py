@@ -42,9 +42,8 @@ def _read_role(manifest: Manifest, path: Path, role: str) -> Leaf | None:
 def read_role(manifest: Manifest, path: Path, default: int) -> PodTemplate | None:
     """The pod template of the role at `path`, None where it has no pods; `default` replicas where none are written."""
     count_path = (*path, "replicas")
-    replicas = manifest.count(count_path, default)
+    replicas = manifest.count(count_path, default, least=0)
     if replicas < 0:
-        manifest.note("count-negative", count_path, f"replicas is {replicas}", "Use 0 or more.")
         return None
     template = manifest.template((*path, "template"), replicas, count_path)
     if template and replicas == 0:

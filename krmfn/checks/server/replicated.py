@@ -36,23 +36,20 @@ def fill_deployment(kind: Kind, new: dict[str, Any]) -> None:
     """Defaults that depend on others, of a Deployment."""
     spec = new["spec"]
     fill_template(spec.setdefault("template", {}))
-    strategy = spec.setdefault("strategy", {})
-    strategy.setdefault("type", _ROLLING)
-    if strategy["type"] == _ROLLING:
-        update = strategy.setdefault("rollingUpdate", {})
-        update.setdefault("maxUnavailable", "25%")
-        update.setdefault("maxSurge", "25%")
+    _fill_strategy(spec.setdefault("strategy", {}), "25%", "25%")
 
 
 def fill_daemon_set(kind: Kind, new: dict[str, Any]) -> None:
     spec = new["spec"]
     fill_template(spec.setdefault("template", {}))
-    strategy = spec.setdefault("updateStrategy", {})
-    strategy.setdefault("type", _ROLLING)
-    if strategy["type"] == _ROLLING:
+    _fill_strategy(spec.setdefault("updateStrategy", {}), 1, 0)
+
+
+def _fill_strategy(strategy: dict[str, Any], least: int | str, most: int | str) -> None:
+    if strategy.setdefault("type", _ROLLING) == _ROLLING:
         update = strategy.setdefault("rollingUpdate", {})
-        update.setdefault("maxUnavailable", 1)
-        update.setdefault("maxSurge", 0)
+        update.setdefault("maxUnavailable", least)
+        update.setdefault("maxSurge", most)
 
 
 def fill_stateful_set(kind: Kind, new: dict[str, Any]) -> None:
