@@ -80,8 +80,9 @@ def survey_repository(folder: str, client: Client | None) -> Survey:
 
 
 def find_in(worlds: Worlds, settings: Settings) -> Iterator[tuple[Finding, Result]]:
+    find_rivals = worlds.index_definitions()
     for world in worlds.worlds:
-        known = settings._replace(rivals=worlds.find_rivals(world))
+        known = settings._replace(is_base=world.is_base, rivals=find_rivals(world))
         found = list(find_all(world.items, known, None, STAGES, "apply"))
         for finding, result in zip(found, to_results(world.trace(each) for each in found), strict=True):
             yield finding, world.settle(result)

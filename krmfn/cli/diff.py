@@ -91,12 +91,13 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     shifts: list[Shift] | None = [] if options["cluster"] else None
     version = options["to_kubernetes"] or ""
     definitions = read_definitions(options)
+    find_rivals = new.index_definitions()
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
         if was:
             _refuse_assumed(was, options, given)
         now = _complete(after, configurations, version, convert=words[0] == words[1])
-        settings = now.settings._replace(definitions=definitions, rivals=new.find_rivals(after))
+        settings = now.settings._replace(definitions=definitions, is_base=after.is_base, rivals=find_rivals(after))
         entries += _plan(was, now._replace(settings=settings), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)

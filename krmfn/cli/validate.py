@@ -104,9 +104,10 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         from krmfn.workspace.pairing import pair
 
         pairs = {id(after): before for before, after in pair(old, new)}
+    find_rivals = new.index_definitions()
     for world in new.worlds:
         settings = configurations.find(world, as_cluster=True)
-        settings = settings._replace(definitions=definitions, rivals=new.find_rivals(world))
+        settings = settings._replace(definitions=definitions, is_base=world.is_base, rivals=find_rivals(world))
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))

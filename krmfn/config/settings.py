@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, Severity
 from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.releases.gates import has
@@ -106,8 +107,11 @@ class Settings(NamedTuple):
     assumed: bool = False
     #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
     definitions: Sequence[Mapping[str, Any]] = ()
-    #: Others of the same kinds as those among the objects: it is not known which are applied, so all have to agree.
-    rivals: Sequence[Mapping[str, Any]] = ()
+    #: Others of the repository. It is not known which are applied, so those of one kind have to agree with each other,
+    #: and with those that come with krmfn.
+    rivals: Sequence[Item] = ()
+    #: Whether the objects are those of a kustomization without a namespace, which one that builds on it may give.
+    is_base: bool = False
 
     def has(self, feature: str) -> bool:
         """Whether the cluster has a feature of its release, as far as the feature gates tell."""

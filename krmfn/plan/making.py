@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
-from krmfn.checks.server.stage import Judge, excuse, gather_facts, leave_out, tell_no_match
+from krmfn.checks.server.stage import Judge, gather_facts, leave_out, tell_no_match
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
@@ -136,11 +136,13 @@ class _UpdateJudge:
 
     def _refuse(self, item: Item, judge: Callable[[Any], Verdict | None], before: Item | None) -> tuple[Reason, ...]:
         """Why `judge` refuses an object; what placeholders will be, or others add, is unknown."""
+        if missing := self._refuse_missing(item):
+            return missing
         verdict = judge(item.value)
         if verdict is None:
             return self._refuse_other(item, before)
         known, _ = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
-        causes = tuple(cause for cause in known.causes if not excuse(cause.rule, cause.path, item))
+        causes = tuple(cause for cause in known.causes if not self.server.excuse(cause.rule, cause.path, item))
         return () if verdict.causes and not causes else _read(known._replace(causes=causes))
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:

@@ -62,6 +62,7 @@ class Gathered(NamedTuple):
     configurations: tuple[Mapping[str, Any], ...]
     left_out: tuple[str, ...] = ()  # what could not be rendered with the rest
     beside: tuple[str, ...] = ()
+    is_base: bool = False  # a kustomization without a namespace that nothing here deploys
 
 
 class Gathering:
@@ -118,8 +119,10 @@ class Gathering:
                     self._add(name, found, deployment.placing if deployment else Placing(), folder)
                 elif deployment is not None:
                     self._add_folder(name, deployment)
-                if deployment and deployment.beside:
-                    self.worlds[known:] = [each._replace(beside=deployment.beside) for each in self.worlds[known:]]
+                beside = deployment.beside if deployment else ()
+                is_base = found is not None and deployment is None and not found.value.get("namespace")
+                fresh = (each._replace(beside=beside, is_base=is_base) for each in self.worlds[known:])
+                self.worlds[known:] = list(fresh)
         finally:
             self._queue.close()
 

@@ -36,7 +36,8 @@ class World(NamedTuple):
     `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read; those of a
     rendered world are in no file, and `origins` knows where they come from. `configurations` are the functionConfigs
     that it was rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or
-    before it. Worlds of two states with the same `key` are the same world.
+    before it. What `is_base` has no namespace unless somebody who builds on it gives one. Worlds of two states with the
+    same `key` are the same world.
     """
 
     name: str
@@ -49,6 +50,7 @@ class World(NamedTuple):
     configurations: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    is_base: bool = False
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -113,12 +115,16 @@ class Worlds(NamedTuple):
         )
         return self._replace(worlds=tuple(worlds))
 
-    def find_rivals(self, world: World) -> list[Mapping[str, Any]]:
-        """The CustomResourceDefinitions elsewhere that are called as one in a world of files that nothing renders: an
-        older copy, or the newer one. What is rendered has its own."""
-        own = {item.name for item in world.items if item.kind == _DEFINITION} if not world.name else set[str]()
-        others = [each for each in self.worlds if each is not world] if own else []
-        return [item.value for each in others for item in each.items if item.kind == _DEFINITION and item.name in own]
+    def index_definitions(self) -> Callable[[World], list[Item]]:
+        """Finds the CustomResourceDefinitions that are not in a world. Copies of its own are among them where nothing
+        renders its files: an older one, or the newer one. What is rendered has its own."""
+        known = [(world, item) for world in self.worlds for item in world.items if item.kind == _DEFINITION]
+
+        def find(world: World) -> list[Item]:
+            own = {item.name for other, item in known if other is world and world.name}
+            return [item for other, item in known if other is not world and item.name not in own]
+
+        return find
 
     def name(self, world: World) -> str:
         """What a person calls a world: its name, or the file or folder that it was read from. Empty for the only one
@@ -220,8 +226,8 @@ def _read_argument(
 
 
 def _make_gathered(tree: Tree | None, found: Gathered) -> World:
-    name, key, folder, items, origins, configurations, left_out, beside = found
-    return World(name, key, items, tree, folder, (), origins, configurations, left_out, beside)
+    name, key, folder, items, origins, configurations, left_out, beside, is_base = found
+    return World(name, key, items, tree, folder, (), origins, configurations, left_out, beside, is_base)
 
 
 def _make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:

@@ -77,7 +77,8 @@ def test_definitions_of_one_kind_that_differ_have_to_agree() -> None:
     both = "\n---\n".join((old, new))
     told = {text: paths(f"{text}\n---\n{resource}") for text in (old, new, both)}
     assert told == {old: ["spec.color", "spec.size"], new: ["spec.color"], both: ["spec.color"]}
-    assert paths(both + "\n---\n" + resource.replace("5", "x")) == ["spec.color"], "one of them has no type for it"
+    wrong = both + "\n---\n" + resource.replace("5", "x")
+    assert paths(wrong) == ["spec.color", "spec.size"], "the other one does not have the field"
 
 
 def paths(text: str) -> list[str]:

@@ -10,7 +10,6 @@ import pytest
 
 from krmfn.cli.entry import main
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
-from tests.checks.definitions import define
 from tests.e2e.tools import PATH, require
 from tests.workspace.repositories import GANGS, JOB, commit, git
 
@@ -338,21 +337,6 @@ def test_each_part_of_a_tree_is_called_after_its_files(folder: Path, capsys: pyt
     titles = [line for line in lines if line and not line.startswith(" ")]
     assert titles == ["a/one.yaml:", "a/two.yaml:", "b:", "c:", "c/two.yaml:"]
     assert not run(capsys, "tree", "-q", "b")[1].startswith("b")
-
-
-def test_an_older_copy_of_a_definition_elsewhere_refuses_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old, new = define("{spec: {type: object}}"), define("{spec: {type: object, properties: {size: {type: integer}}}}")
-    resource = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\nspec: {size: 5}\n"
-    write(folder, {"config/crd.yaml": old, "config/foo.yaml": resource})
-    assert 'unknown field "spec.size"' in run(capsys, "validate", ".")[1]
-    write(folder, {"bases/crd.yaml": new})
-    assert run(capsys, "validate", ".")[0] == 0
-    write(folder, {"config/foo.yaml": resource.replace("size: 5", "color: red")})
-    assert 'unknown field "spec.color"' in run(capsys, "validate", ".")[1]
-    commit(folder)
-    assert run(capsys, "diff", "git:HEAD", ".")[0] == 0
 
 
 @pytest.mark.usefixtures("kustomize")

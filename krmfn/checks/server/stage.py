@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.checks.server.custom import Given
     from krmfn.checks.server.shipped import Shipped, Unserved
+    from krmfn.checks.server.structure import Structure
 
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = (
@@ -117,7 +118,7 @@ class Judge:
         verdict, unknown = leave_out(item, verdict, judge, before)
         yield from unknown
         for cause in join_reasons(verdict.causes, value):
-            yield _weigh(_note(kind.root, value, cause), item)
+            yield self._weigh(_note(kind.root, value, cause), item)
         yield from self._tell_rest(kind, item, verdict)
 
     def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
@@ -162,7 +163,7 @@ class Judge:
         verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
         for cause in verdict.causes:
-            yield _weigh(_note(root, value, cause), item)
+            yield self._weigh(_note(root, value, cause), item)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
         """What is known of a custom resource: by the objects, --crds or the facts, else by what is shipped."""
@@ -187,8 +188,11 @@ class Judge:
                 from krmfn.survey.facts import read_facts
 
                 known = read_facts(self.settings.cluster, {}).schemas.values()
-            own = [item.value for item in self.items if item.kind == "CustomResourceDefinition"]
-            self._definitions = Given([*self.settings.rivals, *own], self.settings.definitions, known)
+            own = [item for item in self.items if item.kind == "CustomResourceDefinition"]
+            names = {item.name for item in own}
+            rivals = [item for item in self.settings.rivals if item.name in names]
+            here = [item.value for item in (*rivals, *own)]
+            self._definitions = Given(here, self.settings.definitions, known)
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
@@ -202,11 +206,15 @@ class Judge:
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
         repeated = _find_repeated(item)
+        all_known = known
 
         def judge(value: Any) -> Verdict:
-            return refused_by(judge_all(known, schemas, value, old, repeated, self.update)[0].causes)
+            return refused_by(judge_all(all_known, schemas, value, old, repeated, self.update)[0].causes)
 
         answer, doubted = judge_all(known, schemas, item.value, old, repeated, self.update)
+        if (answer.causes or doubted) and (more := self._find_more(item)) and not known.said:
+            all_known = known._replace(structures={**more, **known.structures})
+            answer, doubted = judge_all(all_known, schemas, item.value, old, repeated, self.update)
         verdict, unknown = leave_out(item, refused_by(answer.causes), judge, before)
         yield from unknown
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):
@@ -219,9 +227,44 @@ class Judge:
             if cause in doubted:
                 yield found._replace(hint=tell_versions(known, cause.path)).on(item, "warning")
             else:
-                yield _weigh(found, item)
+                yield self._weigh(found, item)
         for path, what in answer.unchecked:
             yield Finding(item, path, f"not checked: {what}", item.get(path, ABSENT), rule="custom-rule")
+
+    def excuse(self, rule: str, path: Path, item: Item) -> str:
+        """Why an object may lack what a rule misses, as a hint; empty where it may not.
+
+        What only adds labels or annotations changes an object that the cluster has, such as the StorageClass of a
+        platform; what kustomize makes for Helm is a template; and who gives the namespace of a base gives it to the
+        subjects of its roles, too.
+        """
+        if rule != "required":
+            return ""
+        if "{{" in item.name:
+            return "The object becomes a template. Check what is made of it."
+        if self.settings.is_base and path[:1] == ("subjects",) and path[-1:] == ("namespace",):
+            subject = (item.get((*path[:-1], "kind")), item.get((*path[:-1], "name")))
+            if any((each.kind, each.name, each.namespace) == (*subject, "") for each in self.items):
+                return "kustomize writes it here too where a kustomization that builds on this one sets namespace."
+        metadata = item.value.get("metadata")
+        adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
+        if len(path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
+            return ""
+        return (
+            "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
+        )
+
+    def _weigh(self, note: Note, item: Item) -> Finding:
+        hint = self.excuse(note.rule, note.path, item)
+        return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
+
+    def _find_more(self, item: Item) -> dict[str, Structure]:
+        """The definitions elsewhere in the repository of a kind that krmfn brings its own for."""
+        from krmfn.checks.server.custom import Given
+
+        group, _, version = item.api_version.rpartition("/")
+        near = [each.value for each in self.settings.rivals if each.name.endswith(f".{group}")]
+        return {f"{number}.": each for number, each in enumerate(Given(near).find(group, item.kind, version))}
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)
@@ -375,28 +418,6 @@ def _switched_off(item: Item, release: str) -> Finding:
     message = f"Kubernetes {release} serves {item.api_version} {item.kind} only if it is enabled"
     hint = "The API server needs --runtime-config, or a feature gate, for this version."
     return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
-
-
-def excuse(rule: str, path: Path, item: Item) -> str:
-    """Why an object may lack what a rule misses, as a hint; empty where it may not.
-
-    What only adds labels or annotations changes an object that the cluster has, such as the StorageClass of a platform;
-    what kustomize makes for Helm is a template.
-    """
-    if rule != "required":
-        return ""
-    if "{{" in item.name:
-        return "The object becomes a template. Check what is made of it."
-    metadata = item.value.get("metadata")
-    adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
-    if len(path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
-        return ""
-    return "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
-
-
-def _weigh(note: Note, item: Item) -> Finding:
-    hint = excuse(note.rule, note.path, item)
-    return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
 
 
 def _find_repeated(item: Item) -> list[Path]:

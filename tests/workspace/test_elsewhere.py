@@ -1,0 +1,101 @@
+"""What others than the files of a world decide: definitions elsewhere in the repository, and who builds on a base."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from krmfn.cli.entry import main
+from tests.checks.definitions import define
+from tests.e2e.tools import PATH, require
+from tests.workspace.repositories import commit, git
+
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n"
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: view-sa}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: sa}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository as working directory."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q", "-b", "main")
+    return tmp_path
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(words)
+    done = capsys.readouterr()
+    return code, done.out, done.err
+
+
+def test_an_older_copy_of_a_definition_elsewhere_refuses_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = define("{spec: {type: object}}"), define("{spec: {type: object, properties: {size: {type: integer}}}}")
+    resource = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\nspec: {size: 5}\n"
+    write(folder, {"config/crd.yaml": old, "config/foo.yaml": resource})
+    assert 'unknown field "spec.size"' in run(capsys, "validate", ".")[1]
+    write(folder, {"bases/crd.yaml": new})
+    assert run(capsys, "validate", ".")[0] == 0
+    write(folder, {"config/foo.yaml": resource.replace("size: 5", "color: red")})
+    assert 'unknown field "spec.color"' in run(capsys, "validate", ".")[1]
+    commit(folder)
+    assert run(capsys, "diff", "git:HEAD", ".")[0] == 0
+
+
+def test_a_definition_elsewhere_may_have_a_field_that_ours_lack(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TFJobs of kubedl have a cleanPodPolicy in their spec, those of the training operator in runPolicy."""
+    names = {"foos.example.com": "tfjobs.kubeflow.org", "example.com": "kubeflow.org", "Foo": "TFJob", "foos": "tfjobs"}
+    theirs = define("{spec: {type: object, properties: {cleanPodPolicy: {type: string}}}}")
+    for ours, known in names.items():
+        theirs = theirs.replace(ours, known)
+    worker = "{replicas: 1, template: {spec: {containers: [{name: tensorflow, image: a}]}}}"
+    job = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\n"
+    job += f"spec: {{cleanPodPolicy: None, tfReplicaSpecs: {{Worker: {worker}}}}}\n"
+    write(folder, {"job.yaml": job})
+    assert "warning: TFJob a spec.cleanPodPolicy: unknown field" in run(capsys, "validate", ".")[1]
+    kustomization = "resources: [crd.yaml]\n"
+    write(folder, {"crd/crd.yaml": theirs, "crd/kustomization.yaml": kustomization})
+    assert "unknown field" not in run(capsys, "validate", ".")[1]
+    write(folder, {"job.yaml": job.replace("cleanPodPolicy", "cleanPodsPolicy")})
+    assert "warning: TFJob a spec.cleanPodsPolicy: unknown field" in run(capsys, "validate", ".")[1]
+    write(folder, {"job.yaml": job.replace("replicas: 1", "replicas: a")})
+    assert "error: TFJob a spec.tfReplicaSpecs.Worker.replicas" in run(capsys, "validate", ".")[1]
+
+
+def test_who_builds_on_a_base_gives_the_namespace_of_subjects(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    missing = "subjects[0].namespace: Required value"
+    write(folder, {"base/sa.yaml": ACCOUNT, "base/binding.yaml": BINDING})
+    assert f"error: ClusterRoleBinding view-sa {missing}" in run(capsys, "validate", ".")[1]
+    write(folder, {"base/kustomization.yaml": "resources: [sa.yaml, binding.yaml]\n"})
+    assert f"info: ClusterRoleBinding view-sa {missing}" in run(capsys, "validate", ".")[1]
+    write(folder, {"base/kustomization.yaml": "resources: [binding.yaml]\n"})
+    assert f"error: ClusterRoleBinding view-sa {missing}" in run(capsys, "validate", ".")[1]
+    write(folder, {"base/kustomization.yaml": "resources: [sa.yaml, binding.yaml]\n"})
+    commit(folder)
+    write(folder, {"base/binding.yaml": BINDING.replace("view}", "edit}")})
+    assert "0 refused" in run(capsys, "diff", "HEAD")[1]
+    write(folder, {"top/kustomization.yaml": "resources: [../base]\nnamespace: ml\n"})
+    assert missing not in run(capsys, "validate", ".")[1]
+    done = subprocess.run(["kustomize", "build", "top"], check=True, capture_output=True, text=True)
+    assert done.stdout.count("namespace: ml\n") == 2
