@@ -51,6 +51,16 @@ APPLY = "application/apply-patch+yaml"
 NOT_OF_KUBECTL = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 #: The rules that say that an object was not judged, or not wholly.
 DOUBTS = ("value-unknown", "custom-rule", "priority-class-unknown", "unknown-field")
+#: How a server calls the fields of a CustomResourceDefinition (they are those of v1beta1), and what they are in v1.
+AS_WRITTEN = {
+    "spec.validation.": "spec.versions[0].schema.",
+    "spec.additionalPrinterColumns": "spec.versions[0].additionalPrinterColumns",
+    "spec.subresources": "spec.versions[0].subresources",
+    ".JSONPath": ".jsonPath",
+    ".webhookClientConfig": ".webhook.clientConfig",
+    "default.[": "default[",
+    ".conversionReviewVersions": ".webhook.conversionReviewVersions",
+}
 #: What else the cluster has decides: classes, quotas, addresses.
 OF_CLUSTERS = re.compile(
     "no PriorityClass with name|provided port is|provided IP is|failed to allocate|configured (on|for) (this|dual)"
@@ -249,9 +259,15 @@ def differ(record: Record) -> str:
     if not told:
         kind = DOUBTED if any(each.rule in DOUBTS for each in found) else "wrong acceptance"
         return f"{kind}: {record['code']} {record.get('message', '')}"
-    theirs = set(record.get("fields", ())) - {"patch", "<nil>"}
+    theirs = set(map(_read_field, record.get("fields", ()))) - {"patch", "<nil>"}
     ours = {spell_path(each.path) for each in told}
     return f"other fields: {ours} {theirs}" if theirs and not ours & theirs else ""
+
+
+def _read_field(name: str) -> str:
+    for theirs, ours in AS_WRITTEN.items():
+        name = name.replace(theirs, ours)
+    return name
 
 
 def make_classes(client: Client, requests: Iterable[Request]) -> None:

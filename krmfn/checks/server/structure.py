@@ -140,6 +140,15 @@ class Structure:
         self._check(self.root, {**value, "metadata": name}, (), out)
         return out
 
+    def check_default(self, value: Any) -> tuple[list[Path], list[Cause]]:
+        """The fields of a default that its own schema does not have, and what that says of it. Raises Endless."""
+        self.left += _STEPS + _STEPS_OF_VALUE * _count(value)
+        unknown: list[Path] = []
+        self._complete(self.root, value, (), unknown)
+        out: list[Cause] = []
+        self._check(self.root, value, (), out)
+        return unknown, out
+
     def _spend(self, steps: int) -> None:
         if not self.trusted:
             self.left -= steps

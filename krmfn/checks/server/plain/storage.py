@@ -330,3 +330,48 @@ def check_driver_name(name: str, path: Path, pod: Setting) -> None:
     if len(name.encode("utf-8", "surrogatepass")) > 63:
         pod.too_long(path, RULE, 63)
     pod.refuse(path, RULE, name, check_long_name(name.lower()))
+
+
+def fill_driver(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    spec.setdefault("attachRequired", True)
+    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
+    for name in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+        spec.setdefault(name, False)
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """CSIDriver."""
+    spec, before = new["spec"], old["spec"] if old else None
+    yield from check_choice(
+        spec["fsGroupPolicy"], (*_SPEC, "fsGroupPolicy"), ("File", "None", "ReadWriteOnceWithFSType")
+    )
+    requests = spec.get("tokenRequests", [])
+    again = find_repeated([each.get("audience", "") for each in requests])
+    for index, each in enumerate(requests):
+        path = (*_SPEC, "tokenRequests", index)
+        seconds = each.get("expirationSeconds", 600)
+        if index in again:
+            yield duplicate((*path, "audience"), "unique-key", write_json(each.get("audience", "")))
+        elif seconds < 600:
+            yield invalid(
+                (*path, "expirationSeconds"), RULE, seconds, "may not specify a duration less than 10 minutes"
+            )
+        elif seconds > 1 << 32:
+            detail = "may not specify a duration larger than 2^32 seconds"
+            yield invalid((*path, "expirationSeconds"), RULE, seconds, detail)
+    for mode in spec["volumeLifecycleModes"]:
+        yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))
+    period = spec.get("nodeAllocatableUpdatePeriodSeconds", 10)
+    if period < 10:
+        path = (*_SPEC, "nodeAllocatableUpdatePeriodSeconds")
+        yield invalid(path, RULE, period, "must be greater than or equal to 10 seconds")
+    if "serviceAccountTokenInSecrets" in spec and not requests:
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        yield invalid((*_SPEC, "serviceAccountTokenInSecrets"), RULE, spec["serviceAccountTokenInSecrets"], detail)
+    if before is not None:
+        for cause in check_immutable(spec, before, "attachRequired", _SPEC):
+            yield cause._replace(path=(*_SPEC, "attachedRequired"))  # as the server calls it
+        yield from check_immutable(spec, before, "volumeLifecycleModes", _SPEC)

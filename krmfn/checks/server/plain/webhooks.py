@@ -19,23 +19,29 @@ from krmfn.model.gotext import quote
 
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
-_SELECTORS = ("namespaceSelector", "objectSelector")
+SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
 
 
 def fill_webhooks(kind: Kind, new: dict[str, Any]) -> None:
     for hook in new.get("webhooks", ()):
         hook.setdefault("failurePolicy", "Fail")
-        hook.setdefault("matchPolicy", "Equivalent")
         hook.setdefault("timeoutSeconds", 10)
-        for name in _SELECTORS:
-            hook.setdefault(name, {})
-        for rule in hook.get("rules", ()):
-            rule.setdefault("scope", "*")
+        fill_match(hook, ("rules",))
         if "service" in hook.get("clientConfig", {}):
             hook["clientConfig"]["service"].setdefault("port", 443)
         if kind.name.startswith("Mutating"):
             hook.setdefault("reinvocationPolicy", "Never")
+
+
+def fill_match(match: dict[str, Any], rules: tuple[str, ...]) -> None:
+    """What a webhook or a policy is for."""
+    match.setdefault("matchPolicy", "Equivalent")
+    for name in SELECTORS:
+        match.setdefault(name, {})
+    for name in rules:
+        for rule in match.get(name, ()):
+            rule.setdefault("scope", "*")
 
 
 def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -46,7 +52,7 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
     unique = len(set(were)) == len(were)
     strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
     reviewed = all(set(_REVIEWS) & set(hook.get("admissionReviewVersions", ())) for hook in before)
-    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in _SELECTORS)
+    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in SELECTORS)
     conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
@@ -54,14 +60,14 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
         if unique and names[index] and index in again:
             yield duplicate((*at, "name"), "unique-key", quote(names[index]))
         for place, rule in enumerate(hook.get("rules", ())):
-            yield from _check_rule(rule, (*at, "rules", place))
+            yield from check_rule(rule, (*at, "rules", place))
         yield from _check_policies(kind, hook, at, strict)
-        yield from _check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
-        for name in _SELECTORS:
+        yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
+        for name in SELECTORS:
             yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
-        yield from _check_client(hook.get("clientConfig", {}), (*at, "clientConfig"))
+        yield from check_client(hook.get("clientConfig", {}), (*at, "clientConfig"))
         if conditions[0] != conditions[1]:
-            yield from _check_conditions(hook.get("matchConditions", ()), (*at, "matchConditions"))
+            yield from check_conditions(hook.get("matchConditions", ()), (*at, "matchConditions"))
 
 
 def _check_name(name: str, path: Path) -> Iterator[Cause]:
@@ -75,7 +81,7 @@ def _check_name(name: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, name, "should be a domain with at least three segments separated by dots")
 
 
-def _check_rule(rule: Object, at: Path) -> Iterator[Cause]:
+def check_rule(rule: Object, at: Path) -> Iterator[Cause]:
     for name, others in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(name, [])
         if not values:
@@ -134,7 +140,7 @@ def _check_policies(kind: Kind, hook: Object, at: Path, strict: bool) -> Iterato
         yield from check_choice(hook["reinvocationPolicy"], (*at, "reinvocationPolicy"), ("IfNeeded", "Never"))
 
 
-def _check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
+def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
     if not versions:
         yield required(path, "required", "must specify one of v1, v1beta1")
         return
@@ -148,7 +154,7 @@ def _check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator
         yield invalid_text(path, RULE, "{…}", "must include at least one of v1, v1beta1")
 
 
-def _check_client(client: Object, path: Path) -> Iterator[Cause]:
+def check_client(client: Object, path: Path) -> Iterator[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(path, "required", "exactly one of url or service is required")
@@ -160,7 +166,7 @@ def _check_client(client: Object, path: Path) -> Iterator[Cause]:
         for name, told in (("namespace", "name"), ("name", "namespace")):
             if not service.get(name):
                 yield required((*at, told), "required")
-        port = service["port"]
+        port = service.get("port", 443)
         if not 1 <= port <= 65535:
             detail = "port is not valid: must be between 1 and 65535, inclusive"
             yield invalid((*at, "port"), RULE, port, detail)
@@ -204,7 +210,7 @@ def _check_url(text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, url.query, "query parameters are not permitted in the URL")
 
 
-def _check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
+def check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
     if len(conditions) > 64:
         yield too_many(path, "max-items", len(conditions), 64)
     names = [condition.get("name", "") for condition in conditions]
