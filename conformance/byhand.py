@@ -51,7 +51,7 @@ APPLY = "application/apply-patch+yaml"
 NOT_OF_KUBECTL = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 #: The rules that say that an object was not judged, or not wholly.
 DOUBTS = ("value-unknown", "custom-rule", "priority-class-unknown", "unknown-field")
-#: How a server calls the fields of a CustomResourceDefinition (they are those of v1beta1), and what they are in v1.
+#: Where a server says that something is (a CustomResourceDefinition has the fields of v1beta1), and where it is.
 AS_WRITTEN = {
     "spec.validation.": "spec.versions[0].schema.",
     "spec.additionalPrinterColumns": "spec.versions[0].additionalPrinterColumns",
@@ -59,6 +59,8 @@ AS_WRITTEN = {
     ".JSONPath": ".jsonPath",
     ".webhookClientConfig": ".webhook.clientConfig",
     "default.[": "default[",
+    "metadata.taints": "spec.taints",
+    "spec.attachedRequired": "spec.attachRequired",
     ".conversionReviewVersions": ".webhook.conversionReviewVersions",
 }
 #: What else the cluster has decides: classes, quotas, addresses.

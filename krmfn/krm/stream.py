@@ -402,12 +402,15 @@ def _compose(text: str) -> Node | None:
 
 def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
     """What kubectl says of an object that lacks its kind or its API version; None for what need not be an object."""
-    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict) or not value.keys() <= _BODY:
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         return None
     missing = [name for name in _IDENTITY if not isinstance(value.get(name), str) or not value[name]]
     if len(missing) != 1:
         return None
     (name,) = missing
+    letters = sorted(name.lower())
+    if any(sorted(str(key).lower()) != letters for key in value.keys() - _BODY):  # `Kind` and `apiVerison` are slips
+        return None
     if name == "apiVersion" and not value["kind"][0].isupper():  # a kind of some other program: `kind: run`
         return None
     words = "not set" if value.get(name) in (None, "") else "isn't string type"

@@ -372,6 +372,5 @@ def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
         detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
         yield invalid((*_SPEC, "serviceAccountTokenInSecrets"), RULE, spec["serviceAccountTokenInSecrets"], detail)
     if before is not None:
-        for cause in check_immutable(spec, before, "attachRequired", _SPEC):
-            yield cause._replace(path=(*_SPEC, "attachedRequired"))  # as the server calls it
+        yield from check_immutable(spec, before, "attachRequired", _SPEC)
         yield from check_immutable(spec, before, "volumeLifecycleModes", _SPEC)

@@ -1,0 +1,60 @@
+"""Node. What kubelets write into the status is not checked.
+
+Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidateNode, ValidateNodeUpdate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krmfn.checks.server.formats import check_label_key, check_label_value
+from krmfn.checks.server.plain.values import RULE, check_choice, check_network, read_network, refuse
+from krmfn.checks.server.pods.setting import Object
+from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid_text, required
+from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
+
+_SPEC: Path = ("spec",)
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def fill_node(kind: Kind, new: dict[str, Any]) -> None:
+    """The older field of one network decides."""
+    spec = new.setdefault("spec", {})
+    alone, several = spec.get("podCIDR"), spec.get("podCIDRs", [])
+    if alone and several[:1] != [alone]:
+        spec["podCIDRs"] = [alone]
+    elif several:
+        spec["podCIDR"] = several[0]
+
+
+def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], old["spec"] if old else {}
+    taints = spec.get("taints", [])
+    again = find_repeated([(taint.get("key", ""), taint.get("effect", "")) for taint in taints])
+    for index, taint in enumerate(taints):
+        at: Path = (*_SPEC, "taints", index)
+        yield from refuse((*at, "key"), taint.get("key", ""), check_label_key(taint.get("key", "")))
+        yield from refuse((*at, "value"), taint.get("value", ""), check_label_value(taint.get("value", "")))
+        if taint.get("effect"):
+            yield from check_choice(taint["effect"], (*at, "effect"), _EFFECTS)
+        else:
+            yield required((*at, "effect"), "required")
+        if index in again:
+            yield duplicate(at, "unique-key", "{…}: taints must be unique by key and effect pair")
+    path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
+    if not old:
+        for index, text in enumerate(networks):
+            yield from check_network(kind, text, (*path, index))
+        families = [network.version for network in map(read_network, networks) if network]
+        if find_repeated(families):
+            yield invalid_text(path, RULE, "{…}", "may specify no more than one CIDR for each IP family")
+        return
+    if before.get("podCIDRs", networks) != networks:
+        yield forbidden(path, RULE, 'node updates may not change podCIDR except from "" to valid')
+    if before.get("providerID", spec.get("providerID")) != spec.get("providerID"):
+        what = "modified" if spec.get("providerID") else "cleared"
+        yield invalid_text((*_SPEC, "providerID"), "immutable", "null", f"field cannot be {what} once set")
+    if before.get("externalID", "") != spec.get("externalID", ""):
+        yield forbidden((*_SPEC, "externalID"), RULE, "may not be updated")
