@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from krmfn.model.findings import Member
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
-from krmfn.model.values import as_mapping
+from krmfn.model.values import as_mapping, dig
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.records import Entry, Plan, Reason
@@ -103,7 +104,8 @@ class _UpdateJudge:
             return Entry("replace", new.ref, file, changes, (stopping,), _explain_order(self.release))
         # An update is judged as one: a live object may keep what a new one could not have.
         refused = self._refuse_create(new)
-        reasons = refused if self._refuse_create(old) else self._refuse_update(old, new, before, after)
+        stored = self._read_stored(old)
+        reasons = refused if self._refuse_create(stored) else self._refuse_update(stored, new, before, after)
         if reasons and refused:
             return Entry("refuse", new.ref, file, changes, refused)
         if reasons:
@@ -112,6 +114,16 @@ class _UpdateJudge:
             return Entry("replace", new.ref, file, changes, reasons, consequences, renames)
         consequences = tuple(explain_update(new, changes, self.census))
         return Entry("update", new.ref, file, changes, consequences=consequences)
+
+    def _read_stored(self, item: Item) -> Item:
+        """What the server reads of a stored object: not the fields that it does not have, such as a link of an older
+        release."""
+        verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
+        unknown = [cause.path for cause in verdict.causes if cause.rule == "unknown-field"] if verdict else []
+        value = copy.deepcopy(item.value) if unknown else item.value
+        for path in unknown:
+            dig(value, *path[:-1]).pop(path[-1], None)
+        return Item.new(value) if unknown else item
 
     def judge_removed(self, item: Item) -> Entry:
         """An object that is not there any more."""

@@ -13,8 +13,9 @@ from typing import Final
 
 from krmfn.krm.item import Item
 from krmfn.krm.types import NamedTuple
+from krmfn.model.wording import join
 from krmfn.releases.groups import find_finalizer
-from krmfn.releases.release import GROUP, Release
+from krmfn.releases.release import GROUP, Release, find_release, list_releases
 from krmfn.releases.stored import find_writer, list_steps, tell_damage
 
 PHASES: Final = ("before", "after", "repair")
@@ -58,17 +59,28 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
     """The upgrade to `release` of the cluster in which `items` are stored, as manifests or as its dump say; `files` are
     those that the manifests can be converted in."""
     items = [item for item in items if _NAME.fullmatch(item.name) and _NAME.fullmatch(item.space)]
-    found = [(item, writer) for item in items if (writer := find_writer(item.value, release))]
-    blockers = tuple(sorted((item for item, _ in found), key=_order))
-    if not blockers:
+    stored: dict[str, list[Item]] = {name: [] for name in list_releases()}
+    for item in sorted(items, key=_order):
+        old = find_writer(item.value, release)
+        if old:
+            stored[old.name].append(item)
+    stored = {name: mine for name, mine in stored.items() if mine}
+    if not stored:
         return Upgrade(
             release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), (), ()
         )
-    writer = found[0][1]
-    first, *later = list_steps(writer, release)  # what the first one cannot read stops it, whatever comes after it
-    before = tuple(_list_before(blockers, writer, first, later))
-    after = tuple(_list_after(items, writer, release, files))
-    return Upgrade(release, blockers, before, after, tuple(_list_repair(blockers, writer, first)))
+    before: list[ScriptLine] = []
+    repair: list[ScriptLine] = []
+    if len(stored) > 1:
+        before.append(_say(f"The input has groups of {join([*stored])}. No cluster has both; each has its part here."))
+    for name, mine in stored.items():
+        writer = find_release(name)
+        first, *later = list_steps(writer, release)  # what the first one cannot read stops it, whatever comes after it
+        before += _list_before(mine, writer, first, later)
+        repair += _list_repair(mine, writer, first)
+    after = tuple(_list_after(items, [find_release(name) for name in stored], release, files))
+    blockers = tuple(item for mine in stored.values() for item in mine)
+    return Upgrade(release, blockers, tuple(before), after, tuple(repair))
 
 
 def _list_before(
@@ -101,15 +113,20 @@ def _list_before(
     yield ScriptLine(f"kubectl get {everything} --all-namespaces")
 
 
-def _list_after(items: Sequence[Item], writer: Release, release: Release, files: Sequence[str]) -> Iterator[ScriptLine]:
+def _list_after(
+    items: Sequence[Item], writers: Sequence[Release], release: Release, files: Sequence[str]
+) -> Iterator[ScriptLine]:
     yield _say(
-        f"After the upgrade, once every API server is {release}. {writer} cannot read what {release} stores, so after "
-        "the first of these commands you cannot go back."
+        f"After the upgrade, once every API server is {release}. {join([str(each) for each in writers])} cannot read "
+        f"what {release} stores, so after the first of these commands you cannot go back."
     )
-    if writer.link != release.link:
+    for writer in writers:
+        if writer.link == release.link:
+            continue
+        of_it = f" of {writer}" if len(writers) > 1 else ""
         yield _say(
-            "Running pods have lost their link and continue without a gang. They get their group when they are created "
-            "again. The template of a Job cannot change, so the Job is deleted."
+            f"Running pods{of_it} have lost their link and continue without a gang. They get their group when they are "
+            "created again. The template of a Job cannot change, so the Job is deleted."
         )
         for item in items:
             if (item.ref.group, item.kind) == ("batch", "Job") and item.get(

@@ -51,7 +51,8 @@ def note_gates(
     from krmfn.model.wording import join
 
     found = sorted({value["apiVersion"] for value in values if value["apiVersion"].startswith(GROUP)})
-    versions = [version for version in found if re.search("alpha|beta", version)]
+    served = {f"{GROUP}/{version}" for versions in release.kinds.values() for version in versions}
+    versions = [version for version in found if re.search("alpha|beta", version) and version in served]
     needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]
     flags = [f"--feature-gates={','.join(f'{gate}=true' for gate in missing)}"]
     if versions:

@@ -18,6 +18,7 @@ from krmfn.releases.release import find_release, list_releases
 from krmfn.releases.stored import find_writer, tell_damage
 from tests.front_door import call
 
+LINK = {"schedulingGroup": {"podGroupName": "g"}}
 RECORDS = [json.loads(path.read_text()) for path in sorted(DATA.glob("*.json"))]
 each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: f"{record['from']}-{record['to']}")
 
@@ -83,6 +84,54 @@ def test_an_upgrade_over_several_releases_is_told_step_by_step(tmp_path: Path) -
     assert all(damage in script and "from Kubernetes 1.35 to 1.36" in script for script in scripts.values())
     assert "krmfn convert --to 1.37" in scripts["1.37"]
     assert any(set(record["told"].get("between", {})) == {"1.36"} for record in RECORDS), "it is rehearsed"
+
+
+@pytest.mark.parametrize(("kind", "action"), [("Job", "replaced"), ("Pod", "replaced"), ("Deployment", "updated")])
+def test_a_link_of_an_older_release_is_lost_before_the_update(kind: str, action: str, tmp_path: Path) -> None:
+    """The server does not read it, so the new link is one more field: of a Job or a Pod it cannot change any more."""
+    pod: dict[str, Any] = {"containers": [{"name": "a", "image": "b"}]}
+    for name, link in (("old", {"workloadRef": {"name": "w", "podGroup": "a"}}), ("new", LINK)):
+        spec = pod | link
+        if kind != "Pod":
+            labels = {"matchLabels": {"a": "b"}}
+            template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+            only = {"restartPolicy": "Never"} if kind == "Job" else {}
+            spec = {"template": template | {"spec": spec | only}} | ({} if kind == "Job" else {"selector": labels})
+        group = {"Job": "batch/v1", "Pod": "v1", "Deployment": "apps/v1"}[kind]
+        value = {"apiVersion": group, "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(value))
+    for new in ("1.36", "1.37"):
+        words = ["diff", "--kubernetes", "1.35", "--to-kubernetes", new, "old.yaml", "new.yaml"]
+        told = call(words=words, folder=tmp_path).out.decode()
+        assert f"1 {'to be ' if action == 'replaced' else ''}{action}" in told, told
+
+
+def test_versions_that_a_release_does_not_have_cannot_be_turned_on(tmp_path: Path) -> None:
+    values = [
+        {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": {"name": version}}
+        for version in ("v1alpha2", "v1beta1")
+    ]
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump_all(values))
+    told = call(words=["validate", "--kubernetes", "1.37", "a.yaml"], folder=tmp_path).out.decode()
+    assert "--runtime-config=scheduling.k8s.io/v1beta1=true." in told
+
+
+def test_groups_of_several_releases_have_a_part_each() -> None:
+    """In whatever order they come: no command is printed for a kind that the release does not have."""
+    made = {
+        "1.35": {"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "metadata": {"name": "old"}},
+        "1.36": {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "mid"}},
+        "1.37": {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "new"}},
+    }
+    release = find_release("1.37")
+    alone = {name: plan_upgrade([Item.new(value)], release) for name, value in made.items()}
+    for values in (made.values(), reversed(made.values())):
+        done = plan_upgrade([Item.new(value) for value in values], release)
+        assert [item.name for item in done.blockers] == ["old", "mid"]
+        assert done.before[1:] == (*alone["1.35"].before, *alone["1.36"].before)
+        assert done.repair == (*alone["1.35"].repair, *alone["1.36"].repair)
+        assert done.before[0].text.startswith("The input has groups of 1.35 and 1.36. No cluster has both")
+        assert [step.text for step in done.after][1].startswith("Running pods of 1.35 have lost their link")
 
 
 @pytest.mark.parametrize("name", ["x; $(touch a)'`touch b`", "--all", "../../x", "x\n::error::", "\x1b[2J", "x\n", ""])
