@@ -50,9 +50,8 @@ def note_gates(
 
     from krmfn.model.wording import join
 
-    found = sorted({value["apiVersion"] for value in values if value["apiVersion"].startswith(GROUP)})
-    served = {f"{GROUP}/{version}" for versions in release.kinds.values() for version in versions}
-    versions = [version for version in found if re.search("alpha|beta", version) and version in served]
+    found = sorted(set(_list_versions(release, values)))
+    versions = [version for version in found if re.search("alpha|beta", version)]
     needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]
     flags = [f"--feature-gates={','.join(f'{gate}=true' for gate in missing)}"]
     if versions:
@@ -66,3 +65,12 @@ def note_gates(
     hint += ". Once they are on, pass the same --feature-gates to krmfn, or list them under"
     hint += " kubernetes.featureGates in its configuration."
     return Note(rule, path, message, hint=hint)
+
+
+def _list_versions(release: Release, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The API versions of groups; instead of one that the release does not have, that in which it has the kind."""
+    for value in objects:
+        group, _, version = value["apiVersion"].rpartition("/")
+        served = release.kinds.get(str(value.get("kind")), ()) if group == GROUP else ()
+        if served:
+            yield f"{GROUP}/{version if version in served else served[0]}"
