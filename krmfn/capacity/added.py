@@ -64,4 +64,4 @@ def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Mapping[str, An
 
 def _runs_plugin(facts: Facts) -> bool:
     managed = any(key.startswith(_MANAGED) for node in (facts.nodes or ())[:10] for key in node.labels)
-    return managed or any(_PLUGIN in program.plugins for program in facts.programs)
+    return managed or _PLUGIN in facts.plugins

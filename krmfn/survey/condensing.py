@@ -55,9 +55,13 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
-    gates = merge_gates(read_programs(by_kind.get("Pod", ())), as_mapping(cluster.get("featureGates")))
+    programs = list(read_programs(by_kind.get("Pod", ())))
+    gates = merge_gates(programs, as_mapping(cluster.get("featureGates")))
+    plugins = {name for program in programs for name in program.plugins}
     if gates:
         found["featureGates"] = gates
+    if plugins:
+        found["admissionPlugins"] = sorted({*plugins, *map(str, as_list(cluster.get("admissionPlugins")))})
     if "PriorityClass" in by_kind:
         found["priorityClasses"] = {
             **{_name(item): _shrink_class(item) for item in by_kind["PriorityClass"]},

@@ -115,7 +115,7 @@ class Facts(NamedTuple):
     `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
     kinds that the facts list completely. `gates` are known feature gates by component, `programs` the pods of the
-    control plane that show some of them.
+    control plane that show some of them; `plugins` are admission plugins that are on.
     """
 
     priority_classes: Mapping[str, PriorityClass]
@@ -132,6 +132,7 @@ class Facts(NamedTuple):
     found: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
+    plugins: frozenset[str] = frozenset()
 
     def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
@@ -199,6 +200,9 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
         gates=gates,
         programs=programs,
+        plugins=frozenset(map(str, as_list(cluster.get("admissionPlugins")))).union(
+            *(each.plugins for each in programs)
+        ),
         found={kind: values for kind, values in others.items() if values},
         listed=listed,
     )
