@@ -3,7 +3,7 @@
 A page says in a comment what its sessions start from: `<!-- sessions start in: examples/kustomize -->` copies that
 folder, `<!-- sessions start in: empty -->` begins with nothing, and every titled block writes its file. A block whose
 title starts with `examples/` shows that file of the repository. `... ` alone on a line of console output, or `...`
-inside one, stands for any text.
+inside one, stands for any text. A block below the comment `<!-- needs: PROGRAM -->` is run where the program is installed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-FENCE = re.compile(r"^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"(?:^<!-- needs: (\S+) -->\n)?^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^\2```$", re.MULTILINE | re.DOTALL)
 START = re.compile(r"<!-- sessions start in: (\S+)(?:, needs: ([\w ,-]+))? -->")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, title (may be empty), text without the fences, and line in the page."""
+    """A fenced block: its language, title (may be empty), text without the fences, line in the page, and the program
+    without which it is not run (may be empty)."""
 
     language: str
     title: str
     text: str
     line: int
+    needs: str
 
 
 class Step(NamedTuple):
@@ -47,9 +49,10 @@ def read_page(path: Path) -> Page:
     text = path.read_text()
     blocks = []
     for match in FENCE.finditer(text):
-        indent, language, title, body = match.groups()
+        program, indent, language, title, body = match.groups()
         lines = [line.removeprefix(indent) for line in body.splitlines(keepends=True)]
-        blocks.append(Block(language, title or "", "".join(lines), text.count("\n", 0, match.start()) + 1))
+        line = text.count("\n", 0, match.start(2)) + 1
+        blocks.append(Block(language, title or "", "".join(lines), line, program or ""))
     start = START.search(text)
     needs = tuple(start[2].replace(" ", "").split(",")) if start and start[2] else ()
     return Page(tuple(blocks), start[1] if start else "", needs)

@@ -44,6 +44,8 @@ def run_page(path: Path, page: Page, folder: Path) -> list[tuple[Step, Outcome]]
         shutil.copytree(home(path, page), work)
     steps: list[Step] = []
     for block in page.blocks:
+        if block.needs and not shutil.which(block.needs):
+            continue
         if block.language == "console":
             steps += read_steps(block)
         elif page.start == "empty" and block.title and not block.title.startswith("examples/"):

@@ -47,6 +47,14 @@ def test_files_on_the_page_are_files_of_the_repository(path: Path) -> None:
         assert block.text == file.read_text(), f"{name(path)}:{block.line} differs from {name(file)}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_what_is_not_published_is_not_promised(path: Path) -> None:
+    """Until 0.1.0 is: a page with a version to install, or an image, says what to do meanwhile."""
+    text = path.read_text()
+    if re.search(r"pip install krmfn|krmfn==|krmfn/krmfn:|rev: v", text):
+        assert re.search(r"not published yet|[Uu]ntil version 0.1.0 is published", text)
+
+
 @pytest.mark.parametrize("path", [path for path in PAGES if "```console" in path.read_text()], ids=name)
 def test_the_page_names_the_folder_of_its_sessions(path: Path) -> None:
     """A reader who types the commands in another folder has none of the files."""

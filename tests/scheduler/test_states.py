@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from conformance.live.dumps import STATES, list_states
 from conformance.scheduler.made.scenario import PROFILES
+from tests.docs.pages import matches, read_page
+from tests.docs.sessions import ROOT
 from tests.scheduler.inside import krmfn
 
 #: State -> how many of how many pods have a node, the rule, and words of the cause.
@@ -63,3 +66,13 @@ def test_every_state_is_recorded(release: str) -> None:
     named = [row.values[1] for row in list_dumps() if row.values[0] == release]
     assert named == [name for name, _ in list_states(release)]
     assert set(named) <= CAUSES.keys()
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    """The page calls the Job train."""
+    items = next(row.values[2] for row in list_dumps() if row.values[:2] == ("1.37", "quota on pods below the gang"))
+    dump = tmp_path / "dump.json"
+    dump.write_text(re.sub(r'"g(?=[-"\\])', '"train', json.dumps({"apiVersion": "v1", "kind": "List", "items": items})))
+    printed = krmfn("why", "job/ml/train", "--cluster", str(dump), "--prove").stdout
+    shown = next(block.text for block in read_page(ROOT / "docs/how-to/why.md").blocks if block.language == "text")
+    assert matches(shown, printed), printed
