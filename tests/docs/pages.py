@@ -3,7 +3,7 @@
 A page says in a comment what its sessions start from: `<!-- sessions start in: examples/kustomize -->` copies that
 folder, `<!-- sessions start in: empty -->` begins with nothing, and every titled block writes its file. A block whose
 title starts with `examples/` shows that file of the repository. `... ` alone on a line of console output, or `...`
-inside one, stands for any text. A block below the comment `<!-- needs: PROGRAM -->` is run where the program is installed.
+inside one, stands for any text. A block below the comment `<!-- needs: PROGRAM -->` is only run where that program is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-FENCE = re.compile(r"(?:^<!-- needs: (\S+) -->\n)?^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^\2```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"(?:^<!-- needs: (\S+) -->\n)?^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^\2```$", re.MULTILINE | re.DOTALL
+)
 START = re.compile(r"<!-- sessions start in: (\S+)(?:, needs: ([\w ,-]+))? -->")
 
 
