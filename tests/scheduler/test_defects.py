@@ -78,7 +78,7 @@ def find(case: Value, folder: Path, shrink: bool = False) -> list[tuple[str, str
     facts to which it is shrunk."""
     cluster, config, manifests, generated = (folder / name for name in ("c.json", "k.json", "m.yaml", "all.yaml"))
     items = make_cluster(case)
-    facts = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "ClusterFacts", "metadata": {"name": "c"}}
+    facts: Value = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "ClusterFacts", "metadata": {"name": "c"}}
     facts |= {"spec": condense({"items": items})} if shrink else {"apiVersion": "v1", "kind": "List", "items": items}
     cluster.write_text(json.dumps(facts))
     spec = {"kubernetes": {"version": "1.37", "featureGates": dict.fromkeys(GATES, True)}}
