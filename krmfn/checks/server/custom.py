@@ -55,12 +55,17 @@ _READ: dict[int, tuple[Mapping[str, Any], Definitions]] = {}
 _ROOM = 256
 
 
-def is_schema(value: Any) -> bool:
-    """Whether every keyword of a schema, and of the schemas in it, has the type that it has to have: who writes a
+def find_wrong_keywords(value: Mapping[str, Any]) -> list[Cause]:
+    """The keywords of a schema, and of the schemas in it, that have not the type that they have to have: who writes a
     definition may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
     """
     known = schemastore.load("crds/schema.json")
-    return isinstance(value, dict) and not Structure(known["schema"], known, trusted=True).check(value)
+    return Structure(known["schema"], known, trusted=True).check(value)
+
+
+def is_schema(value: Any) -> bool:
+    """Whether a server would read a value as a schema."""
+    return isinstance(value, dict) and not find_wrong_keywords(value)
 
 
 def read_definition(value: Mapping[str, Any]) -> Definitions:

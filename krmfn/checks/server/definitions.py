@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krmfn.checks.server.definition import is_schema
+from krmfn.checks.server.custom import find_wrong_keywords
 from krmfn.checks.server.formats import check_dns_1035, check_long_name
 from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable
 from krmfn.checks.server.plain.webhooks import check_client, check_versions
@@ -34,24 +34,34 @@ _NOT_AT_ROOT = (
 )  # fmt: skip
 
 
-def check_definition(value: Mapping[str, Any], old: Mapping[str, Any] | None, integers: bool) -> tuple[Cause, ...]:
+def check_definition(
+    value: Mapping[str, Any], old: Mapping[str, Any] | None, integers: bool, update: str
+) -> tuple[Cause, ...]:
     """The refusals of a definition whose fields and types are right. What was wrong before may stay."""
-    found = tuple(_check(value, integers))
     if old is None:
-        return (*_check_name(value), *found)
+        return (*_check_name(value), *_check(value, integers))
+    value = _prune(value) if update == "apply" else value
+    found = tuple(_check(value, integers))
     were = set(_check(old, integers)) if found else set()
     return (*(cause for cause in found if cause not in were), *_check_change(value.get("spec") or {}, old))
 
 
+def _prune(value: Any) -> Any:
+    """What a merge patch makes of a value: nulls go, also those in lists of objects."""
+    if isinstance(value, list):
+        return list(map(_prune, value))
+    return {key: _prune(each) for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+
+
 def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
-    spec, name = value.get("spec") or {}, dig(value, ("metadata", "name"))
-    wanted = f"{dig(spec, ('names', 'plural'))}.{spec.get('group')}"
+    spec, name = value.get("spec") or {}, dig(value, "metadata", "name")
+    wanted = f"{dig(spec, 'names', 'plural')}.{spec.get('group')}"
     if name and name != wanted:
         yield invalid(("metadata", "name"), RULE, name, 'must be spec.names.plural+"."+spec.group')
     group = spec.get("group") or ""
     if group.endswith((".k8s.io", ".kubernetes.io")):
         path: Path = ("metadata", "annotations", Key(_APPROVED))
-        text = (dig(value, ("metadata", "annotations")) or {}).get(_APPROVED) or ""
+        text = (dig(value, "metadata", "annotations") or {}).get(_APPROVED) or ""
         detail = f'protected groups must have approval annotation "{_APPROVED}"'
         if not text:
             yield required(path, "required", detail)
@@ -110,11 +120,11 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
     if warning is not None and not version.get("deprecated"):
         yield invalid((*at, "deprecationWarning"), RULE, warning, "can only be set for deprecated versions")
     subresources = version.get("subresources") or {}
-    schema = _drop_nulls(dig(version, ("schema", "openAPIV3Schema")))
+    schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
     path: Path = (*at, "schema", "openAPIV3Schema")
-    if schema is not None and not is_schema(schema):
-        yield from _find_unreadable(schema, path)
-    elif schema is not None:
+    unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
+    yield from _tell_wrong_keywords(unread, path)
+    if isinstance(schema, dict) and not unread:
         yield from check_structural(schema, path, integers)
         if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
             detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
@@ -136,28 +146,26 @@ def _drop_nulls(schema: Any) -> Any:
         return [_drop_nulls(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    values = ("default", "enum", "example")
-    return {key: each if key in values else _drop_nulls(each) for key, each in schema.items() if each is not None}
+    found = {}
+    for key, each in schema.items():
+        if key == "properties" and isinstance(each, dict):
+            found[key] = {name: _drop_nulls(field or {}) for name, field in each.items()}
+        elif each is not None:
+            found[key] = each if key in ("default", "enum", "example") else _drop_nulls(each)
+    return found
 
 
-def _find_unreadable(schema: Any, at: Path) -> Iterator[Cause]:
-    """What keeps a schema from being read here."""
-    if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-        yield forbidden((*at, "$ref"), RULE, "$ref is not supported")
-    if isinstance(schema, dict) and isinstance(schema.get("items"), list):
-        yield forbidden((*at, "items"), RULE, "items must be a schema object and not an array")
-    rules = schema.get("x-kubernetes-validations") if isinstance(schema, dict) else None
-    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-        if isinstance(rule, dict) and "rule" not in rule:
-            yield required((*at, "x-kubernetes-validations", index, "rule"), RULE, "rule is not specified")
-    if isinstance(schema, list):
-        for index, each in enumerate(schema):
-            yield from _find_unreadable(each, (*at, index))
-    elif isinstance(schema, dict):
-        keyed = at[-1] == "properties" and len(at) > 1 and at[-2] != "properties"
-        for key, each in schema.items():
-            if key not in ("default", "enum", "example"):
-                yield from _find_unreadable(each, (*at, Key(key) if keyed else key))
+def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
+    """What keeps a schema from being read. A wrong additionalProperties, which may be two things, is passed over."""
+    for cause in wrong:
+        path = list(at)
+        for part in cause.path:  # the names of fields are keys of a map
+            keyed = path[-1] == "properties" and (path[-2] == "openAPIV3Schema" or path[-2] != "properties")
+            path.append(Key(part) if keyed and isinstance(part, str) else part)
+        if path[-1] == "$ref":
+            yield forbidden(tuple(path), RULE, "$ref is not supported")
+        elif cause.type in ("FieldValueTypeInvalid", "Required"):
+            yield cause._replace(path=tuple(path))
 
 
 def _check_column(column: Mapping[str, Any], at: Path) -> Iterator[Cause]:
@@ -202,7 +210,7 @@ def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[C
     for name in ("kind", "plural"):
         yield from check_immutable(spec.get("names") or {}, before.get("names") or {}, name, (*_SPEC, "names"))
     named = {version.get("name") for version in spec.get("versions") or ()}
-    stored = dig(old, ("status", "storedVersions")) or [
+    stored = dig(old, "status", "storedVersions") or [
         version.get("name") for version in before.get("versions") or () if version.get("storage")
     ]
     for index, name in enumerate(stored):

@@ -160,7 +160,7 @@ class Judge:
                 from krmfn.checks.server.definitions import check_definition
 
                 integers = compile_schemas(self.release, {}).gates.get("integer-formats", False)
-                causes += check_definition(known, before.value if before else None, integers)
+                causes += check_definition(known, before.value if before else None, integers, self.update)
             return refused_by(causes)
 
         verdict = judge(value)
