@@ -59,12 +59,31 @@ def is_name_placeholder(value: object) -> bool:
 
 
 def is_number_placeholder(value: object) -> bool:
-    """As is_name_placeholder, and any word in capitals, where no text is meant.
+    """As is_name_placeholder, and any word in capitals or in braces, where no text is meant.
 
     >>> is_number_placeholder("PORT"), is_number_placeholder("eighty"), is_number_placeholder("80")
     (True, False, False)
     """
-    return is_name_placeholder(value) or (isinstance(value, str) and value.isupper() and value.isidentifier())
+    in_capitals = isinstance(value, str) and value.isupper() and value.isidentifier()
+    return in_capitals or is_braced(value) or is_name_placeholder(value)
+
+
+def is_braced(value: object) -> bool:
+    """Whether a value is `{name}`, which is a mapping in YAML.
+
+    >>> is_braced({"replicas": None}), is_braced({"replicas": 1}), is_braced({})
+    (True, False, False)
+    """
+    return isinstance(value, dict) and [*value.values()] == [None]
+
+
+def spell(value: object) -> str:
+    """A placeholder as it is written.
+
+    >>> spell("${NAME}"), spell({"replicas": None})
+    ('${NAME}', '{replicas}')
+    """
+    return f"{{{next(iter(value))}}}" if isinstance(value, dict) else str(value)
 
 
 def _is_simple(text: str) -> bool:

@@ -12,7 +12,7 @@ from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
-from krmfn.model.placeholders import is_name_placeholder
+from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
 
@@ -108,10 +108,10 @@ class Manifest:
         """Leave a note at `path`, with the value that stands there when it is a scalar."""
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
-        if isinstance(found, str) and is_name_placeholder(found):
+        if is_number_placeholder(found) if rule == "count-type" else is_name_placeholder(found):
             rule, message, hint, proposed = (
                 "value-unknown",
-                f"{found} is filled in later: no group until then",
+                f"{spell(found)} is filled in later: no group until then",
                 "",
                 ABSENT,
             )

@@ -48,6 +48,27 @@ def test_a_name_in_braces_is_a_placeholder_where_no_object_is_expected() -> None
     assert validate(claim.replace("[ReadWriteOnce]", "{modes}").encode() + b"a\n").errors
 
 
+@pytest.mark.parametrize("text", ["{workers}", "WORKERS", "'${WORKERS}'", "<WORKERS>"])
+def test_a_placeholder_may_be_the_number_of_pods(text: str) -> None:
+    job = MANIFESTS.partition("---\n")[2].replace("PLACE", "a").replace("parallelism: 4", f"parallelism: {text}")
+    job = job.replace("cpu: a", "cpu: 1").replace(
+        "name: a, name", "name: a, annotations: {krmfn.dev/gang: 'true'}, name"
+    )
+    template = "rayStartParams: {}, template: {spec: {containers: [{name: a, image: a}]}}"
+    cluster = f"""\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: a}}
+spec:
+  headGroupSpec: {{{template}}}
+  workerGroupSpecs: [{{groupName: a, {template}, replicas: {text}, minReplicas: {text}}}]
+"""
+    for manifest in (job, cluster):
+        found = validate(manifest.encode())
+        assert not [*found.of("count-type"), *found.of("unknown-field"), *found.of("wrong-type")]
+        assert found.of("value-unknown")
+
+
 def test_a_key_that_is_a_placeholder_is_told() -> None:
     found = validate(b'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {<<domain>>: ""}\n')
     assert [result.message for result in found] == ["not checked: a part of it is a placeholder"]

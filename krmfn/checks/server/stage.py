@@ -353,7 +353,10 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, *path, default=ABSENT)
-    text = found if isinstance(found, str) and 0 < len(found) <= _MOST_SHOWN else "a part of it"
+    from krmfn.model.placeholders import is_braced, spell  # most objects have none
+
+    is_whole = is_braced(found) or isinstance(found, str)
+    text = spell(found) if is_whole and 0 < len(found) <= _MOST_SHOWN else "a part of it"
     message = hide(item.kind, path, f"not checked: {text} is a placeholder", found)
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"

@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Final
-from krmfn.model.placeholders import has_placeholder, is_name_placeholder, is_number_placeholder, is_placeholder
+from krmfn.model.placeholders import (
+    has_placeholder,
+    is_braced,
+    is_name_placeholder,
+    is_number_placeholder,
+    is_placeholder,
+)
 
 #: Answers about what is there at all, whatever its value is.
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")
@@ -83,6 +89,8 @@ def _is_mounted(cause: Cause, value: Any) -> bool:
 def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
     if cause.path == ("sops",) and isinstance(dig(value, "sops", "mac"), str):  # gone when the object is decrypted
         return True
+    if cause.rule == "unknown-field" and is_braced(dig(value, *cause.path[:-1])):
+        return True
     if cause.type in ("Required", "Duplicate") or cause.rule in _STRUCTURE:  # two that are written alike are alike
         return False
     if cause.path and is_name_placeholder(cause.path[-1]):  # the key of a mapping
@@ -105,9 +113,9 @@ def _is_placeholder(cause: Cause, value: Any) -> bool:
     """Whether what is at the place of a cause is a placeholder."""
     found = dig(value, *cause.path)
     if _NO_OBJECT in cause.message and cause.message.endswith(_SCALARS):  # `{name}` is a mapping in YAML
-        return isinstance(found, dict) and [*found.values()] == [None]
+        return is_braced(found)
     no_text = cause.rule in _NO_TEXT or "(a-z" in cause.message  # the name of a port, where its number may be
-    return is_number_placeholder(found) if no_text else is_name_placeholder(found)
+    return is_number_placeholder(found) if no_text and isinstance(found, str) else is_name_placeholder(found)
 
 
 def _list_changes(new: Any, old: Any) -> Iterator[Any]:
