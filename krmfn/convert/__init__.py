@@ -75,7 +75,7 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     _rewrite_versions(board, goal, releases, pinned or {})
     if goal.has("pod-groups"):
         respell(board, goal, [goal])
-    fit(board, goal, None if last > end else releases[end + 1 :])
+    fit(board, goal, [one for one in releases if one is not goal], last > end)
     for kind in sorted({*SCHEDULING_KINDS} - {*goal.kinds}):
         for item in board.of(NATIVE, kind):
             message = f"Kubernetes {goal} has no {kind}; the object is unchanged"

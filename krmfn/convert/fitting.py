@@ -1,9 +1,10 @@
-"""What the schemas of an older release leave no room for: fields that it does not have, and lists that are too long."""
+"""What the schemas of a release leave no room for: fields that it does not have, values that it does not take, and
+lists that are too long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from krmfn.convert.board import Board
 from krmfn.krm.item import Item
@@ -12,19 +13,25 @@ from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
 
+_VALUE: Final = -2
 
-def fit(board: Board, goal: Release, newer: Sequence[Release] | None = None) -> None:
+
+def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> None:
     """Take out the fields that `goal` does not know, and say so; say which lists are too long for it, and which
-    policies it does not have. With `newer`, only what one of these releases has room for: the rest is a mistake."""
+    policies and values it does not have. Of values, and of all if the way is not `down`, only what one of the `others`
+    has room for: the rest is a mistake, or a placeholder."""
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
             if item.api_version.rpartition("/")[2] in goal.kinds[kind]:
                 found = _list_misfits(item, goal)
-                if found and newer is not None:
-                    known = [_list_misfits(item, release).keys() for release in newer if kind in release.kinds]
-                    found = {path: length for path, length in found.items() if any(path not in one for one in known)}
+                known = [_list_misfits(item, one).keys() for one in others if kind in one.kinds] if found else ()
                 for path, length in reversed(found.items()):
-                    _settle(board, item, path, length, goal)
+                    if (down and length != _VALUE) or not all(_is_within(path, one) for one in known):
+                        _settle(board, item, path, length, goal)
+
+
+def _is_within(path: Path, misfits: Iterable[Path]) -> bool:
+    return any(path[: len(above)] == above for above in misfits)
 
 
 def _list_misfits(item: Item, release: Release) -> dict[Path, int]:
@@ -38,6 +45,9 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
         message = f"{len(item.get(path))} entries in {path[-1]}, but {goal} allows {length}; they are unchanged"
         hint = "Generate one group for all pods instead (granularity Cluster)."
         board.note(item, "convert-impossible", message, path, hint)
+    elif length == _VALUE:
+        message = f"Kubernetes {goal} does not take {path[-1]}: {item.get(path)}; it is unchanged"
+        board.note(item, "convert-impossible", message, path, f"Write a value that Kubernetes {goal} takes.")
     elif length:
         words = ", ".join(map(str, item.get(path)))
         message = f"Kubernetes {goal} has no {path[-1]} {words}; it is unchanged"
@@ -52,7 +62,8 @@ def _find_misfits(
     value: Any, schema: Mapping[str, Any], types: Mapping[str, Any], path: Path
 ) -> Iterator[tuple[Path, int]]:
     """The places of what does not fit: unknown fields with 0, long lists with the most that they may have. A union
-    with a member that is not known goes as a whole; -1 for an object that cannot be missing, and would be empty."""
+    with a member that is not known goes as a whole; -1 for an object that cannot be missing, and would be empty;
+    _VALUE for a value of another type, or beyond its limits."""
     needed = -1 if schema.get("x-kubernetes-always-written") else 0
     schema = types.get(str(schema.get("$ref")).rpartition("/")[2], schema)
     fields = schema.get("properties")
@@ -72,3 +83,17 @@ def _find_misfits(
             yield path, longest
         for index, child in enumerate(value):
             yield from _find_misfits(child, schema.get("items", {}), types, (*path, index))
+    elif not _takes(schema, value):
+        yield path, _VALUE
+
+
+def _takes(schema: Mapping[str, Any], value: Any) -> bool:
+    """Whether a text or a number has the type of the schema and is within its limits."""
+    form = schema.get("type", ())
+    if isinstance(value, str):
+        limits = ("maxLength", len(value)), ("x-kubernetes-max-bytes", len(value.encode()))
+        known = value in schema.get("enum", (value,)) and all(size <= schema.get(name, size) for name, size in limits)
+        return not form or ("string" in form and known)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return not form or ("integer" in form and schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return True

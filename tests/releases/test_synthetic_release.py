@@ -320,6 +320,18 @@ def test_limits_of_length(fuller: Run) -> None:
     )
 
 
+def test_a_value_that_a_release_does_not_take_is_told(fuller: Run) -> None:
+    """Where another release takes it. A placeholder is none, and neither is a mistake."""
+    asked = GROUP.replace("minMember", "minCount").replace(
+        "spec: {", "spec: {workloadRef: {workloadName: a, templateName: NAME}, "
+    )
+    long, short = (fuller("convert", "--to", NEXT, "-", data=asked.replace("NAME", name)) for name in ("t" * 21, "t"))
+    assert f"Kubernetes {NEXT} does not take templateName: {'t' * 21}; it is unchanged" in long.err
+    assert (long.code, short.code, "does not take" in short.err) == (1, 0, False)
+    for value in ("${COUNT}", "-1"):
+        assert "does not take" not in fuller("convert", "--to", "1.36", "-", data=asked.replace("3", value)).err
+
+
 def test_a_policy_that_older_releases_lack_is_not_dropped(fuller: Run) -> None:
     asked = GROUP.replace("gang: {minMember", "elastic: {minCount")
     assert fuller("validate", "--fail-on", "error", "-", data=asked).code == 0
