@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from krmfn.config import read_settings
 from krmfn.reports.pages import read_page
 from tests.checks.cases import Case, find_all, read_items
 
+ROOT = Path(__file__).parents[2]
 RESOURCE = read_page("crd-drops-link").examples["bad.yaml"].partition("\n")[2]
 CRD = """
 ---
@@ -62,3 +65,9 @@ def test_other_kinds_are_unsure_without_their_crd() -> None:
 
 def test_a_selected_resource_is_left_to_its_source() -> None:
     assert severities(RESOURCE, select="All", kuberay={"version": "1.6"}) == []
+
+
+def test_the_page_names_all_definitions_that_are_included() -> None:
+    projects = json.loads((ROOT / "schemas/crds/projects.json").read_text())
+    text = " ".join(read_page("custom-schema").text.split())
+    assert [project["name"] for project in projects.values() if project["name"] not in text] == []

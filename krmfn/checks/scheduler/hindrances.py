@@ -119,7 +119,7 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
                 yield Finding(template.item, path, message, seconds, hint=hint)
 
 
-@rule("requests-missing", "warning", "Pods of a gang have no CPU or memory requests.")
+@rule("requests-missing", "warning", "Pods of a gang have no CPU request or no memory request.")
 def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Containers without CPU or memory requests; one finding for an object."""
     seen: set[int] = set()
