@@ -39,6 +39,8 @@ BANNED = {
     r"\b(is|are) made\b(?! of| up)": "is created",
     r"\bjudge[sd]?\b": "checks, validates",
     r"\bwhat (it|they|krmfn|kubectl|kustomize) (prints?|gives?|has|says?)\b": "the output of, the data of",
+    r"\bmakes? ((a|an|no|its|the|separate) )?(gangs?|groups|(a |no |its )(pod)?group|secret|pods)\b"
+    r"(?! (smaller|or its|small|finish|wait|a gang|impossible))": "creates",
     r"\bonce for (a|the) cluster\b": "once per cluster",
     r"(?<!there )\b(is|are) (?-i:none)\b": "is not one",
     r"\bwould say of\b": "would treat",

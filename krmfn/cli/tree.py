@@ -53,6 +53,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     report_aside(told, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
     if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
-        streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or makes pods")
+        streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, any(map(hides, problems)))

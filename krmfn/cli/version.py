@@ -10,7 +10,7 @@ from krmfn.cli import streams
 from krmfn.cli.options import Argument
 from krmfn.releases.release import list_releases
 
-SUMMARY = "Prints the version, and the releases of Kubernetes that it knows."
+SUMMARY = "Prints the version, and the releases of Kubernetes that krmfn knows."
 ARGUMENTS = Argument("", "", 0, 0)
 OPTIONS = ()
 

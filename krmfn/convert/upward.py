@@ -103,7 +103,7 @@ def to_1_37(board: Board) -> None:
     for item in board.of("batch", "Job"):
         if _had_a_gang_by_itself(item):
             message = (
-                f"Kubernetes {first_release('job-groups')} makes a gang of this Job (feature gate WorkloadWithJob), "
+                f"Kubernetes {first_release('job-groups')} creates a gang for this Job (feature gate WorkloadWithJob), "
                 f"{first_release('job-scheduling')} does not: its pods would start one by one"
             )
             hint = 'Add the annotation krmfn.dev/gang: "true", or set spec.scheduling.'

@@ -253,7 +253,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanati
     if root is None or not quorum:
         return None
     members = sum(id(pod) not in pods.done for pod in pods.mine)
-    short = f"the group waits for {quorum} pods, and {members} exist"
+    short = f"the group waits for {quorum} pods, but {members} exist"
     if pods.older and members < quorum:
         other = "1 pod is" if len(pods.older) == 1 else f"{len(pods.older)} pods are"
         cause = f"{short}: {other} not in it, having been created before the link"

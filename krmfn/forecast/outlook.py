@@ -168,7 +168,7 @@ def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Find
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
-_LATE: Final = "the simulator did not come to an end in time"
+_LATE: Final = "the simulator did not finish in time"
 _UNMADE: Final = "no controller creates this pod, or only when the gang runs"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
 _GROUP_UNKNOWN: Final = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"

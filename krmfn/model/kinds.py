@@ -299,7 +299,7 @@ _KINDS: Final = (
         (),
         keeper="",
         reason="Grove delays scaled replicas until the first ones are scheduled, and its CRD drops the link; "
-        "it makes gangs for KAI and Volcano, none for kube-scheduler",
+        "it creates gangs for KAI and Volcano, none for kube-scheduler",
     ),
 )
 

@@ -77,7 +77,7 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
     for policy in ("coscheduling", "volcano"):
         if runtime.get(("spec", "podGroupPolicy", policy)) is not None:
             message = (
-                f"podGroupPolicy of the runtime {runtime.ref.name} makes a group of {policy}: nothing is generated"
+                f"the runtime {runtime.ref.name} has podGroupPolicy {policy}, so Trainer creates the group: nothing is generated"
             )
             hint = "Remove podGroupPolicy from the runtime to let krmfn generate the group instead."
             manifest.note("own-scheduling", _RUNTIME, message, hint)

@@ -172,7 +172,7 @@ class Stage:
             self._find(name, overlay.folder)
         for name, told in list_generated(overlay.value):
             if self._misses(name, overlay.folder, told or "a secret file"):
-                reason = f"uses {told}" if told else "makes a Secret of a file"
+                reason = f"uses {told}" if told else "creates a Secret from a file"
                 part = f"{told or 'a file of a Secret'}, {MISSING}"
                 self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part))
                 self.emptied.append(self.place(posixpath.join(overlay.folder, name)))

@@ -170,7 +170,7 @@ def test_a_simulator_that_does_not_come_to_an_end_decides_nothing(cluster: Path,
     assert set(read_verdicts(done.out).values()) == {"open", "never"}
     assert read_verdicts(done.out)["big"] == "never"  # proved
     said = next(gang for gang in json.loads(done.out)["gangs"] if gang["verdict"] == "open")
-    assert said["why"] == "the simulator did not come to an end in time"
+    assert said["why"] == "the simulator did not finish in time"
 
 
 def test_the_picture_says_what_it_shows(cluster: Path, krmfn: Call) -> None:

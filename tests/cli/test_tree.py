@@ -31,7 +31,7 @@ def test_as_is_shows_what_has_no_group(folder: Path, krmfn: Call) -> None:
 def test_no_silence_where_nothing_makes_pods(folder: Path, krmfn: Call) -> None:
     (folder / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     done = krmfn("tree", "a.yaml")
-    assert (done.out, done.err) == ("", "krmfn: nothing to show: 1 object, of which none is a group or makes pods\n")
+    assert (done.out, done.err) == ("", "krmfn: nothing to show: 1 object, of which none is a group or creates pods\n")
     assert krmfn("tree", "-q", "a.yaml").err == ""
 
 

@@ -64,7 +64,7 @@ def test_pods_that_are_older_than_the_link(dump: list[dict[str, Any]], tmp_path:
     write(tmp_path, dump)
     done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
     assert "0 of 2 pods have a node, 1 exist; they are in the gang ml/job-train; 1 more pod is not in it" in done.out
-    assert "the group waits for 2 pods, and 1 exist: 1 pod is not in it" in done.out
+    assert "the group waits for 2 pods, but 1 exist: 1 pod is not in it" in done.out
     assert "Delete the Job and create it again" in done.out
 
 
@@ -72,7 +72,7 @@ def test_pods_that_finished(dump: list[dict[str, Any]], tmp_path: Path, krmfn: C
     next(value for value in dump if value["kind"] == "Pod")["status"] = {"phase": "Succeeded"}
     write(tmp_path, dump)
     done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
-    assert "the group waits for 2 pods, and 1 exist beside 1 finished pod, which the scheduler does not" in done.out
+    assert "the group waits for 2 pods, but 1 exist beside 1 finished pod, which the scheduler does not" in done.out
     assert "Lower minCount of the group to 1." in done.out
 
 
@@ -80,7 +80,7 @@ def test_a_pod_that_is_missing(dump: list[dict[str, Any]], tmp_path: Path, krmfn
     write(tmp_path, [value for value in dump if value["metadata"]["name"] != "train-1"])
     done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
     assert done.code == 1
-    assert "the group waits for 2 pods, and 1 exist" in done.out
+    assert "the group waits for 2 pods, but 1 exist" in done.out
     assert "FailedCreate: exceeded quota: team" in done.out
 
 

@@ -188,7 +188,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
         hint = (
-            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".' if exist else "Write the number of its pods."
+            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".' if exist else "Set it to the number of pods in the group."
         )
         yield Finding(item, path, message, hint=hint)
 
@@ -196,7 +196,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "min-available-above-pods",
     "error",
-    "The group that an operator makes for its job needs more pods than the job has.",
+    "The group that an operator creates for its job needs more pods than the job has.",
 )
 def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
@@ -210,7 +210,7 @@ def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Findi
                 continue
             message = (
                 f"minAvailable is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): "
-                "where the operator makes a group of them, no pod is ever scheduled"
+                "if the operator creates a group for them, no pod is ever scheduled"
             )
             yield Finding(item, path, message, wanted, hint=f"Set minAvailable to at most {exist}, or remove it.")
 

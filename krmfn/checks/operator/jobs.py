@@ -70,7 +70,7 @@ TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
 @rule(
     "job-gang-lost",
     "warning",
-    "A Job of which an earlier release makes a gang starts pod by pod.",
+    "A Job that an earlier release starts as a gang starts pod by pod.",
     needs="job-scheduling",
 )
 def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
@@ -82,8 +82,8 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         width = _count_indexed(spec)
         if width > 1 and "scheduling" not in spec:
             message = (
-                f"{first_release('job-groups')} makes a gang of {width} pods of this Job; {settings.release} makes a "
-                "group with the policy basic, so the pods start one by one"
+                f"{first_release('job-groups')} creates a gang for {width} pods of this Job; {settings.release} creates "
+                "a group with the policy basic, so the pods start one by one"
             )
             hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
             yield Finding(job, ("spec",), message, hint=hint)
@@ -151,7 +151,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         effect = "the reference has no effect, and the pods are scheduled one by one"
         if (item.ref.group, item.kind) == ("batch", "Job") and settings.has("job-groups"):
             effect = (
-                f"the Job controller of {settings.release} then makes no gang, and the pods are scheduled one by one"
+                f"the Job controller of {settings.release} then creates no gang, and the pods are scheduled one by one"
                 if not settings.has("job-scheduling")
                 else "the Job controller creates a second Workload and PodGroup"
             )

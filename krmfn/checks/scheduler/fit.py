@@ -144,7 +144,7 @@ WAYS_OUT: Final = {
     "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
     "node(s) had no available volume zone": "use volumes of the zones that the other nodes are in",
     "node(s) didn't find available persistent volumes to bind": (
-        "make volumes of the claim's storage class, size and access mode for the other nodes"
+        "create volumes of the claim's storage class, size and access mode for the other nodes"
     ),
     "node(s) didn't match pod topology spread constraints (missing required label)": (
         "spread over a label that the nodes have"
@@ -191,7 +191,7 @@ def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
         f"the gang needs {need} {name}, the ResourceQuota {obstacle.by} allows {have}: some of its pods are never "
         "created, and the gang is never scheduled"
     )
-    hint = f"Raise {name} of the quota to at least {need}, or make the gang smaller."
+    hint = f"Raise {name} in the ResourceQuota {obstacle.by} to at least {need}, or make the gang smaller."
     return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="quota-too-small")
 
 
