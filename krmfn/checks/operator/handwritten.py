@@ -188,7 +188,9 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
         hint = (
-            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".' if exist else "Set it to the number of pods in the group."
+            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".'
+            if exist
+            else "Set it to the number of pods in the group."
         )
         yield Finding(item, path, message, hint=hint)
 
