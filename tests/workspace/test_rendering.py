@@ -475,7 +475,7 @@ def test_a_patch_that_is_not_there_is_named(field: str, folder: Path) -> None:
 
 def test_a_file_of_a_secret_that_is_not_there_is_not_named(folder: Path) -> None:
     write(folder, {"kustomization.yaml": "secretGenerator: [{name: a, envs: [hunter2]}]\n"})
-    with pytest.raises(NotRendered, match=r"^makes a Secret of a file, which does not exist$"):
+    with pytest.raises(NotRendered, match=r"^creates a Secret from a file, which does not exist$"):
         build()
 
 

@@ -52,7 +52,7 @@ DOUBLED = "replacements:\n" + (DOUBLED + "options: {delimiter: ',', index: 99}}]
 @pytest.mark.parametrize("way", SECRETS)
 def test_what_kustomize_says_holds_no_secrets(way: str, folder: Path) -> None:
     write(folder, SECRETS[way])
-    with pytest.raises(NotRendered, match=r"cannot be built by kustomize|makes a Secret of a file") as caught:
+    with pytest.raises(NotRendered, match=r"cannot be built by kustomize|creates a Secret from a file") as caught:
         build()
     assert "hushed" not in str(caught.value)
 

@@ -82,8 +82,8 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         width = _count_indexed(spec)
         if width > 1 and "scheduling" not in spec:
             message = (
-                f"{first_release('job-groups')} creates a gang for {width} pods of this Job; {settings.release} creates "
-                "a group with the policy basic, so the pods start one by one"
+                f"{first_release('job-groups')} creates a gang for {width} pods of this Job; {settings.release} "
+                "creates a group with the policy basic, so the pods start one by one"
             )
             hint = "Add scheduling: {schedulingPolicy: {gang: {}}} when the Job is created, or link it to a group."
             yield Finding(job, ("spec",), message, hint=hint)
