@@ -21,6 +21,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: No manifest is larger; what is, would only exhaust the memory.
 MOST_BYTES = 2**30
+#: What `go mod vendor` writes into the folder `vendor`.
+_GO_MODULES = ("modules.txt", "file")
 #: What a Helm chart renders from.
 _CHART = ("Chart.yaml", "templates", "charts", "ci")
 _DEEPEST = 64
@@ -127,13 +129,18 @@ class Tree:
 
     def walk(self, folder: str) -> list[str]:
         """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden or ignored is passed over;
-        links to files are followed, links to folders are not. Of a Helm chart, what is rendered from is left out."""
+        links to files are followed, links to folders are not. What a Helm chart renders and copies of Go modules are
+        left out."""
         found: list[str] = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
             here, patterns = waiting.pop()
             entries = [(name, kind) for name, kind in self.entries(here) if name != ".git"]
             patterns = self._add_patterns(here, sorted(name for name, _ in entries), patterns)
+            if _GO_MODULES in entries and here != folder and here.rpartition("/")[2] == "vendor":
+                reason = "lists the modules that go mod vendor copied beside it: they are another repository's"
+                self.left_out.append(LeftOut(_join(here, _GO_MODULES[0]), reason, sort="copies of Go modules"))
+                continue
             is_chart = ("templates", "folder") in entries and ("Chart.yaml", "file") in entries
             if is_chart:
                 reason = "is a Helm chart: helm template shows what it would be"

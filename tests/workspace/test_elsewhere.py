@@ -99,3 +99,16 @@ def test_who_builds_on_a_base_gives_the_namespace_of_subjects(
     assert missing not in run(capsys, "validate", ".")[1]
     done = subprocess.run(["kustomize", "build", "top"], check=True, capture_output=True, text=True)
     assert done.stdout.count("namespace: ml\n") == 2
+
+
+def test_copies_of_go_modules_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a.yaml": ACCOUNT, "vendor/k8s.io/binding.yaml": BINDING})
+    assert run(capsys, "validate", ".")[0] == 1
+    write(folder, {"vendor/modules.txt": "# k8s.io/api v0.37.0\n"})
+    code, _, said = run(capsys, "validate", ".")
+    assert (code, "not checked: copies of Go modules (1)" in said) == (0, True)
+    commit(folder)
+    assert run(capsys, "diff", "HEAD")[1].endswith(" 1 unchanged\n")
+    assert run(capsys, "validate", "vendor")[0] == 1, "who names it wants to see it"
+    write(folder, {"kustomization.yaml": "resources: [vendor/k8s.io/binding.yaml]\n"})
+    assert run(capsys, "validate", ".")[0] == 1
