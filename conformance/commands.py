@@ -98,6 +98,10 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     byhand = command("byhand", compare_byhand, "ask real servers what people thought of, compare")
     byhand.add_argument("releases", nargs="*", choices=[*releases, []], metavar="RELEASE")
     byhand.add_argument("--record", action="store_true", help="keep the answers for the tests")
+    webhooks = command("webhooks", compare_webhooks, "ask the webhooks of JobSet and LeaderWorkerSet, compare")
+    webhooks.add_argument("--seed", type=int, default=1)
+    webhooks.add_argument("--count", type=int, default=400)
+    webhooks.add_argument("--record", action="store_true", help="keep the answers for the tests")
     definitions = command("definitions", pack, "pack the CustomResourceDefinitions of other projects")
     definitions.add_argument(
         "projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)"
@@ -347,6 +351,14 @@ def compare_trainer(arguments: argparse.Namespace) -> int:
         print(f"{json.dumps(record)}\n  {what}")
     print(f"{len(records)} TrainJobs, {len(wrong)} counted otherwise", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def compare_webhooks(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when krmfn says that a webhook refuses what it takes, or the other way round."""
+    from conformance import webhooks
+
+    records = webhooks.ask_webhooks(webhooks.make_objects(arguments.seed, arguments.count))
+    return _judge(records, webhooks.differ, webhooks.RECORDED if arguments.record else None)
 
 
 def pack(arguments: argparse.Namespace) -> int:

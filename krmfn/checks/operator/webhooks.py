@@ -17,6 +17,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, Final, TypeAlias
 from krmfn.model.findings import Finding
+from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census
@@ -51,19 +52,22 @@ def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     before: list[str] = []
     for index, (name, job) in enumerate(jobs.items()):
         place: Path = ("spec", "replicatedJobs", index)
-        longest = f"{item.name}-{name}-{max(_count_jobs(job), 1) - 1}"
+        longest = f"{item.name}-{name}-{_count_jobs(job) - 1}"
         completions = as_int(dig(job, "template", "spec", "completions"))
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
-            longest += f"-{max(completions, 1) - 1}-xxxxx"
+            longest += f"-{completions - 1}-xxxxx"
         if item.name and len(longest) > _LONGEST:
             why = f"Jobs or pods would be called {longest}: {len(longest)} characters, and {_LONGEST} are the most"
             yield ("metadata", "name"), why, _SHORTER
-        for number, other in enumerate(as_list(job.get("dependsOn"))):
+        before.append(name)
+        if index == 0 and job.get("dependsOn") is not None:
+            why = f'the first replicated job "{name}" has dependsOn'
+            yield (*place, "dependsOn"), why, "Remove it, or list the job after those that it depends on."
+        for number, other in enumerate(as_list(job.get("dependsOn")) if index else ()):
             wanted = as_text(dig(other, "name"))
             if wanted not in before:
                 why = f'the replicated job "{name}" depends on "{wanted}", which is not listed before it'
                 yield (*place, "dependsOn", number, "name"), why, "List it before the jobs that depend on it."
-        before.append(name)
     targets: list[Path] = [("spec", "successPolicy")]
     targets += [
         ("spec", "failurePolicy", "rules", index)
@@ -98,14 +102,13 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         why = f"groups of {size} pods cannot be divided into parts of {part}"
         rule_of_it = "size - 1" if alone else "size, or size - 1,"
         yield (*at, "subGroupSize"), why, f"Choose a subGroupSize by which {rule_of_it} can be divided."
-    rollout, path = dig(spec, "rolloutStrategy", "rollingUpdateConfiguration"), ("spec", "rolloutStrategy")
-    if (
-        dig(rollout, "maxUnavailable") in (0, "0%")
-        and dig(rollout, "maxSurge") in (0, "0%", None)
-        and spec.get("replicas") != 0
-    ):
-        why = "maxUnavailable and maxSurge are both 0"
-        yield (*path, "rollingUpdateConfiguration", "maxUnavailable"), why, "Set one of them to 1."
+    path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+    rollout, replicas = as_mapping(dig(item.value, *path)), as_int(spec.get("replicas", 1))
+    words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
+    readable = all(str(word).removesuffix("%").isdecimal() for word in words)
+    if replicas and readable and not share(words[0], replicas, up=False) and not share(words[1], replicas, up=True):
+        why = f"maxUnavailable and maxSurge are both 0, of {replicas} replicas"
+        yield (*path, "maxUnavailable"), why, "Set one of them to 1."
 
 
 def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
