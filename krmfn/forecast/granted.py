@@ -45,6 +45,7 @@ def grant(pods: Iterable[Pod], facts: Facts, groups: Mapping[int, Group]) -> Ite
     as they are. `groups` are those that may have claims, by the identity of a template of their pods."""
     volumes, devices = Volumes(facts), _GrantedDevices(facts)
     runtimes = facts.by_name("node.k8s.io", "RuntimeClass")
+    added: dict[int, tuple[list[Value], Value]] = {}  # by template
     for pod in pods:
         if pod.node:
             yield pod.value
@@ -61,12 +62,13 @@ def grant(pods: Iterable[Pod], facts: Facts, groups: Mapping[int, Group]) -> Ite
             yield from devices.hand_over(pod, spec, space, groups.get(id(pod.template)))
             _leave_only(_list_names(spec["resourceClaims"]), spec, "resources", "claims")
         if pod.template is not None:
-            item = pod.template.item
-            asked = [name for name in count_requests(spec, {}) if "/" in name]
-            tolerations = [*as_list(spec.get("tolerations")), *list_added_tolerations(item, asked, facts)]
-            selector = {**list_added_labels(item, facts), **as_mapping(spec.get("nodeSelector"))}
-            spec |= {"tolerations": tolerations} if tolerations else {}
-            spec |= {"nodeSelector": selector} if selector else {}
+            if id(pod.template) not in added:
+                asked = count_requests(spec, {})
+                tolerations = list(list_added_tolerations(pod.template.item, asked, facts))
+                added[id(pod.template)] = tolerations, list_added_labels(pod.template.item, facts)
+            tolerations, labels = added[id(pod.template)]
+            spec |= {"tolerations": [*as_list(spec.get("tolerations")), *tolerations]} if tolerations else {}
+            spec |= {"nodeSelector": {**labels, **as_mapping(spec.get("nodeSelector"))}} if labels else {}
         yield {**pod.value, "spec": spec}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
-from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.pods import has_wishes, read_kinds
 from krmfn.config import Settings
 from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.granted import list_untold
@@ -249,12 +249,19 @@ def _simulate(
             names += [pod.name for pod in _pods_of(tree, roster.bound)] if names else []
             alone += [
                 {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}
-                for seed in ALONE
+                for seed in (ALONE if _may_differ(tree, names) else ALONE[:2])
                 if names
             ]
     if alone:
         results |= {result["name"]: result for result in simulator(ask(census, roster, settings, alone))}
     return results
+
+
+def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
+    """Whether the order of its pods may decide about a tree that is alone: they are not all alike, or one has to be
+    near others or away from them."""
+    templates = [template for gang in tree.gangs for template in gang.templates]
+    return len(templates) > 1 or len(names) < sum(each.pods or 0 for each in templates) or has_wishes(templates[0])
 
 
 def _list_lonely(
