@@ -12,7 +12,16 @@ from collections.abc import Iterator
 
 from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.processes import Failed, read, run, start
-from krmfn.workspace.trees import GIT, MOST_BYTES, FolderEntry, InputMissing, LeftOut, RevisionMissing, Tree
+from krmfn.workspace.trees import (
+    GIT,
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    FolderEntry,
+    InputMissing,
+    LeftOut,
+    RevisionMissing,
+    Tree,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,6 +160,9 @@ class Revision(Tree):
                 continue
             mode, kind, name = head.split()
             folder, _, base = path.rpartition("/")
+            # Trees can hold names that git would not write to a disk.
+            if base in (".", "..") or path.startswith("/") or folder not in self._folders:
+                raise InputMissing(f"{self.argument}: the path {path} is one that no folder can have")
             if kind == "tree":
                 self._folders[path] = []
                 shown = "folder"
@@ -180,6 +192,8 @@ class Revision(Tree):
         for _ in range(_MOST_LINKS):
             if place in self._folders:
                 return place
+            if len(place) > MOST_CHARACTERS:
+                raise FileNotFoundError(place)
             link = place
             while link and link not in self._files:
                 link = link.rpartition("/")[0]
@@ -188,6 +202,8 @@ class Revision(Tree):
             if not link or self._files[link][0] != _LINK:
                 raise FileNotFoundError(place)
             target = self._read_object(link, self._files[link][1]).decode("utf-8", "surrogateescape")
+            if len(target) > MOST_CHARACTERS:
+                raise FileNotFoundError(place)
             place = os.path.normpath(os.path.join(os.path.dirname(link), target) + place[len(link) :])
             if target.startswith("/") or place.startswith("../") or place == "..":
                 raise LeftOut(link, f"is a link that leaves {self.repository}")
@@ -209,7 +225,10 @@ class Revision(Tree):
             size = int(head[2])
             if size > MOST_BYTES:
                 raise LeftOut(path, "is larger than 1 GiB", severe=True)
-            return answers.read(size + 1)[:-1]
+            data = answers.read(size + 1)
+            if len(data) <= size:  # git came upon something that is broken
+                raise BrokenPipeError
+            return data[:-1]
         except BrokenPipeError:
             self._stop()
             reason = f"is not in this clone, which has only a part of {self.argument}; git fetch the rest first"

@@ -23,6 +23,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 MOST_BYTES = 2**30
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
+#: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
+MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
 _CHART = ("Chart.yaml", "templates", "charts", "ci")
 _DEEPEST = 64

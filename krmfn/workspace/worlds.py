@@ -275,9 +275,8 @@ def find_written(
         _make_world(files, trees[0], folder)._replace(folder=folder, configurations=overlays[folder])
         for folder, files in owners.items()
     ]
-    worlds += [
-        _make_world(files, trees[0] if trees else None, ".") for _, files in (split(rest) if trees else [("", rest)])
-    ]
+    apart = split(rest) if trees else [("", rest)] * bool(rest)
+    worlds += [_make_world(files, trees[0] if trees else None, ".") for _, files in apart]
     outside = frozenset(file.path for file in borrowed)
     affixed = list_affixed(trees[0], found) if trees else {}
     return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.trees import InputMissing
+from tests.front_door import call
 from tests.workspace.repositories import JOB, Trap, commit, git
 
 Read = Callable[[str], Inputs]
@@ -194,3 +197,45 @@ def test_a_file_that_is_ignored_and_committed_is_in_neither_state(repository: Pa
     git(repository, "add", "-f", ".")
     commit(repository)
     assert names(read_paths(["git:HEAD:apps"])) == names(read_paths(["apps"])) == ["apps/other.yaml"]
+
+
+@pytest.mark.parametrize("name", [b"a/b.yaml", b"/a.yaml", b"../a.yaml", b"..", b"."])
+def test_a_tree_with_names_that_git_would_not_write(name: bytes, repository: Path) -> None:
+    job = git(repository, "rev-parse", "HEAD:apps/job.yaml").strip()
+    write_tree(repository, b"100644 %b\0%b" % (name, bytes.fromhex(job)))
+    with pytest.raises(InputMissing, match="one that no folder can have"):
+        read_paths(["git:odd"])
+
+
+@pytest.mark.parametrize("target", [b"a/" * 3_000_000, b"job.yaml\0", b"job.yaml\n", b"/" * 3_000_000])
+def test_a_link_that_no_system_would_make(target: bytes, repository: Path) -> None:
+    link = write_object(repository, b"blob %d\0%b" % (len(target), target))
+    write_tree(repository, b"120000 a.yaml\0%b" % bytes.fromhex(link))
+    assert list(told(read_paths(["git:odd"]))) == ["a.yaml"]
+    for words in (["validate"], ["tree"], ["generate"], ["convert", "--to", "1.36"]):  # nothing is left to read
+        assert call(b"", [*words, "git:odd"], repository).code == 0
+
+
+def test_an_object_that_is_broken_is_not_half_read(repository: Path) -> None:
+    data = JOB.encode() * 99
+    name = write_object(repository, b"blob %d\0%b" % (len(data), data), cut=30)
+    write_tree(repository, b"100644 a.yaml\0%b" % bytes.fromhex(name))
+    with pytest.raises(InputMissing, match=r"a\.yaml is not in this clone"):
+        read_paths(["git:odd:a.yaml"])
+
+
+def write_object(repository: Path, whole: bytes, cut: int | None = None) -> str:
+    """Puts an object into a repository as it is, which git would refuse to do; its name."""
+    name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    path = repository / ".git/objects" / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(whole)[:cut])
+    return name
+
+
+def write_tree(repository: Path, entries: bytes) -> None:
+    """A branch `odd` that holds what `entries` say."""
+    tree = write_object(repository, b"tree %d\0%b" % (len(entries), entries))
+    said = b"tree %b\nauthor x <x@x> 0 +0000\ncommitter x <x@x> 0 +0000\n\nx\n" % tree.encode()
+    name = write_object(repository, b"commit %d\0%b" % (len(said), said))
+    (repository / ".git/refs/heads/odd").write_text(name + "\n")
