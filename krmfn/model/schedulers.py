@@ -14,6 +14,8 @@ from krmfn.model.marks import POD_GROUP_LABEL
 
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+#: The label of queues, groups and nodes that are of one scheduler of KAI; a group without it is of the default one.
+NODE_POOL: Final = "kai.scheduler/node-pool"
 
 
 class Scheduler(NamedTuple):

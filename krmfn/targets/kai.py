@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
-from krmfn.model.schedulers import counts_sub_groups
+from krmfn.model.schedulers import NODE_POOL, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission
@@ -46,7 +46,9 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     notes = (*queue_notes, *check_quorums(gang, root), *_note_keys(nodes, topology))
     notes += () if counts else tuple(_note_uncounted(nodes))
     groups = [node.group for node in nodes]
-    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*" if root.children else "", "true"])
+    pool = find_first(gang, "labels", NODE_POOL)
+    labels = {NODE_POOL: pool} if pool else {}
+    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*" if root.children else "", "true"], labels)
 
 
 def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:

@@ -59,11 +59,13 @@ def finish(
     groups: Iterable[Group],
     notes: Iterable[Note],
     beside: Iterable[str] = (),
+    labels: Mapping[str, str] | None = None,
 ) -> Emission:
     """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
     row = find_row(settings)
     told = (*agreed.notes, *_note_scheduler(agreed.scheduler, row, settings), *notes, *_note_modes(groups, settings))
     group = describe(KindVersion(row.api_version, "PodGroup"), gang.name, gang, spec)
+    group["metadata"]["labels"] |= labels or {}
     return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), told))
 
 

@@ -163,6 +163,13 @@ def test_topology_of_kai() -> None:
     }
 
 
+def test_node_pools_of_kai() -> None:
+    """The scheduler of a node pool sees only groups with its label, which the pod grouper would copy from the owner."""
+    for labels in ({}, {"kai.scheduler/node-pool": "gpus"}):
+        (group,) = made(KAI, merged(CPU), ray_value(**labels)).objects
+        assert group["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "krmfn", **labels}
+
+
 def test_queues_of_kai() -> None:
     assert spec(made(KAI, merged(CPU), ray_value(**{"kai.scheduler/queue": "research"})))["queue"] == "research"
     values = [ray_value(**{"kai.scheduler/queue": queue}) for queue in ("a", "b")]

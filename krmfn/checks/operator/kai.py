@@ -17,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
-from krmfn.model.schedulers import SCHEDULERS, counts_sub_groups
+from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
@@ -29,7 +29,6 @@ _QUEUES: Final = "scheduling.run.ai"
 #: What a queue limits, as pods request it, and the unit of the limit in billionths.
 _LIMITS: Final = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
 _PODS, _GROUPS = "minMember", "minSubGroup"
-_POOL: Final = "kai.scheduler/node-pool"
 #: How a constraint names its Topology and its levels: in a PodGroup, and by annotations of an owner.
 _IN_GROUP: Final = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
 _OF_OWNER: Final = (
@@ -121,12 +120,14 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     """A scheduler sees the queues and the groups of one node pool; a group has the labels of its owner and its pods."""
-    pool = as_text(dig(queue, "metadata", "labels", _POOL))
-    mine = next((each for _, place in template.metadata_places if (each := as_text(dig(place, "labels", _POOL)))), "")
+    pool = as_text(dig(queue, "metadata", "labels", NODE_POOL))
+    mine = next(
+        (each for _, place in template.metadata_places if (each := as_text(dig(place, "labels", NODE_POOL)))), ""
+    )
     if pool == mine:
         return ""
     first, second = (f"of the node pool {each}" if each else "of no node pool" for each in (pool, mine))
-    return f"the queue {name} is {first}, and the pods are {second} (label {_POOL})"
+    return f"the queue {name} is {first}, and the pods are {second} (label {NODE_POOL})"
 
 
 def _exceed(template: Template, name: str, queue: Any) -> str:
