@@ -76,7 +76,10 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
     """Whether a group of ours can be linked to the pods: nobody else makes one, and the patch reaches them."""
     for policy in ("coscheduling", "volcano"):
         if runtime.get(("spec", "podGroupPolicy", policy)) is not None:
-            message = f"the runtime {runtime.ref.name} has podGroupPolicy {policy}, so Trainer creates the group: nothing is generated"
+            message = (
+                f"the runtime {runtime.ref.name} has podGroupPolicy {policy}, so Trainer creates the group: nothing is "
+                "generated"
+            )
             hint = "Remove podGroupPolicy from the runtime to let krmfn generate the group instead."
             manifest.note("own-scheduling", _RUNTIME, message, hint)
             return False
