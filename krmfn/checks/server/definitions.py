@@ -156,7 +156,8 @@ def _drop_nulls(schema: Any) -> Any:
 
 
 def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
-    """What keeps a schema from being read. A wrong additionalProperties, which may be two things, is passed over."""
+    """What keeps a schema from being read. Passed over: nulls in lists, which are empty texts, and a wrong
+    additionalProperties, which may be two things."""
     for cause in wrong:
         path = list(at)
         for part in cause.path:  # the names of fields are keys of a map
@@ -164,7 +165,7 @@ def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
             path.append(Key(part) if keyed and isinstance(part, str) else part)
         if path[-1] == "$ref":
             yield forbidden(tuple(path), RULE, "$ref is not supported")
-        elif cause.type in ("FieldValueTypeInvalid", "Required"):
+        elif cause.type in ("FieldValueTypeInvalid", "Required") and not cause.message.endswith('"null"'):
             yield cause._replace(path=tuple(path))
 
 
@@ -205,10 +206,13 @@ def _check_conversion(conversion: Mapping[str, Any], at: Path) -> Iterator[Cause
 def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[Cause]:
     """What cannot change, nor leave: a version in which objects may be stored."""
     before = old.get("spec") or {}
-    yield from check_immutable(spec, before, "scope", _SPEC)
+    names, were = spec.get("names") or {}, before.get("names") or {}
     yield from check_immutable(spec, before, "group", _SPEC)
-    for name in ("kind", "plural"):
-        yield from check_immutable(spec.get("names") or {}, before.get("names") or {}, name, (*_SPEC, "names"))
+    yield from check_immutable(names, were, "plural", (*_SPEC, "names"))
+    standing = {each.get("type"): each.get("status") for each in dig(old, "status", "conditions") or ()}
+    if standing.get("Established", "True") == "True":
+        yield from check_immutable(spec, before, "scope", _SPEC)
+        yield from check_immutable(names, were, "kind", (*_SPEC, "names"))
     named = {version.get("name") for version in spec.get("versions") or ()}
     stored = dig(old, "status", "storedVersions") or [
         version.get("name") for version in before.get("versions") or () if version.get("storage")
