@@ -21,6 +21,9 @@ SORT: Final = "patches and parts of manifests"
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
 _PATCH: Final = {"patch", "patches"}
+#: What a test of Chainsaw or KUTTL expects: some fields of objects, and expressions in place of fields.
+_EXPECTED: Final = {"assert", "asserts"}
+_EXPRESSION: Final = rb"(?m)^[ \t-]*\(.+\):( |$)"
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
 TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
 _NO_NAME: Final = r"[_A-Z]"
@@ -45,7 +48,10 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
         is_alone = not others or (beside and not others & _GROUPS)
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
         is_patch = called and (beside or not any(item.name for item in file.stream.items))
-        if file.stream.items and (is_part or is_patch or re.search(rb"(?m)^\$patch:", file.data)):
+        is_expected = _is_called(file.path, _EXPECTED)
+        if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
+            is_expected = any(_has_expression(item.value) for item in file.stream.items)
+        if file.stream.items and (is_part or is_patch or is_expected or re.search(rb"(?m)^\$patch:", file.data)):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
@@ -58,6 +64,16 @@ def _is_called(path: str, names: set[str]) -> bool:
     `patches/webhook_in_jobs.yaml`."""
     words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
     return not names.isdisjoint(re.split(r"[^a-z]+", words))
+
+
+def _has_expression(value: Any) -> bool:
+    """Whether a field is called `(…)`, which none is."""
+    if isinstance(value, list):
+        return any(map(_has_expression, value))
+    return isinstance(value, dict) and any(
+        (str(field).startswith("(") and str(field).endswith(")")) or _has_expression(each)
+        for field, each in value.items()
+    )
 
 
 def _is_to_fill(item: Item) -> bool:

@@ -139,6 +139,25 @@ def test_a_deployment_without_selector_and_containers_is_no_manifest(
         assert run(capsys, "validate", "a.yaml")[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "part"),
+    [
+        ("00-assert.yaml", "{a: b}", True),
+        ("a.yaml", "\n  (conditions[?type == 'Ready']): [1]", True),
+        ("a.yaml", "{a: b}", False),
+        ("a.yaml", "\n  a: |\n    (b): c", False),
+    ],
+)
+def test_what_a_test_expects_is_no_manifest(
+    name: str, status: str, part: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        folder, {name: f"apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{wrong: 1}}\nstatus: {status}\n"}
+    )
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "parts of manifests (1)" in told) == (0 if part else 1, part)
+
+
 def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The kustomization that lists it may be a template, or come from another repository."""
     write(folder, {"removals/all.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n$patch: delete\n"})
