@@ -118,7 +118,6 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         yield ("metadata", "name"), why, _SHORTER
     for index, task in enumerate(map(as_mapping, as_list(spec.get("tasks")))):
         name, place = as_text(task.get("name")), ("spec", "tasks", index)
-        least, replicas = as_int(task.get("minAvailable")), as_int(task.get("replicas"))
         pod = f"{item.name}-{name}-{index}"
         if name in names:
             yield (*place, "name"), f'two tasks are called "{name}"', "Give each task a different name."
@@ -127,9 +126,6 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         elif len(pod) > _LONGEST >= len(item.name):
             why = f"pods would be called {pod}: {len(pod)} characters, and {_LONGEST} are the most"
             yield (*place, "name"), why, _SHORTER
-        if least is not None and replicas is not None and least > replicas:
-            why = f'the task "{name}" has {replicas} replicas, and its minAvailable is {least}'
-            yield (*place, "minAvailable"), why, f"Set it to {replicas} or less, or raise the replicas."
         names.append(name)
 
 
