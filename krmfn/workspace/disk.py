@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from krmfn.workspace.trees import MOST_BYTES, FolderEntry, InputMissing, LeftOut, Tree
+from krmfn.workspace.trees import MOST_BYTES, TOO_LARGE, FolderEntry, InputMissing, LeftOut, Tree
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -111,7 +111,7 @@ class Disk(Tree):
             if not stat.S_ISREG(status.st_mode):
                 raise LeftOut(path, f"is {_KINDS.get(stat.S_IFMT(status.st_mode), 'not a file')}")
             if status.st_size > MOST_BYTES:
-                raise LeftOut(path, "is larger than 1 GiB", severe=True)
+                raise LeftOut(path, TOO_LARGE, severe=True)
             with open(number, "rb", closefd=False) as stream:
                 return stream.read()
         except OSError as error:

@@ -16,6 +16,7 @@ from krmfn.workspace.trees import (
     GIT,
     MOST_BYTES,
     MOST_CHARACTERS,
+    TOO_LARGE,
     FolderEntry,
     InputMissing,
     LeftOut,
@@ -224,7 +225,7 @@ class Revision(Tree):
                 raise BrokenPipeError
             size = int(head[2])
             if size > MOST_BYTES:
-                raise LeftOut(path, "is larger than 1 GiB", severe=True)
+                raise LeftOut(path, TOO_LARGE, severe=True)
             data = answers.read(size + 1)
             if len(data) <= size:  # git came upon something that is broken
                 raise BrokenPipeError

@@ -321,9 +321,8 @@ def _spell_environment(root: str) -> dict[str, str]:
 def _tell(failure: Failed, place: str) -> str:
     """What kustomize said, with the names of the user's files."""
     if any(word in line for line in failure.lines for word in _OUT_OF_MEMORY):
-        return (
-            f"it needs more than {_MOST_MEMORY // 2**30} GiB of memory, or writes more than {MOST_BYTES // 2**30} GiB"
-        )
+        most, file = _MOST_MEMORY // 2**30, MOST_BYTES // 2**20
+        return f"it needs more than {most} GiB of memory, or writes more than {file} MiB"
     lines = [line for line in failure.lines if line.startswith("Error:")] or failure.lines[-1:] or [str(failure)]
     text = lines[0].removeprefix("Error: ").removesuffix(" with config: `")
     text = text.replace(place + os.sep, "/").replace(place, "/")

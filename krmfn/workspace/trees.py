@@ -19,8 +19,10 @@ GIT = "git:"
 SUFFIXES = (".yaml", ".yml", ".json")
 #: The names of kustomizations, in the order in which kustomize looks for them.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-#: No manifest is larger; what is, would only exhaust the memory.
-MOST_BYTES = 2**30
+#: Dumps of clusters with thousands of nodes are smaller. Reading takes five times as much memory, and a commit needs
+#: next to nothing to bring a file of one byte that is repeated.
+MOST_BYTES = 256 * 2**20
+TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.

@@ -103,7 +103,7 @@ def test_a_file_beyond_all_measure(folder: Path) -> None:
         stream.truncate(MOST_BYTES + 1)
     inputs = read_paths(["."])
     assert [(left.path, left.reason, left.severe) for left in inputs.left_out] == [
-        ("huge.yaml", "is larger than 1 GiB", True)
+        ("huge.yaml", "is larger than 256 MiB", True)
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from krmfn.checks.server.stage import Judge
+from krmfn.checks.server.stage import DEFINITION, Judge
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.wording import count
@@ -30,7 +30,7 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
             key = (item.api_version, item.kind)
             if key not in standings:
                 standing = "full"
-                if judge.kind(item) is None and judge.definition(item) is None:
+                if item.kind != DEFINITION and judge.kind(item) is None and judge.definition(item) is None:
                     found = find_standing(*key, judge.release)
                     known = found == "missing" or (found != "foreign" and find_shape(*key, judge.release) is not None)
                     standing = "unknown" if not known else "full" if found == "missing" else "fields"

@@ -37,6 +37,8 @@ _MAYBE_UNKNOWN = (
     r"|: +\{[A-Za-z_][\w-]*\}"
 )
 _MOST_SHOWN = 60
+#: The kind that has rules of its own, beside those that are compiled from a release.
+DEFINITION = "CustomResourceDefinition"
 _SUMMARY = "must validate at least one schema (anyOf)"
 
 
@@ -156,7 +158,7 @@ class Judge:
 
         def judge(known: Any) -> Verdict:
             causes = find_misfits(root, known, item.api_version, repeated)
-            if item.kind == "CustomResourceDefinition" and not any(cause.type == "Decode" for cause in causes):
+            if item.kind == DEFINITION and not any(cause.type == "Decode" for cause in causes):
                 from krmfn.checks.server.definitions import check_definition
 
                 integers = compile_schemas(self.release, {}).gates.get("integer-formats", False)
@@ -194,7 +196,7 @@ class Judge:
                 from krmfn.survey.facts import read_facts
 
                 known = read_facts(self.settings.cluster, {}).schemas.values()
-            own = [item for item in self.items if item.kind == "CustomResourceDefinition"]
+            own = [item for item in self.items if item.kind == DEFINITION]
             names = {item.name for item in own}
             rivals = [item for item in self.settings.rivals if item.name in names]
             here = [item.value for item in (*rivals, *own)]
