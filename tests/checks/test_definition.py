@@ -83,3 +83,17 @@ def test_definitions_of_one_kind_that_differ_have_to_agree() -> None:
 
 def paths(text: str) -> list[str]:
     return [result.path for result in validate(text.encode()).errors if result.ref and result.ref.kind == "Foo"]
+
+
+def test_a_server_side_apply_keeps_what_others_own() -> None:
+    stored = define("{spec: {type: object}}")
+    head = stored[: stored.index("\nspec:")]
+    mine = f"{head}\nspec: {{names: {{shortNames: [f]}}}}\n"
+    wrong = mine.replace("[f]", "[F]")
+
+    def find(text: str, update: str) -> list[str]:
+        return [each.path for each in validate(text.encode(), against=stored.encode(), update=update).errors]
+
+    assert find(mine, "server-side-apply") == []
+    assert find(wrong, "server-side-apply") == ["spec.names.shortNames[0]"]
+    assert "spec.versions" in find(mine, "replace")

@@ -154,6 +154,8 @@ class Judge:
         if root is None:
             return
         value = item.value
+        if before and self.update == "server-side-apply":
+            value = _apply_over(root, before.value, value)
         repeated = _find_repeated(item)
 
         def judge(known: Any) -> Verdict:
@@ -351,6 +353,16 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
     """The causes without those that only say that one of several schemas has to fit, where another says more."""
     places = [cause.path for cause in causes if not cause.message.endswith(_SUMMARY)]
     return [cause for cause in causes if not (cause.message.endswith(_SUMMARY) and cause.path in places)]
+
+
+def _apply_over(root: Type, stored: Any, value: Any) -> Any:
+    """What a server-side apply makes of an object of a kind without rules. All that is stored may belong to others."""
+    from krmfn.checks.server.apply import BadPatch, merge_applied
+
+    try:
+        return merge_applied(root, stored, {}, value)
+    except BadPatch:
+        return value  # the fields and types say what is wrong
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
