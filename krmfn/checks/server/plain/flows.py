@@ -156,16 +156,21 @@ def check_priority_level(kind: Kind, new: Object, old: Object | None, argument: 
         yield required(path, "required")
     else:
         yield from check_choice(wanted, path, ("Exempt", "Limited"))
-    other = {"Exempt": "limited", "Limited": "exempt"}.get(wanted)
-    if other in spec:
-        yield forbidden((*_SPEC, str(other)), RULE)
-    if wanted == "Limited" and "limited" not in spec:
-        yield required((*_SPEC, "limited"), "required")
-    elif wanted in ("Exempt", "Limited") and wanted.lower() in spec:
-        yield from _check_level(spec[wanted.lower()], wanted, (*_SPEC, wanted.lower()))
+    for field in ("exempt", "limited"):
+        at: Path = (*_SPEC, field)
+        if field not in spec:
+            if wanted == "Limited" == field.title():
+                yield required(at, "required")
+            continue
+        if field.title() == wanted:
+            yield from _check_level(spec[field], at)
+        else:
+            yield forbidden(at, RULE)
+        if field == "limited":
+            yield from _check_response(spec[field].get("limitResponse", {}), (*at, "limitResponse"), wanted)
 
 
-def _check_level(level: Object, wanted: str, at: Path) -> Iterator[Cause]:
+def _check_level(level: Object, at: Path) -> Iterator[Cause]:
     if level["nominalConcurrencyShares"] < 0:
         path = (*at, "nominalConcurrencyShares")
         yield invalid(path, RULE, level["nominalConcurrencyShares"], "must be a non-negative integer")
@@ -174,20 +179,19 @@ def _check_level(level: Object, wanted: str, at: Path) -> Iterator[Cause]:
     if level.get("borrowingLimitPercent", 0) < 0:
         path, detail = (*at, "borrowingLimitPercent"), "if specified, must be a non-negative integer"
         yield invalid(path, RULE, level["borrowingLimitPercent"], detail)
-    if wanted == "Exempt":
-        return
-    at = (*at, "limitResponse")
-    response = level.get("limitResponse", {})
+
+
+def _check_response(response: Object, at: Path, wanted: str) -> Iterator[Cause]:
     found, queuing = response.get("type", ""), response.get("queuing")
     if not found:
         yield required((*at, "type"), "required")
     else:
         yield from check_choice(found, (*at, "type"), ("Queue", "Reject"))
-    if found == "Reject" and queuing is not None:
-        yield forbidden((*at, "queuing"), RULE)
-    elif found == "Queue" and queuing is None:
+    if found == "Queue" and queuing is None:
         yield required((*at, "queuing"), "required")
-    elif found == "Queue":
+    elif found != "Queue" and queuing is not None:
+        yield forbidden((*at, "queuing"), RULE)
+    elif queuing is not None and wanted == "Limited":
         yield from _check_queues(queuing, (*at, "queuing"))
 
 

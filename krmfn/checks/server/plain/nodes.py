@@ -44,12 +44,12 @@ def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> It
         if index in again:
             yield duplicate(at, "unique-key", "{…}: taints must be unique by key and effect pair")
     path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
+    for index, text in enumerate(networks):
+        yield from check_network(kind, text, (*path, index))
+    families = [network.version for network in map(read_network, networks) if network]
+    if find_repeated(families):
+        yield invalid_text(path, RULE, "{…}", "may specify no more than one CIDR for each IP family")
     if not old:
-        for index, text in enumerate(networks):
-            yield from check_network(kind, text, (*path, index))
-        families = [network.version for network in map(read_network, networks) if network]
-        if find_repeated(families):
-            yield invalid_text(path, RULE, "{…}", "may specify no more than one CIDR for each IP family")
         return
     if before.get("podCIDRs", networks) != networks:
         yield forbidden(path, RULE, 'node updates may not change podCIDR except from "" to valid')
