@@ -111,6 +111,8 @@ def parse_number(text: str) -> int | float | None:
 
 
 def _parse_int(text: str) -> int | None:
+    if text.startswith(("0b-", "0b+")):  # what follows `0b` is read by ParseInt, which takes a sign
+        text = text[2] + "0b" + text[3:]
     sign = -1 if text[:1] == "-" else 1
     digits = text[1:] if text[:1] in ("+", "-") else text
     base = 10
