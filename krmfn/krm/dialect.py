@@ -239,7 +239,9 @@ def _explain_digits(text: str) -> str:
         return f"kubectl and kustomize read `{text}` as a string, YAML 1.1 readers as a number in base 60"
     number = parse_number(text)
     if number is None:
-        return ""
+        plain = text.replace("_", "")  # the newer reader takes a sign behind `0o`, too
+        octal = _parse_int(f"{plain[2]}0o{plain[3:]}") if plain.startswith(("0o-", "0o+")) else None
+        return "" if octal is None else f'kubectl reads `{text}` as the string "{text}", kustomize and kpt as {octal}'
     digits = text.lstrip("+-")
     if "_" in text:
         return f"readers of YAML 1.2 see a string in `{text}`, Kubernetes {number}"

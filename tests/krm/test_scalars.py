@@ -65,6 +65,7 @@ def test_what_go_refuses_is_unreadable(text: str) -> None:
         ("08", "as 8"),
         ("1_000", "1000"),
         ("1e3", "as 1000"),
+        *(("0b-11", "as -3"), ("0o-7", "kustomize and kpt as -7")),
         *((text, "base 60") for text in ("12:30", "12:30:45", "1:5.", "-1_0:59.5_0")),
         ("2020-01-02", "timestamp"),
     ],
