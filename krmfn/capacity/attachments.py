@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/plugins/nodevolumelimits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from krmfn.capacity.pods import PodKind
@@ -17,8 +17,8 @@ PREFIX: Final = "attachable-volumes-csi-"
 _UNLIMITED: Final = 10**18
 
 
-def limit_attachments(nodes: Sequence[ClusterNode], facts: Facts) -> Sequence[ClusterNode]:
-    """The nodes, each with the volumes that it can attach; where its CSINode names no limit, any number."""
+def read_limits(facts: Facts) -> Mapping[str, Resources]:
+    """How many volumes each node can attach, by the resource of the driver; of drivers without a limit nothing."""
     limits: dict[str, dict[str, int]] = {}
     for value in facts.objects("storage.k8s.io", "CSINode"):
         mine = limits.setdefault(as_text(dig(value, "metadata", "name")), {})
@@ -26,6 +26,11 @@ def limit_attachments(nodes: Sequence[ClusterNode], facts: Facts) -> Sequence[Cl
             most = as_int(dig(driver, "allocatable", "count"))
             if most is not None:
                 mine[f"{PREFIX}{as_text(dig(driver, 'name'))}"] = most * 10**9
+    return limits
+
+
+def limit_attachments(nodes: Sequence[ClusterNode], limits: Mapping[str, Resources]) -> Sequence[ClusterNode]:
+    """The nodes, each with the volumes that it can attach; where its CSINode names no limit, any number."""
     names = {name for mine in limits.values() for name in mine}
     return [
         node._replace(allocatable={**node.allocatable, **dict.fromkeys(names, _UNLIMITED), **limits.get(node.name, {})})
@@ -33,20 +38,12 @@ def limit_attachments(nodes: Sequence[ClusterNode], facts: Facts) -> Sequence[Cl
     ]
 
 
-def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts) -> Resources:
-    """The volumes that are made for each pod of a kind, by driver; of drivers without limits none."""
+def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts, limited: Collection[str]) -> Resources:
+    """The volumes that are made for each pod of a kind, by the resources that are `limited` on some node."""
     found: dict[str, int] = {}
-    if not facts.objects("storage.k8s.io", "CSINode"):
-        return found
-    classes = facts.by_name("storage.k8s.io", "StorageClass")
-    limited = {
-        as_text(dig(driver, "name"))
-        for value in facts.objects("storage.k8s.io", "CSINode")
-        for driver in as_list(dig(value, "spec", "drivers"))
-        if dig(driver, "allocatable", "count") is not None
-    }
-    for claim in volumes.list_made(pod):
-        driver = as_text(dig(classes.get(volumes.find_class(claim)), "provisioner"))
-        if driver in limited:
-            found[f"{PREFIX}{driver}"] = found.get(f"{PREFIX}{driver}", 0) + 10**9
+    classes = facts.by_name("storage.k8s.io", "StorageClass") if limited else {}
+    for claim in volumes.list_made(pod) if limited else ():
+        name = f"{PREFIX}{as_text(dig(classes.get(volumes.find_class(claim)), 'provisioner'))}"
+        if name in limited:
+            found[name] = found.get(name, 0) + 10**9
     return found

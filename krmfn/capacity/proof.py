@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from krmfn.capacity.admission import counts, find_refusal
-from krmfn.capacity.attachments import count_attachments
+from krmfn.capacity.attachments import count_attachments, read_limits
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
 from krmfn.capacity.nodes import Room
 from krmfn.capacity.obeyed import Obeyed
@@ -59,7 +59,8 @@ class Obstacle(NamedTuple):
 def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     """What `capacity.prove` gives, for the gangs of a census."""
     volumes = Volumes(census.facts)
-    kinds = {id(gang): tuple(_read_kinds(gang, census.facts, obeyed, volumes)) for gang in census.gangs}
+    limited = {name for limits in read_limits(census.facts).values() for name in limits}
+    kinds = {id(gang): tuple(_read_kinds(gang, census.facts, obeyed, volumes, limited)) for gang in census.gangs}
     linked = {id(template) for gang in census.gangs for template in gang.templates}
     strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
@@ -74,12 +75,14 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
             yield from _below(root, world, world.room)
 
 
-def _read_kinds(gang: LinkedGang, facts: Facts, obeyed: Obeyed, volumes: Volumes) -> Iterator[PodKind]:
+def _read_kinds(
+    gang: LinkedGang, facts: Facts, obeyed: Obeyed, volumes: Volumes, limited: Collection[str]
+) -> Iterator[PodKind]:
     """The kinds of a gang's pods, with the volumes that they attach. What the group claims they do not claim again."""
     for kind in read_kinds(gang.templates, facts):
         shared = list_group_claims(kind.template, gang.group.spec) if obeyed.claims else {}
         yield kind._replace(
-            requests={**kind.requests, **count_attachments(kind, volumes, facts)},
+            requests={**kind.requests, **count_attachments(kind, volumes, facts, limited)},
             device_templates=tuple(name for name in kind.device_templates if name not in shared.values()),
             group_templates=tuple(shared.values()),
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
-from krmfn.capacity.attachments import PREFIX, limit_attachments
+from krmfn.capacity.attachments import PREFIX, limit_attachments, read_limits
 from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.obeyed import Obeyed
@@ -34,7 +34,8 @@ class ClusterModel:
         self.known = facts.nodes is not None
         terms = [term for kind in kinds for demand in self.volumes.list_demands(kind) for term in demand.terms]
         asked = {name for kind in kinds for name in kind.requests}
-        nodes = limit_attachments(nodes, facts) if any(name.startswith(PREFIX) for name in asked) else nodes
+        if any(name.startswith(PREFIX) for name in asked):
+            nodes = limit_attachments(nodes, read_limits(facts))
         self.room: Room = sort_nodes(delegate(nodes, asked, facts), kinds, keys, terms)
 
     def refusal(self, pod: PodKind) -> Refusal | None:

@@ -202,7 +202,7 @@ def once(make: _Make) -> _Make:
             census.shared[make] = make(census, *settings)
         return census.shared[make]
 
-    return recall  # type: ignore[return-value]
+    return recall  # type: ignore[return-value]  # it is called as `make` is
 
 
 @once

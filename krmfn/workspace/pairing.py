@@ -38,8 +38,15 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
     named = {world.key: world for world in before if world.name}
     same = {id(world): found for world in after if world.name and (found := named.pop(world.key, None))}
     fresh = [world for world in after if world.name and id(world) not in same]
+    below = {id(world): _list_below(world) for world in (*fresh, *named.values())} if fresh and named else {}
+
+    def uses(above: World, other: World) -> bool:
+        """Whether the kustomization of a world builds on that of another one."""
+        tree, found = above.tree, below[id(above)]
+        return tree is not None and tree.kind(other.folder) == "folder" and tree.resolve(other.folder) in found
+
     for was in list(named.values()):
-        heirs = [world for world in fresh if id(world) not in same and (_uses(world, was) or _uses(was, world))]
+        heirs = [world for world in fresh if id(world) not in same and (uses(world, was) or uses(was, world))]
         if len(heirs) == 1:
             same[id(heirs[0])] = named.pop(was.key)
     rest = _Rest([world for world in before if not world.name or world.key in named], old.start)
@@ -50,24 +57,20 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
         yield world, world._replace(items=(), files=())
 
 
-def _uses(above: World, below: World) -> bool:
-    """Whether the kustomization of a world builds on that of another one."""
-    tree = above.tree
-    if tree is None or tree.kind(below.folder) != "folder":
-        return False
-    waiting, seen, wanted = [above.folder], set[str](), tree.resolve(below.folder)
-    while waiting:
-        folder = waiting.pop()
-        seen.add(folder)
+def _list_below(world: World) -> set[str]:
+    """The folders of the kustomizations that the kustomization of a world builds on, at any depth."""
+    tree = world.tree
+    found = set[str]()
+    waiting = [world.folder] if tree is not None else []
+    while waiting and tree is not None:
         try:
-            overlay = find_overlay(tree, folder)
+            overlay = find_overlay(tree, waiting.pop())
         except NotRendered:
             continue
-        used = set(list_uses(tree, overlay)) if overlay else set[str]()
-        if wanted in used:
-            return True
-        waiting += used - seen
-    return False
+        used = set(list_uses(tree, overlay)) - found if overlay else set[str]()
+        found |= used
+        waiting += used
+    return found
 
 
 class _Rest:

@@ -156,18 +156,17 @@ def check_priority_level(kind: Kind, new: Object, old: Object | None, argument: 
         yield required(path, "required")
     else:
         yield from check_choice(wanted, path, ("Exempt", "Limited"))
-    for field in ("exempt", "limited"):
-        at: Path = (*_SPEC, field)
-        if field not in spec:
-            if wanted == "Limited" == field.title():
-                yield required(at, "required")
-            continue
-        if field.title() == wanted:
-            yield from _check_level(spec[field], at)
-        else:
-            yield forbidden(at, RULE)
-        if field == "limited":
-            yield from _check_response(spec[field].get("limitResponse", {}), (*at, "limitResponse"), wanted)
+    for name, field in (("Exempt", "exempt"), ("Limited", "limited")):
+        if field in spec and name == wanted:
+            yield from _check_level(spec[field], (*_SPEC, field))
+        elif field in spec:
+            yield forbidden((*_SPEC, field), RULE)
+    if "limited" in spec:
+        yield from _check_response(
+            spec["limited"].get("limitResponse", {}), (*_SPEC, "limited", "limitResponse"), wanted
+        )
+    elif wanted == "Limited":
+        yield required((*_SPEC, "limited"), "required")
 
 
 def _check_level(level: Object, at: Path) -> Iterator[Cause]:
