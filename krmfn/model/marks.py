@@ -48,7 +48,7 @@ RECREATE: Final[Mapping[str, str]] = {
 
 def is_local(item: Item) -> bool:
     """Whether an object is for kustomize and kpt alone, and is sent to no cluster."""
-    return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG) == "true"
+    return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG, "false") != "false"
 
 
 def name_source(owner: ResourceRef) -> str:

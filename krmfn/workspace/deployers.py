@@ -11,7 +11,7 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
@@ -38,7 +38,7 @@ _STEPS_OF_ELEMENT = 500
 _MOST_ABOVE = 16
 #: The fields of a source that is no folder of manifests.
 _RENDERERS = ("chart", "helm", "plugin")
-_READ = ("path", "directory", "chart")
+_READ = ("path", "directory", "chart", "repoURL")
 _GENERATORS = {"list", "git", "matrix", "merge", "selector"}
 #: Argo CD allows a matrix or merge in another one, and no further.
 _DEEPEST = 2
@@ -57,7 +57,8 @@ class Placing(NamedTuple):
 class Deployment(NamedTuple):
     """A folder (as the tree spells it) that something deploys. `name` is the object that says so, `beside` what else it
     deploys, or what it says is deployed before. Of files, those are deployed that `included` names and `excluded` does
-    not, seen from the folder (empty: all, and none)."""
+    not, seen from the folder (empty: all, and none). `repository` is what Argo CD finds the folder in, however spelled.
+    """
 
     name: str
     folder: str
@@ -67,6 +68,7 @@ class Deployment(NamedTuple):
     beside: tuple[str, ...] = ()
     included: str = ""
     excluded: str = ""
+    repository: str = ""
 
     def takes(self, path: str) -> bool:
         """Whether a file, seen from the folder, is deployed."""
@@ -113,7 +115,7 @@ class _Repository:
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
     """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
     too many, of which none are given, and why."""
-    found: dict[tuple[str, str], Deployment] = {}
+    found: dict[tuple[str, str, str], Deployment] = {}
     foreign = _list_foreign(items)
     repository = _Repository(tree)
     for item in items:
@@ -133,8 +135,11 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
             continue
         for each in listed:
             if "{{" not in each.folder and tree.kind(each.folder) == "folder":
-                found.setdefault((each.folder, repr(each.placing)), each)
-    return list(found.values())
+                found.setdefault((each.folder, repr(each.placing), each.repository), each)
+    unique: dict[tuple[str, str], Deployment] = {}
+    for each in _drop_foreign_tops(found.values(), _locate(tree, ".")):
+        unique.setdefault((each.folder, repr(each.placing)), each)
+    return list(unique.values())
 
 
 def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
@@ -206,6 +211,15 @@ def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:
     return defined & (named.keys() - own)
 
 
+def _drop_foreign_tops(deployments: Collection[Deployment], top: str) -> list[Deployment]:
+    """The deployments without those of the top of another repository: each has one. This one is what another folder is
+    found in, or else the only one that is named."""
+    named = {each.repository for each in deployments if each.folder != top and each.repository}
+    tops = {each.repository for each in deployments if each.folder == top and each.repository}
+    own = named or (tops if len(tops) == 1 else set())
+    return [each for each in deployments if each.folder != top or not each.repository or each.repository in own]
+
+
 def _name_source(item: Item) -> tuple[str, str]:
     reference = as_mapping(as_mapping(item.value.get("spec")).get("sourceRef"))
     return as_text(reference.get("kind")), as_text(reference.get("name"))
@@ -231,6 +245,7 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
             beside=beside,
             included=as_text(directory.get("include")),
             excluded=as_text(directory.get("exclude")),
+            repository="/".join(re.split("[/:]+", as_text(value.get("repoURL")).removesuffix(".git"))[-2:]).lower(),
         )
 
 

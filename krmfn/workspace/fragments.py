@@ -1,5 +1,6 @@
 """Files that look like manifests and are not applied as they are: patches that no kustomization lists any more, pod
-templates for other programs, and templates without marks. The API server would refuse each, and nobody sends it.
+templates for other programs, templates without marks, and what configures functions of kpt. The API server would refuse
+most of them, and nobody sends it one.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from krmfn.krm import FileRef, Item, Result
+from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
+from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
 from krmfn.model.placeholders import is_name_placeholder
+from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.manifests import LoadedFile, tell
+from krmfn.workspace.trees import Tree
 
 SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.
@@ -29,14 +33,25 @@ TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
 _NO_NAME: Final = r"[_A-Z]"
 #: What tools write without a value, and what people do.
 _MAY_BE_EMPTY: Final = ("creationTimestamp", "status", "emptyDir")
+_KPTFILE: Final = "Kptfile"
 #: `name: ##NAME##`, a comment in YAML.
 _COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$"
 
 
-def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -> tuple[list[LoadedFile], list[Result]]:
-    """The files that are manifests, and what to say of the others. `folders` are those with a kustomization."""
+def leave_out_fragments(
+    files: Sequence[LoadedFile], folders: Collection[str], tree: Tree | None
+) -> tuple[list[LoadedFile], list[Result]]:
+    """The files of a tree that are manifests, and what to say of the others. `folders` are those with a
+    kustomization."""
     kept, told = [], []
+    configs = {
+        path for folder in {posixpath.dirname(each.path) for each in files} for path in _list_configs(tree, folder)
+    }
     for file in files:
+        if posixpath.normpath(file.path) in configs and all(_is_config(item) for item in file.stream.items):
+            message = "not checked: it configures a function of a Kptfile, and kpt does not apply it"
+            told.append(tell("skipped", message, FileRef(file.path), sort="configurations of kpt functions"))
+            continue
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
         beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
         is_template = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
@@ -57,6 +72,22 @@ def leave_out_fragments(files: Sequence[LoadedFile], folders: Collection[str]) -
         else:
             kept.append(file)
     return kept, told
+
+
+def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
+    """The files that the Kptfile of a folder names as configurations of its functions."""
+    try:
+        data = tree.find(posixpath.join(folder, _KPTFILE)) if tree else None
+        pipeline = as_mapping(Item.parse(data, _KPTFILE).value.get("pipeline")) if data else {}
+    except Unreadable:
+        return
+    for function in (*as_list(pipeline.get("mutators")), *as_list(pipeline.get("validators"))):
+        yield posixpath.normpath(posixpath.join(folder, as_text(as_mapping(function).get("configPath"))))
+
+
+def _is_config(item: Item) -> bool:
+    """Whether kpt keeps an object of such a file back (kpt 1.0, pkg/live/rgpath.go). Ours are checked all the same."""
+    return item.ref.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "false"
 
 
 def _is_called(path: str, names: set[str]) -> bool:

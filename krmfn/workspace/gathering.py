@@ -347,7 +347,9 @@ def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:
         return True
     if not isinstance(reason, Lacking):
         return False
-    return (reason.entry.isupper() and reason.entry.isidentifier()) or not TEMPLATES.isdisjoint(key.split("/"))
+    # The entry may be one of a kustomization that this one builds on.
+    is_filled = is_placeholder(reason.entry) or (reason.entry.isupper() and reason.entry.isidentifier())
+    return is_filled or not TEMPLATES.isdisjoint(key.split("/"))
 
 
 def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:

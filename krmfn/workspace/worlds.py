@@ -184,7 +184,7 @@ def find_worlds(
         from krmfn.workspace.fragments import leave_out_fragments
         from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 
-        read_files, told = leave_out_fragments(read_files, kustomized)
+        read_files, told = leave_out_fragments(read_files, kustomized, tree)
         for label, files in split_completely(read_files) if complete else split(read_files):
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
@@ -264,7 +264,7 @@ def find_written(
     files = list(read.files)
     told: list[Result] = []
     if trees:
-        files, told = leave_out_fragments(files, _list_folders(inputs.files))
+        files, told = leave_out_fragments(files, _list_folders(inputs.files), trees[0])
     for file in files:
         folder = _find_owner(file.path, overlays)
         if folder is None:

@@ -247,6 +247,20 @@ def test_what_names_no_folder_here_is_passed_over(folder: Path) -> None:
     assert len(world.items) == 7
 
 
+def test_every_repository_has_a_top(folder: Path) -> None:
+    """A path "." says nothing about which repository is meant: it is the one that has other folders here."""
+    own = APPLICATION.replace("apps/train}", ".}").replace("namespace: ml", "namespace: top")
+    foreign = own.replace("com/repo", "com/other").replace("top", "elsewhere")
+    write(folder, {"job.yaml": JOB, "argocd/own.yaml": own})
+    assert names(find())["."] == ["Job top/train"]
+    write(folder, {"argocd/foreign.yaml": foreign})
+    assert "Job train" in names(find())["."]
+    write(folder, {"argocd/train.yaml": APPLICATION.replace("https://example.com", "git@example.com:a")})
+    write(folder, {"argocd/own.yaml": own.replace("/repo", "/a/repo.git"), "apps/train/job.yaml": JOB})
+    assert names(find())["."] == ["Job top/train"]
+    assert names(find())["apps/train"] == ["Job ml/train"]
+
+
 def test_a_revision_has_its_own_deployments(folder: Path) -> None:
     write(folder, {"argocd/train.yaml": APPLICATION, "apps/train/job.yaml": JOB})
     git(folder, "add", "-A")

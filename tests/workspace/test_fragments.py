@@ -167,12 +167,45 @@ def test_what_says_that_it_is_a_patch_is_one(folder: Path, capsys: pytest.Captur
     assert "patches and parts of manifests (1), templates (1)" in told
 
 
+def test_what_configures_a_function_of_kpt_is_not_applied(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kpt keeps such a file back unless an annotation says otherwise."""
+    kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\npipeline: {mutators: [{image: a, configPath: setters.yaml}]}\n"
+    setters = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: setters}\ndata: {number: 123}\n"
+    write(folder, {"a/Kptfile": kptfile, "a/setters.yaml": setters, "b/Kptfile": "{"})
+    code, out, told = run(capsys, "validate", ".")
+    assert (code, out) == (0, "")
+    assert "not checked: configurations of kpt functions (1)" in told
+    for path, text in (
+        (
+            "a/setters.yaml",
+            setters.replace("name:", "annotations: {config.kubernetes.io/local-config: 'false'}, name:"),
+        ),
+        ("a/b/setters.yaml", setters),
+        ("b/setters.yaml", setters),
+    ):
+        write(folder, {path: text})
+        assert f"{path}:" in run(capsys, "validate", ".")[1]
+    (folder / "a/Kptfile").unlink()
+    write(
+        folder,
+        {"a/setters.yaml": setters.replace("name:", "annotations: {config.kubernetes.io/local-config: x}, name:")},
+    )
+    assert "a/setters.yaml" not in run(capsys, "validate", ".")[1]
+
+
+def test_a_template_that_a_kustomization_builds_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n"})
+    write(folder, {"base/kustomization.yaml": "resources: ['${{ values.name }}.yaml']\n"})
+    assert "not checked: templates (1)" in run(capsys, "validate", ".")[2]
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
         ("app/kustomization.yaml", "resources: [../base]\n{% if private %}\ncomponents: [../private]\n{% endif %}\n"),
         ("app/kustomization.yaml", "resources:\n- ../../{{ 'base' if ring else 'production' }}\n"),
         ("app/kustomization.yaml", "resources: [SERVICE_MANIFEST]\n"),
+        ("app/kustomization.yaml", "resources: ['${{ values.name }}.yaml']\n"),
         ("hack/templates/app/kustomization.yaml", "resources: [../base]\n"),
     ],
 )
