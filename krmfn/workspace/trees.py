@@ -25,6 +25,8 @@ MOST_BYTES = 256 * 2**20
 TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
+#: What the go command passes over, too (`go help packages`).
+_TEST_DATA = "testdata"
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
@@ -133,8 +135,8 @@ class Tree:
 
     def walk(self, folder: str) -> list[str]:
         """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden or ignored is passed over;
-        links to files are followed, links to folders are not. What a Helm chart renders and copies of Go modules are
-        left out."""
+        links to files are followed, links to folders are not. What a Helm chart renders, copies of Go modules and the
+        data of tests are left out."""
         found: list[str] = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
@@ -161,7 +163,11 @@ class Tree:
                     waiting.append((path, patterns))
                 elif self._is_read(path, kind):
                     found.append(path)
-        return sorted(found)
+        # Who names such a folder wants to see it.
+        data = [] if _TEST_DATA in folder.split("/") else [path for path in found if f"/{_TEST_DATA}/" in f"/{path}"]
+        reason = "is the data of a test, which nobody applies"
+        self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
+        return sorted({*found}.difference(data))
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""
