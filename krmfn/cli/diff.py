@@ -83,9 +83,12 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     except RevisionMissing as missing:
         raise miss_state(missing, given) from None
     old, new = states
-    problems = [problem for side in (old, new) for problem in side.problems if problem.severity != "info"]
+    noted = [problem for side in (old, new) for problem in side.problems]
+    problems = [problem for problem in noted if problem.severity != "info"]
+    templates = (note for note in noted if note.tags.get("sort") == "templates")
+    reasons = problems or [note._replace(severity="error", tags={"rule": "skipped"}) for note in templates]
     if options["require_render"] and (old.missing or new.missing):
-        report_aside(problems, options)
+        report_aside(reasons, options)
         return 2
     entries: list[Entry] = []
     shifts: list[Shift] | None = [] if options["cluster"] else None
@@ -105,7 +108,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     broken = {problem.file.path for problem in problems if hides(problem) and problem.file}
     entries = [entry for entry in entries if entry.file is None or entry.file.path not in broken]
     if (find_missing(old, new) or broken) and not entries:  # nothing was compared
-        report_aside((problem._replace(severity="error") for problem in problems), options)
+        report_aside((problem._replace(severity="error") for problem in reasons), options)
         return 2
     report_aside(problems, options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))

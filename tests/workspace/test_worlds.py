@@ -290,6 +290,17 @@ def test_diff_compares_the_files_that_can_be_read(folder: Path, capsys: pytest.C
     assert run(capsys, "diff", "git:HEAD:broken.yaml", "broken.yaml")[:2] == (2, ""), "nothing was compared"
 
 
+@pytest.mark.parametrize("options", [(), ("--require-render",)])
+def test_diff_gives_a_reason_when_nothing_can_be_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    """A template is worth no warning in other runs; here it is why there is no answer."""
+    write(folder, {"kustomization.yaml": "resources: [job.yaml]\nnamePrefix: {{ x }}\n", "job.yaml": JOB})
+    code, out, err = run(capsys, "diff", *options, ".", ".")
+    assert (code, out) == (2, "")
+    assert "kustomization.yaml: error: not checked: it is a template" in err
+
+
 def test_diff_pairs_objects_however_their_files_are_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Which files are a world depends on all of them: on copies, and on a kustomization that comes or goes."""
 
