@@ -6,12 +6,22 @@ pkg/quota/v1/evaluator/core/pods.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
 from krmfn.capacity.podsecurity import find_violation
-from krmfn.capacity.requests import container_limits, container_requests, default_limits
+from krmfn.capacity.requests import (
+    add,
+    container_limits,
+    container_requests,
+    default_limits,
+    lift,
+    list_containers,
+    list_defaults,
+    list_ranges,
+    list_running,
+)
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
@@ -34,6 +44,7 @@ class Refusal(NamedTuple):
 
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
+    spec = kind.template.spec
     spaces = [value for value in facts.objects("", "Namespace") if _name(value) == kind.namespace]
     said = next(filter(None, (_find_ban(value, kind) for value in spaces)), "")
     if not spaces and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
@@ -45,35 +56,27 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
             if dig(request, "exactly", "adminAccess") is True:
                 said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
                 return Refusal(said, "ResourceClaimTemplate", template)
-    name = as_text(kind.template.spec.get("runtimeClassName"))
-    said = _check_runtime(name, kind, facts) if name else ""
-    if said:
-        return Refusal(said, "RuntimeClass", name)
-    account = as_text(kind.template.spec.get("serviceAccountName") or kind.template.spec.get("serviceAccount"))
+    if said := _check_runtime(spec, facts):
+        return Refusal(said, "RuntimeClass", as_text(spec.get("runtimeClassName")))
+    account = as_text(spec.get("serviceAccountName") or spec.get("serviceAccount"))
     if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
         accounts = [value for value in facts.objects("", "ServiceAccount") if _is_in(value, kind.namespace)]
         if not any(_name(value) == account for value in accounts):
             where = f"{kind.namespace}/{account}"
             said = f'error looking up service account {where}: serviceaccount "{account}" not found'
             return Refusal(said, "ServiceAccount", account)
-    number, priority = kind.template.spec.get("priority"), facts.priority(kind.template.priority_class)
-    if isinstance(number, int) and priority is not None and number != priority and facts.complete_classes:
-        said = (
-            f"the integer value of priority ({number}) must not be provided in pod spec; priority admission controller "
-            f"computed {priority} from the given PriorityClass name"
-        )
-        return Refusal(said, "PriorityClass", kind.template.priority_class)
-    policy = as_text(kind.template.spec.get("preemptionPolicy"))
-    if policy and facts.complete_classes:
-        name = kind.template.priority_class
-        computed = facts.preemption_policy(name)
-        if computed and computed != policy:
+    name = kind.template.priority_class
+    for what, given, computed in (
+        ("integer value of priority", as_int(spec.get("priority")), facts.priority(name)),
+        ("string value of PreemptionPolicy", as_text(spec.get("preemptionPolicy")), facts.preemption_policy(name)),
+    ):
+        if facts.complete_classes and given not in (None, "", computed) and computed not in (None, ""):
             said = (
-                f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; priority admission "
-                f"controller computed {computed} from the given PriorityClass name"
+                f"the {what} ({given}) must not be provided in pod spec; priority admission controller computed "
+                f"{computed} from the given PriorityClass name"
             )
             return Refusal(said, "PriorityClass", name)
-    if kind.node and as_list(kind.template.spec.get("schedulingGates")):
+    if kind.node and as_list(spec.get("schedulingGates")):
         said = "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
         return Refusal(said, "", "")
     refused = next(_check_limits(kind, facts), None)
@@ -88,13 +91,12 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     return None
 
 
-def _check_runtime(name: str, kind: PodKind, facts: Facts) -> str:
+def _check_runtime(spec: Mapping[str, Any], facts: Facts) -> str:
     """What is wrong with the runtime class of a pod: it does not exist, or it selects other nodes than the pod."""
-    classes = (value for value in facts.objects("node.k8s.io", "RuntimeClass") if _name(value) == name)
-    runtime = next(classes, None)
-    if runtime is None:
-        return f'pod rejected: RuntimeClass "{name}" not found' if facts.lists_all("RuntimeClass") else ""
-    wanted = as_mapping(kind.template.spec.get("nodeSelector"))
+    name, runtime = as_text(spec.get("runtimeClassName")), facts.find_runtime(spec)
+    if name and not runtime and facts.lists_all("RuntimeClass"):
+        return f'pod rejected: RuntimeClass "{name}" not found'
+    wanted = as_mapping(spec.get("nodeSelector"))
     for key, value in as_mapping(dig(runtime, "scheduling", "nodeSelector")).items():
         if wanted.get(key, value) != value:
             given = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}"
@@ -112,21 +114,19 @@ def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
 def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
     """What a LimitRange of the namespace says against a container, or against the pod as a whole."""
     spec = kind.template.spec
-    ranges = [value for value in facts.objects("", "LimitRange") if _is_in(value, kind.namespace)]
-    defaults = _list_defaults(kind, facts)
+    ranges, defaults = list_ranges(kind.namespace, facts), list_defaults(kind.namespace, facts)
     yield from _check_defaults(spec, ranges)
     for value in ranges:
         name = _name(value)
         for item in as_list(dig(value, "spec", "limits")):
             if dig(item, "type") == "Container":
-                boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
-                for box in boxes:
+                for box in list_containers(spec):
                     requests, limits = container_requests(box, defaults), container_limits(box, defaults)
                     yield from (
                         Refusal(said, "LimitRange", name) for said in _compare(item, "Container", requests, limits)
                     )
             elif dig(item, "type") == "Pod":
-                limits = dict(_sum_limits(spec, defaults))
+                limits = _sum_limits(spec, defaults)
                 uncertain = is_ray_worker(kind.template)  # KubeRay may add an init container that has limits
                 if uncertain:
                     limits = {"cpu": 0, "memory": 0, **limits}
@@ -147,13 +147,6 @@ def _makes_account(kind: PodKind) -> bool:
 
 def _read_storage(claim: object) -> int:
     return read_resources(dig(claim, "spec", "resources", "requests")).get("storage", 0)
-
-
-def _list_defaults(kind: PodKind, facts: Facts) -> list[Mapping[str, Any]]:
-    """The items of LimitRanges that fill in what containers of the kind leave out."""
-    ranges = (value for value in facts.objects("", "LimitRange") if _is_in(value, kind.namespace))
-    items = (as_mapping(item) for value in ranges for item in as_list(dig(value, "spec", "limits")))
-    return [item for item in items if item.get("type") == "Container"]
 
 
 def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]) -> Iterator[Refusal]:
@@ -217,18 +210,14 @@ def _compare_claim(item: Any, claim: object) -> Iterator[str]:
             yield f"{told}, but request is {format_quantity(size)}"
 
 
-def _sum_limits(spec: Mapping[str, Any], defaults: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def _sum_limits(spec: Mapping[str, Any], defaults: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """The limits of a pod as a whole: the sum of its containers, at least that of each init container."""
     total: dict[str, int] = {}
-    sidecars = [box for box in as_list(spec.get("initContainers")) if dig(box, "restartPolicy") == "Always"]
-    for box in (*as_list(spec.get("containers")), *sidecars):
-        for name, amount in container_limits(box, defaults).items():
-            total[name] = total.get(name, 0) + amount
+    for box in list_running(spec):
+        add(total, container_limits(box, defaults))
     for box in as_list(spec.get("initContainers")):
-        for name, amount in container_limits(box, defaults).items():
-            total[name] = max(total.get(name, 0), amount)
-    total |= read_resources(dig(spec, "resources", "limits"))
-    yield from total.items()
+        lift(total, container_limits(box, defaults))
+    return {**total, **read_resources(dig(spec, "resources", "limits"))}
 
 
 def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
@@ -236,9 +225,9 @@ def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
     spec = kind.template.spec
     if read_resources(dig(spec, "resources", "requests")) or read_resources(dig(spec, "resources", "limits")):
         return []  # with resources of its own the pod is counted as a whole
-    defaults = _list_defaults(kind, facts)
+    defaults = list_defaults(kind.namespace, facts)
     missing = {}
-    for box in (*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))):
+    for box in list_containers(spec):
         requests, limits = container_requests(box, defaults), container_limits(box, defaults)
         for name in sorted(quota.hard):
             where, _, resource = name.rpartition(".")
@@ -251,17 +240,15 @@ def counts(quota: Quota, kind: PodKind, facts: Facts) -> bool:
     """Whether a quota certainly counts pods of the kind: its namespace, scopes and scope selector."""
     if (quota.namespace or kind.namespace) != kind.namespace:
         return False
-    terms: list[tuple[str, str, Any]] = []
-    terms += [(as_text(scope), "Exists", ()) for scope in as_list(quota.scope.get("scopes"))]
-    for entry in as_list(dig(quota.scope, "scopeSelector", "matchExpressions")):
-        terms.append((as_text(dig(entry, "scopeName")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))))
-    return all(_is_in_scope(*term, kind, facts) for term in terms)
+    scopes = [{"scopeName": scope, "operator": "Exists"} for scope in as_list(quota.scope.get("scopes"))]
+    terms = (*scopes, *as_list(dig(quota.scope, "scopeSelector", "matchExpressions")))
+    return all(_is_in_scope(as_mapping(term), kind, facts) for term in terms)
 
 
-def _is_in_scope(scope: str, operator: str, values: Any, kind: PodKind, facts: Facts) -> bool:
+def _is_in_scope(term: Mapping[str, Any], kind: PodKind, facts: Facts) -> bool:
     spec = kind.template.spec
     ends = dig(spec, "activeDeadlineSeconds") is not None
-    match scope:
+    match term.get("scopeName"):
         case "Terminating":
             return ends
         case "NotTerminating":
@@ -276,14 +263,15 @@ def _is_in_scope(scope: str, operator: str, values: Any, kind: PodKind, facts: F
             if not name:  # admission fills in the default class
                 name = next((each for each, entry in facts.priority_classes.items() if entry.default), "")
             certain = bool(name) or facts.complete_classes
-            match operator:
+            match term.get("operator"):
                 case "In":
-                    return name in values
+                    return name in as_list(term.get("values"))
                 case "NotIn":
-                    return certain and name not in values
+                    return certain and name not in as_list(term.get("values"))
                 case "DoesNotExist":
                     return certain and not name
-            return bool(name) and operator == "Exists"
+                case "Exists":
+                    return bool(name)
         case "CrossNamespacePodAffinity":
             return _looks_abroad(spec)
     return False
@@ -303,9 +291,9 @@ def _looks_abroad(spec: Mapping[str, Any]) -> bool:
 
 def _is_best_effort(kind: PodKind, facts: Facts) -> bool:
     """Whether nothing in the pod has a request or a limit, also not by a LimitRange's defaults."""
-    spec, defaults = add_injected(kind.template, surely=True), _list_defaults(kind, facts)
-    boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
-    amounts = [container_requests(box, defaults) for box in boxes] + [container_limits(box, defaults) for box in boxes]
+    spec, defaults = add_injected(kind.template, surely=True), list_defaults(kind.namespace, facts)
+    boxes = list_containers(spec)
+    amounts = [count(box, defaults) for count in (container_requests, container_limits) for box in boxes]
     amounts += [read_resources(dig(spec, "resources", field)) for field in ("requests", "limits")]
     return not any(each.get(name) for each in amounts for name in ("cpu", "memory"))
 
@@ -313,13 +301,12 @@ def _is_best_effort(kind: PodKind, facts: Facts) -> bool:
 def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
     """What one pod of the kind takes from a quota, by the names that quotas use; with the `claims` that are made for
     it."""
-    defaults = _list_defaults(kind, facts)
     usage = {"pods": _ONE, "count/pods": _ONE}
     for name, amount in kind.requests.items():
         usage[f"requests.{name}"] = amount
         if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
             usage[name] = amount
-    for name, amount in _sum_limits(kind.template.spec, defaults):
+    for name, amount in _sum_limits(kind.template.spec, list_defaults(kind.namespace, facts)).items():
         if name in ("cpu", "memory", "ephemeral-storage"):
             usage[f"limits.{name}"] = amount
     for claim in kind.made if claims else ():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from krmfn.capacity.pods import list_ports
-from krmfn.capacity.requests import count_requests
+from krmfn.capacity.requests import add, count_requests
 from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, NodePort, is_daemon, read_resources
 
@@ -21,10 +20,8 @@ def take_off(facts: Facts) -> Facts:
         if place and is_daemon(pod) and dig(pod, "status", "phase") not in ("Succeeded", "Failed"):
             alike = repr([spec.get(field) for field in ("containers", "initContainers", "overhead", "resources")])
             if alike not in known:
-                known[alike] = {**_count(spec), "pods": 10**9}
-            amounts = taken.setdefault(place, {})
-            for name, amount in known[alike].items():
-                amounts[name] = amounts.get(name, 0) + amount
+                known[alike] = {**count_requests(spec, read_resources(spec.get("overhead"))), "pods": 10**9}
+            add(taken.setdefault(place, {}), known[alike])
             ports.setdefault(place, {}).update(dict.fromkeys(list_ports(spec)))
     nodes = facts.nodes or ()
     if not taken and not any(node.used or node.ports for node in nodes):
@@ -32,13 +29,8 @@ def take_off(facts: Facts) -> Facts:
     left = []
     for node in nodes:
         used = {**node.used}
-        for name, amount in taken.get(node.name, {}).items():
-            used[name] = used.get(name, 0) + amount
+        add(used, taken.get(node.name, {}))
         rest = {name: max(0, amount - used.get(name, 0)) for name, amount in node.allocatable.items()}
         occupied = (*node.ports, *ports.get(node.name, ()))
         left.append(node._replace(allocatable=rest, used={}, ports=occupied))
     return facts._replace(nodes=tuple(left))
-
-
-def _count(spec: Mapping[str, Any]) -> Mapping[str, int]:
-    return count_requests(spec, read_resources(spec.get("overhead")))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.capacity.added import list_added_labels, list_added_tolerations
-from krmfn.capacity.requests import count_requests
+from krmfn.capacity.requests import count_requests, list_defaults, list_running
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template
-from krmfn.survey.facts import Facts, NodePort, Resources
+from krmfn.survey.facts import Facts, NodePort, Resources, read_ports, read_resources
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
@@ -101,17 +101,10 @@ def read_kinds(templates: Iterable[Template], facts: Facts) -> tuple[PodKind, ..
 def _read(template: Template, facts: Facts) -> PodKind:
     spec, labels = template.spec, as_mapping(template.metadata.get("labels"))
     namespace = template.item.space
-    runtime = _find_runtime(as_text(spec.get("runtimeClassName")), facts)
-    overhead = as_mapping(dig(runtime, "overhead", "podFixed"))
-    limits = [
-        as_mapping(item)
-        for value in facts.objects("", "LimitRange")
-        if dig(value, "metadata", "namespace") == namespace
-        for item in as_list(dig(value, "spec", "limits"))
-    ]
-    from krmfn.survey.facts import read_resources
-
-    requests = count_requests(add_injected(template, surely=True), read_resources(overhead), limits)
+    runtime = facts.find_runtime(spec)
+    overhead = read_resources(dig(runtime, "overhead", "podFixed"))
+    defaults = list_defaults(namespace, facts)
+    requests = count_requests(add_injected(template, surely=True), overhead, defaults)
     affinity = as_mapping(spec.get("affinity"))
     return PodKind(
         template,
@@ -188,11 +181,6 @@ def is_ray_worker(template: Template) -> bool:
     return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
 
 
-def _find_runtime(name: str, facts: Facts) -> Mapping[str, Any] | None:
-    found = (value for value in facts.objects("node.k8s.io", "RuntimeClass") if dig(value, "metadata", "name") == name)
-    return next(found, None) if name else None
-
-
 def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
     """The pod's spec with the containers that KubeRay adds: the autoscaler of a head, the submitter of a RayJob in
     SidecarMode, and in a worker one that waits for the head, which an operator can switch off: not `surely`.
@@ -219,12 +207,9 @@ def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
 
 def list_ports(spec: Mapping[str, Any]) -> tuple[NodePort, ...]:
     """The ports of a node that the pod takes for itself."""
-    from krmfn.survey.facts import read_ports
-
     network = spec.get("hostNetwork") is True
-    boxes = [*as_list(spec.get("containers"))]
-    boxes += [box for box in as_list(spec.get("initContainers")) if as_text(dig(box, "restartPolicy")) == "Always"]
-    return tuple(dict.fromkeys(port for box in boxes for port in read_ports(dig(box, "ports"), network)))
+    ports = (port for box in list_running(spec) for port in read_ports(dig(box, "ports"), network))
+    return tuple(dict.fromkeys(ports))
 
 
 def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:

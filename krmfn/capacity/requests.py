@@ -6,42 +6,65 @@ the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.krm.types import Any
 from krmfn.model.values import as_list, as_mapping, as_text, dig
-from krmfn.survey.facts import Resources, read_resources
+from krmfn.survey.facts import Facts, Resources, read_resources
 
 _POD_LEVEL = ("cpu", "memory")
 
 
-def count_requests(spec: Mapping[str, Any], overhead: Resources, limits: Iterable[Mapping[str, Any]] = ()) -> Resources:
-    """What a pod with this spec asks for. `overhead` is its runtime class's, `limits` are the items of the
-    LimitRanges of its namespace, whose defaults are filled in."""
-    defaults = [item for item in limits if as_text(item.get("type")) == "Container"]
+def list_ranges(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
+    """The LimitRanges of a namespace."""
+    ranges = facts.objects("", "LimitRange")
+    return [value for value in ranges if dig(value, "metadata", "namespace") in (namespace, None, "")]
+
+
+def list_defaults(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
+    """The items of LimitRanges that fill in what containers in a namespace leave out."""
+    items = (item for value in list_ranges(namespace, facts) for item in as_list(dig(value, "spec", "limits")))
+    return [item for item in items if dig(item, "type") == "Container"]
+
+
+def list_containers(spec: Mapping[str, Any]) -> list[Any]:
+    """All containers of a pod."""
+    return [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+
+
+def list_running(spec: Mapping[str, Any]) -> list[Any]:
+    """The containers of a pod that run at the same time: all but those that end before the others begin."""
+    first = as_list(spec.get("initContainers"))
+    return [*as_list(spec.get("containers")), *(box for box in first if dig(box, "restartPolicy") == "Always")]
+
+
+def count_requests(
+    spec: Mapping[str, Any], overhead: Resources, defaults: Sequence[Mapping[str, Any]] = ()
+) -> Resources:
+    """What a pod with this spec asks for. `overhead` is its runtime class's; `defaults` are filled in."""
     total: dict[str, int] = {}
     for container in as_list(spec.get("containers")):
-        _add(total, container_requests(container, defaults))
+        add(total, container_requests(container, defaults))
     beside: dict[str, int] = {}
     highest: dict[str, int] = {}
     for container in as_list(spec.get("initContainers")):
         amounts = container_requests(container, defaults)
         if as_text(dig(container, "restartPolicy")) == "Always":
-            _add(total, amounts)
-            _add(beside, amounts)
+            add(total, amounts)
+            add(beside, amounts)
             amounts = dict(beside)
         else:
             amounts = dict(amounts)
-            _add(amounts, beside)
-        _raise(highest, amounts)
-    _raise(total, highest)
+            add(amounts, beside)
+        lift(highest, amounts)
+    lift(total, highest)
     whole = as_mapping(spec.get("resources"))
     given, bound = read_resources(whole.get("requests")), read_resources(whole.get("limits"))
     for name in {*given, *bound}:
         if name in _POD_LEVEL or name.startswith("hugepages-"):
             # A limit of the pod stands in where neither the pod nor a container asks for the resource.
             total[name] = given[name] if name in given else total.get(name, bound[name])
-    _add(total, overhead)
+    add(total, overhead)
     return {name: amount for name, amount in total.items() if amount}
 
 
@@ -73,11 +96,13 @@ def default_requests(item: Mapping[str, Any]) -> Resources:
     return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
 
 
-def _add(total: dict[str, int], amounts: Resources) -> None:
+def add(total: dict[str, int], amounts: Resources) -> None:
+    """Adds amounts to a sum."""
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount
 
 
-def _raise(total: dict[str, int], amounts: Resources) -> None:
+def lift(total: dict[str, int], amounts: Resources) -> None:
+    """Makes a sum at least as large as amounts."""
     for name, amount in amounts.items():
         total[name] = max(total.get(name, 0), amount)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from krmfn.krm.types import NamedTuple, Protocol
 from krmfn.model.gotext import parse_int
+from krmfn.model.selectors import is_beyond
 
 
 class Head(Protocol):
@@ -45,10 +46,7 @@ class Requirement(NamedTuple):
             return (value in self.values) == (self.operator == "in")
         if self.operator in ("exists", "!"):
             return (value is None) == (self.operator == "!")
-        number, bound = parse_int(value), parse_int(self.values[0])
-        if number is None or bound is None:
-            return False
-        return number > bound if self.operator == ">" else number < bound
+        return is_beyond(value, self.values[0], self.operator == ">")
 
 
 class Selector(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from krmfn.convert.board import Board, walk_templates
+from krmfn.convert.board import Board, relink, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Final
 from krmfn.model.values import as_list
-from krmfn.reconcile.links import Site
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import QUORUMS, Release
 from krmfn.releases.spelling import GROUP_LINKS, NAMES, TEMPLATES, find_word, read_mode
@@ -21,17 +20,12 @@ def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
     """Spell what stands in pods, and in objects of a version that one of `writers` serves, as `goal` does."""
     for item, site in board.sites():
         if site.field in GROUP_LINKS and site.field != goal.link:
-            board.edit(item, _move_link, site, goal)
+            board.edit(item, relink, site.whole[0], goal.link, site.value)
     served = {(kind, f"{NATIVE}/{version}") for one in writers for kind in one.kinds for version in one.kinds[kind]}
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
             if (kind, item.api_version) in served:
                 board.edit(item, _respell, goal)
-
-
-def _move_link(item: Item, site: Site, goal: Release) -> None:
-    item.remove(site.whole[0])
-    item.set((*site.whole[0][:-1], *goal.link), site.value)
 
 
 def _respell(item: Item, goal: Release) -> None:

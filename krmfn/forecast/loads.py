@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from krmfn.capacity.requests import count_requests
+from krmfn.capacity.requests import add, count_requests
 from krmfn.forecast.question import name_nodes
 from krmfn.forecast.roster import Pod
 from krmfn.forecast.standing import Load, Place, Standing
-from krmfn.model.values import as_list, as_text, dig
-from krmfn.survey.facts import Facts, Resources
+from krmfn.model.values import as_text, dig
+from krmfn.survey.facts import Facts, Resources, read_resources
 
 _ZONE: Final = "topology.kubernetes.io/zone"
 
@@ -44,11 +44,11 @@ def list_loads(
         template = id(pod.template) if pod.template is not None else 0
         requests = memory.get(template) if template else None
         if requests is None:
-            requests = count_requests(pod.value["spec"], _overhead(pod, facts))
+            overhead = dig(facts.find_runtime(pod.value["spec"]), "overhead", "podFixed")
+            requests = count_requests(pod.value["spec"], read_resources(overhead))
             if template:
                 memory[template] = requests
-        for name, amount in (*requests.items(), ("pods", 10**9)):
-            amounts[name] = amounts.get(name, 0) + amount
+        add(amounts, {**requests, "pods": 10**9})
 
     for standing in standings:
         for place in standing.places:
@@ -74,19 +74,8 @@ def _list(
     for node in facts.nodes or ():
         for name in name_nodes(node):
             taken = dict(node.used)
-            for resource, amount in used.get(name, {}).items():
-                taken[resource] = taken.get(resource, 0) + amount
+            add(taken, used.get(name, {}))
             domain = as_text(node.labels.get(key))
             yield Load(
                 name, domain, node.allocatable, taken, gangs.get(name, {}), others.get(name, 0), node.unschedulable
             )
-
-
-def _overhead(pod: Pod, facts: Facts) -> Resources:
-    from krmfn.survey.facts import read_resources
-
-    wanted = as_text(pod.value["spec"].get("runtimeClassName"))
-    for value in as_list(list(facts.objects("node.k8s.io", "RuntimeClass"))) if wanted else ():
-        if as_text(dig(value, "metadata", "name")) == wanted:
-            return read_resources(dig(value, "overhead", "podFixed"))
-    return {}

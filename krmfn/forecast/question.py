@@ -23,11 +23,6 @@ _STORED = (
     *(("storage.k8s.io", "StorageClass"), ("node.k8s.io", "RuntimeClass"), ("resource.k8s.io", "ResourceClaim")),
     *(("resource.k8s.io", "DeviceClass"), ("resource.k8s.io", "ResourceSlice")),
 )
-_VERSIONS: Mapping[str, str] = {
-    "storage.k8s.io": "storage.k8s.io/v1",
-    "node.k8s.io": "node.k8s.io/v1",
-    "resource.k8s.io": "resource.k8s.io/v1",
-}
 
 
 def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -73,7 +68,7 @@ def _list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:
                 kept["spec"] = fill_in(value.get("spec"))
             if kind == "StorageClass":
                 kept.setdefault("volumeBindingMode", "Immediate")
-            yield {**kept, "apiVersion": _VERSIONS.get(group, "v1"), "kind": kind}
+            yield {**kept, "apiVersion": f"{group}/v1".lstrip("/"), "kind": kind}
 
 
 _FIELDS = (

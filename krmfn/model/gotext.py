@@ -159,8 +159,7 @@ def read_time(text: str) -> str:
     offset, rest = _zone(text, rest)
     if rest:
         raise BadTime(f"parsing time {quote_ascii(text)}: extra text: {quote_ascii(rest)}")
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= day <= _DAYS[month - 1] + (1 if leap and month == 2 else 0):
+    if not 1 <= day <= _count_days(year, month):
         raise _out_of_range(text, "day")
     return _shift(year, month, day, hour, minute, second, offset)
 
@@ -207,8 +206,7 @@ def _shift(year: int, month: int, day: int, hour: int, minute: int, second: int,
     days, total = divmod(total, 1440)
     for _ in range(abs(days)):
         day += 1 if days > 0 else -1
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        if day > _DAYS[month - 1] + (1 if leap and month == 2 else 0):
+        if day > _count_days(year, month):
             day, month = 1, month + 1
             if month > 12:
                 month, year = 1, year + 1
@@ -216,9 +214,13 @@ def _shift(year: int, month: int, day: int, hour: int, minute: int, second: int,
             month -= 1
             if month < 1:
                 month, year = 12, year - 1
-            leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-            day = _DAYS[month - 1] + (1 if leap and month == 2 else 0)
+            day = _count_days(year, month)
     return f"{year:04d}-{month:02d}-{day:02d}T{total // 60:02d}:{total % 60:02d}:{second:02d}Z"
+
+
+def _count_days(year: int, month: int) -> int:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return _DAYS[month - 1] + (leap and month == 2)
 
 
 def _digit(character: str) -> bool:

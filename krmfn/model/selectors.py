@@ -5,7 +5,7 @@ Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/core
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
@@ -14,7 +14,8 @@ from krmfn.model.values import as_list, as_mapping, as_text, dig
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None
 
-
+#: Those of selectors of labels; nodes can be selected by numbers, too.
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 #: The label of every namespace that is its name.
 _NAMESPACE = "kubernetes.io/metadata.name"
 
@@ -37,8 +38,7 @@ def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[
         _match(key, "In", [value], labels, may_get) for key, value in as_mapping(dig(selector, "matchLabels")).items()
     ]
     for entry in as_list(dig(selector, "matchExpressions")):
-        key, operator = as_text(dig(entry, "key")), as_text(dig(entry, "operator"))
-        answers.append(_match(key, operator, as_list(dig(entry, "values")), labels, may_get))
+        answers.append(_match(*_read_entry(entry), labels, may_get))
     return both(*answers)
 
 
@@ -48,22 +48,10 @@ def both(*answers: Answer) -> Answer:
 
 
 def _match(
-    key: str, operator: str, values: object, labels: Mapping[str, Any], may_get: Callable[[str], bool] | None
+    key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any], may_get: Callable[[str], bool] | None
 ) -> Answer:
-    known = key in labels
-    if not known and may_get is not None and may_get(key):
-        return None
-    value = labels.get(key)
-    match operator:
-        case "In":
-            return known and value in as_list(values)
-        case "NotIn":
-            return not known or value not in as_list(values)
-        case "Exists":
-            return known
-        case "DoesNotExist":
-            return not known
-    return None
+    is_open = key not in labels and may_get is not None and may_get(key)
+    return None if is_open or operator not in _OPERATORS else _holds(key, operator, values, labels)
 
 
 def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
@@ -79,23 +67,33 @@ def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
 
 
 def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
-    key, operator, values = as_text(dig(entry, "key")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))
-    value = labels.get(key)
+    return _holds(*_read_entry(entry), labels)
+
+
+def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:
+    """The key, the operator and the values of a requirement."""
+    return as_text(dig(entry, "key")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))
+
+
+def _holds(key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any]) -> bool:
     match operator:
         case "In":
-            return key in labels and value in values
+            return key in labels and labels[key] in values
         case "NotIn":
-            return key not in labels or value not in values
+            return key not in labels or labels[key] not in values
         case "Exists":
             return key in labels
         case "DoesNotExist":
             return key not in labels
-        case "Gt" | "Lt" if key in labels and len(values) == 1:
-            have, wanted = parse_int(value), parse_int(values[0])
-            if have is None or wanted is None:
-                return False
-            return have > wanted if operator == "Gt" else have < wanted
+        case "Gt" | "Lt":
+            return len(values) == 1 and is_beyond(labels.get(key), values[0], operator == "Gt")
     return False
+
+
+def is_beyond(text: object, bound: object, above: bool) -> bool:
+    """Whether a number is greater (`above`) or less than another one; False for texts that are none."""
+    number, limit = parse_int(text), parse_int(bound)
+    return number is not None and limit is not None and (number > limit if above else number < limit)
 
 
 def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
@@ -111,8 +109,6 @@ def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
         held = as_text(dig(entry, "value"))
         if operator == "Exists" or (operator == "Equal" and held == value):
             return True
-        if operator in ("Gt", "Lt"):
-            have, bound = parse_int(value), parse_int(held)
-            if have is not None and bound is not None and (have > bound if operator == "Gt" else have < bound):
-                return True
+        if operator in ("Gt", "Lt") and is_beyond(value, held, operator == "Gt"):
+            return True
     return False

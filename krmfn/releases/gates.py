@@ -53,7 +53,7 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
         if not value["apiVersion"].startswith(GROUP):
             continue
         kinds.add(value["kind"])
-        _collect(value.get("spec"), fields)
+        fields |= list_fields(value.get("spec"))
     needed: set[str] = set()
     for gate in reversed(tuple(release.gates.values())):  # those that a gate needs stand before it
         if gate.name in needed or gate.kinds & kinds or gate.fields & fields:
@@ -61,18 +61,14 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
     return tuple(name for name in release.gates if name in needed)
 
 
-def list_fields(spec: Mapping[str, Any]) -> set[str]:
+def list_fields(spec: Any) -> set[str]:
     """The names of all fields in a spec, at any depth."""
     found: set[str] = set()
-    _collect(spec, found)
-    return found
-
-
-def _collect(value: Any, into: set[str]) -> None:
-    waiting = [value]
+    waiting = [spec]
     for each in waiting:
         if isinstance(each, dict):
-            into.update(each)
+            found.update(each)
             waiting += each.values()
         elif isinstance(each, list):
             waiting += each
+    return found

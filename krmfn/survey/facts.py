@@ -146,6 +146,11 @@ class Facts(NamedTuple):
         """The objects of a kind that has no namespaces, by name."""
         return {key_of(value)[1]: value for value in self.objects(group, kind)}
 
+    def find_runtime(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The runtime class that the spec of a pod names; an empty one where it names none, or one that is unknown."""
+        name = as_text(spec.get("runtimeClassName"))
+        return self.by_name("node.k8s.io", "RuntimeClass").get(name, _NOTHING) if name else _NOTHING
+
     def lists_all(self, kind: str) -> bool:
         """Whether what is not among the objects of this kind does not exist: the facts hold one, or say so."""
         return kind in self.listed
