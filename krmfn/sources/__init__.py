@@ -7,7 +7,7 @@ To add a kind:
 2. Write `krmfn/sources/<kind>.py` with a function `read_<kind>(manifest: Manifest) -> Group | None`. It reads through
    the Manifest (typed access, the API server's defaults for absent fields, notes) and returns a Leaf or a Composite
    whose names are the user's own. The number of pods is that which the kind's controller creates; cite the source.
-   Where the row has a `keeper`, it calls `manifest.note_link_version`. A kind like ReplicaSet needs no function.
+   A kind like ReplicaSet needs no function.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
 4. Add the rules you need to `schemas/rules.json`, the kind's worked examples to `tests/sources/`, and one that is a
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from krmfn.model.tree import Group
     from krmfn.sources.manifest import Find, Manifest, SourceReading
 
-    Source = Callable[[Manifest], Group | None]
-
-__all__ = ["count_pods", "find_source", "is_read", "read_tree"]
+__all__ = ["count_pods", "is_read", "read_group", "read_tree"]
 
 
 def is_read(group: str, kind: str) -> bool:
@@ -90,12 +88,39 @@ def count_pods(
 def _read(manifest: Manifest) -> SourceReading:
     from krmfn.sources.manifest import SourceReading
 
-    group = find_source(manifest.ref)(manifest)
+    group = read_group(manifest)
     if group is None and not manifest.notes:
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
     return SourceReading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
+
+
+def read_group(manifest: Manifest) -> Group | None:
+    """The tree as the source of its kind, which has to be one that is read, reads it, with a note where the CRD of the
+    kind may drop the links. Of a kind of pods that no group in Git can be linked to the reason in its row is told.
+
+    A module is imported when its kind turns up, because most runs meet two or three kinds, and every run pays for
+    imports.
+    """
+    row = manifest.kind
+    if not row.source:
+        manifest.pass_over(row.reason, row.hint)
+        return None
+    module, _, function = row.source.partition(".")
+    source: Callable[[Manifest], Group | None] = getattr(
+        __import__(f"krmfn.sources.{module}", fromlist=[function]), function
+    )
+    group = source(manifest)
+    if group is not None and row.keeper is not None and not manifest.counting:
+        from krmfn.model.tree import leaves
+
+        every = leaves(group)
+        if manifest.options.granularity != "Replica" or not any(leaf.by for leaf in every):
+            last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
+            paths = [template.path for leaf in every for template in leaf.templates]
+            manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
+    return group
 
 
 def _check_bridge(manifest: Manifest, group: Group) -> None:
@@ -116,24 +141,3 @@ def _check_bridge(manifest: Manifest, group: Group) -> None:
     elif apart and settings.link == "Template":
         message = "the replicas share one pod template, so its link cannot name a separate group for each of them"
         manifest.note("bridge-not-possible", path, message, "Set link: Auto, and apply the output of krmfn bridge.")
-
-
-def find_source(ref: ResourceRef) -> Source:
-    """The function that reads resources of the group and kind of `ref`. Raises KeyError for a kind that is not read.
-
-    Its module is imported when its kind turns up, because most runs meet two or three kinds, and every run pays for
-    imports.
-    """
-    row = KINDS[ref.group, ref.kind]
-    if not row.source and not row.reason:
-        raise KeyError(ref.kind)
-    if not row.source:
-        return _explain
-    module, _, function = row.source.partition(".")
-    source: Source = getattr(__import__(f"krmfn.sources.{module}", fromlist=[function]), function)
-    return source
-
-
-def _explain(manifest: Manifest) -> None:
-    """Of a kind of pods that no group in Git can be linked to the reason in its row is told."""
-    manifest.pass_over(manifest.kind.reason, manifest.kind.hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.sources import find_source, is_read
+from krmfn.sources import is_read, read_group
 from krmfn.sources.manifest import Manifest
 
 _COMPONENTS: Path = ("spec", "components")
@@ -39,7 +39,7 @@ def _read_component(manifest: Manifest, component: Path) -> Group | None:
     if not is_read(ref.group, kind) or kind == manifest.ref.kind:
         return None
     inner = Manifest(value, ref, None if manifest.counting else manifest.options, manifest.settings)
-    group = find_source(ref)(inner)
+    group = read_group(inner)
     manifest.notes += [note._replace(path=(*path, *note.path)) for note in inner.notes]
     return _move(group, path)._replace(name=f"{kind.lower()}-{name}") if group else None
 

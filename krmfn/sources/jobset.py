@@ -24,8 +24,6 @@ def read_jobset(manifest: Manifest) -> Group | None:
     leaves = [leaf for path in manifest.list_paths(_JOBS) if (leaf := _read_replicated_job(manifest, path))]
     if not leaves or _follows(manifest, leaves):
         return None
-    if manifest.options.granularity != "Replica":
-        manifest.note_link_version(leaves[0].templates[0].path)
     total = sum(leaf.pods for leaf in leaves)
     if not manifest.fits(total, _JOBS):
         return None

@@ -39,7 +39,6 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     if group is None:
         return None
     if not apart:
-        manifest.note_link_version(_WORKER)
         pods = sum(leaf.min_count or 0 for leaf in leaves(group))
         hint = "Set maxUnavailable: 100%, granularity: Replica, or naming: Stable."
         note_steps(manifest, pods, ("spec", "rolloutStrategy"), hint)

@@ -18,7 +18,6 @@ def read_trainingjob(manifest: Manifest) -> Group | None:
     leaves = [leaf for role in manifest.get(roles) if (leaf := _read_role(manifest, (*roles, role), role))]
     if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), roles):
         return None
-    manifest.note_link_version(leaves[0].templates[0].path)
     return Composite(manifest.ref.kind.lower(), tuple(leaves), len(leaves))
 
 

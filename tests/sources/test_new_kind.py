@@ -59,7 +59,6 @@ def read_swarm(manifest: Manifest) -> Group | None:
             leaves.append(Leaf(manifest.text((*path, "name")), (template,), pods))
     if not leaves:
         return None
-    manifest.note_link_version(leaves[0].templates[0].path)
     return Composite("swarm", tuple(leaves), len(leaves))
 
 
