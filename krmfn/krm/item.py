@@ -257,7 +257,9 @@ class Item:
 
     def end_line(self) -> Item:
         """The item with a line break at its end: a copy where it has none. No value changes by that."""
-        if self.text[-1:] in ("", "\n", "\r"):
+        from krmfn.krm.places import begins_line
+
+        if begins_line(self.text, len(self.text)):
             return self
         other = self.__copy__()
         other._edit(lambda editor: editor.end_line(), (), self._read().value())

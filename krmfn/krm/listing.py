@@ -99,9 +99,9 @@ class Listing:
         staying = [item for item in self.items if id(item) in kept]
         if staying and added and self.form == "block" and staying[-1].end == len(self.source.data):
             last = staying[-1]
-            if last.text[-1:] in ("\n", "\r") or last.value:
+            if last.value:
                 staying[-1] = last.end_line()
-            elif self.source.data[-1:] not in (b"\n", b"\r"):  # a dash with nothing that a line break would change
+            elif not self.source.ends_line(last.end):  # a dash with nothing that a line break would change
                 edits.append((last.end, last.end, self.source.newline.encode()))
         edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
         edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
@@ -160,7 +160,7 @@ class Listing:
             edits.append((self.starts[place], following, b""))
         if added:
             new = self._write_items(added, fresh=False)
-            finished = self.source.data[end - 1 : end] in (b"\n", b"\r")
+            finished = self.source.ends_line(end)
             end = max([end, *(edit[1] for edit in edits)])
             edits.append((end, end, new + newline if finished else new))
         return edits

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"
+#: NEL, LS and PS, which end a line for libyaml.
+RARE_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+_BREAKS = (b"\n", b"\r", *RARE_BREAKS)
 #: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
 _CONTINUES = bytes(range(0x80, 0xC0))
 _BLOCK = 4096
@@ -87,6 +90,10 @@ class Source:
 
     def _measure(self, start: int, end: int) -> int:
         return len(self.data[start:end].translate(None, _CONTINUES))
+
+    def ends_line(self, end: int) -> bool:
+        """Whether a line break stands before a byte."""
+        return self.data.endswith(_BREAKS, 0, end)
 
     def shift(self, start: int, pad: int, line: int, column: int) -> tuple[int, int]:
         """Line and column in the source of a place in a text that was cut out at a byte; `pad` blanks were put before

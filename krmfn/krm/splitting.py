@@ -13,9 +13,9 @@ less, so they need no look.
 from __future__ import annotations
 
 from krmfn.krm.nodes import Node
-from krmfn.krm.source import BOM, Source
+from krmfn.krm.source import BOM, RARE_BREAKS, Source
 
-_OTHER_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9", BOM)
+_OTHER_BREAKS = (*RARE_BREAKS, BOM)
 _BLOCK = 200
 _EMPTY_MAPS = (b"}\n", b"}\r")
 _EMPTY_LISTS = (b"]\n", b"]\r")

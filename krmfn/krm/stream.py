@@ -135,6 +135,7 @@ class Stream:
 
 def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
     """Add documents at the end; a marker goes before each unless nothing is there yet."""
+    newline = newline if "\n" in newline else "\n"  # a marker behind CR alone separates no documents
     end = newline.encode()
     texts = [_spell_document(item, newline) for item in items]
     if body and not body.endswith(b"\n"):

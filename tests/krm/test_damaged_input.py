@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from krmfn.krm import EditRefused, Item, ResourceList, Stream, Unreadable
+from krmfn.krm import EditRefused, Item, ResourceList, Result, Stream, Unreadable
 
 SEEDS = [
     b"""\
@@ -45,6 +46,7 @@ x: {{ y }}
 """,
     b'[{"a": "\\ud83d"}]',
 ]
+OBJECT = {"apiVersion": "v1", "kind": "N", "metadata": {"name": "n"}}
 BYTES = st.one_of(
     st.sampled_from([bytes([sign]) for sign in b"'\"[]{}:-#&*!|>\n\r\t ,?%\\\x00\xff"]), st.binary(max_size=3)
 )
@@ -83,6 +85,32 @@ def test_a_text_that_ends_anywhere(seed: bytes) -> None:
         for parse in (ResourceList.parse, Stream.parse):
             with contextlib.suppress(Unreadable):
                 use(parse(seed[:end]))
+
+
+@pytest.mark.parametrize("final", ["", "\n", "\r", "\r\n", "\x85", "\u2028", "\u2029", " ", "\n ", "\n\n"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_added_behind_any_end_is_read_again(seed: bytes, final: str) -> None:
+    for end in range(len(seed)):
+        for parse in (ResourceList.parse, Stream.parse):
+            with contextlib.suppress(Unreadable, EditRefused):
+                resources = parse(seed[:end] + final.encode())
+                before = [item.value for item in resources.items]
+                resources.append(Item.new(OBJECT))
+                added = [*before, OBJECT]
+                text = resources.render()
+                assert [item.value for item in read_back(parse, text)] == added, text
+                if isinstance(resources, ResourceList):
+                    text = resources.render([Result("a")])
+                    assert [item.value for item in read_back(parse, text)] == added, text
+                    text = resources.render_original([Result("a")])
+                    assert [item.value for item in read_back(parse, text)] == before, text
+
+
+def read_back(parse: Callable[[bytes], ResourceList | Stream], text: bytes) -> list[Item]:
+    try:
+        return parse(text).items
+    except Unreadable as error:
+        raise AssertionError(text) from error
 
 
 @given(damaged())
