@@ -18,7 +18,7 @@ from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.manifests import LoadedFile, tell
-from krmfn.workspace.trees import Tree
+from krmfn.workspace.trees import Tree, find_around
 
 SORT: Final = "patches and parts of manifests"
 #: The kinds of this group have to have a selector.
@@ -53,7 +53,7 @@ def leave_out_fragments(
             told.append(tell("skipped", message, FileRef(file.path), sort="configurations of kpt functions"))
             continue
         pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
-        beside, called = _is_below(file.path, folders), _is_called(file.path, _PATCH)
+        beside, called = find_around(file.path, folders) is not None, _is_called(file.path, _PATCH)
         is_template = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
         if is_template or re.search(_COMMENTED, file.data):
             told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
@@ -121,16 +121,6 @@ def _is_to_fill(item: Item) -> bool:
             waiting += value
     is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
     return is_odd and not is_name_placeholder(item.name)
-
-
-def _is_below(path: str, folders: Collection[str]) -> bool:
-    folder = posixpath.dirname(path) or "."
-    while folder not in folders:
-        above = posixpath.dirname(folder) or "."
-        if above == folder:
-            return False
-        folder = above
-    return True
 
 
 def _is_fragment(item: Item, beside: bool, called: bool) -> bool:

@@ -22,7 +22,7 @@ from krmfn.model.placeholders import is_placeholder
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.files import Inputs
+from krmfn.workspace.files import Inputs, read_tree
 from krmfn.workspace.fragments import TEMPLATES
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.origins import Origins, Sources, find_origins
@@ -41,7 +41,7 @@ from krmfn.workspace.overlays import (
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
-from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, ManifestFile, Tree
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -80,7 +80,7 @@ class Gathering:
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
-        self._files = self._read()
+        self._files = read_tree(tree, path).files
         self._kustomizations: dict[str, list[str]] = {}  # by folder
         for file in self._files:
             if posixpath.basename(file.path) in KUSTOMIZATIONS:
@@ -137,17 +137,6 @@ class Gathering:
     def folders(self) -> set[str]:
         """Those with a kustomization."""
         return set(self._kustomizations)
-
-    def _read(self) -> list[ManifestFile]:
-        files = []
-        for path in self._tree.walk(self._path):
-            try:
-                files.append(ManifestFile(path, self._tree.read(path)))
-            except LeftOut as left:
-                self._tree.left_out.append(left)
-            except FileNotFoundError:  # it went while we were looking
-                continue
-        return files
 
     def _find_overlays(self) -> dict[str, Overlay]:
         found = {}

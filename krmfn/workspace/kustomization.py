@@ -15,7 +15,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
 from krmfn.model.values import as_list
 from krmfn.workspace.disk import Disk, list_names
-from krmfn.workspace.overlays import CONFIG_KIND
+from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
 from krmfn.workspace.replacing import FileChange
 from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut
 
@@ -103,24 +103,13 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
 
 
 def list_patches(data: bytes, path: str) -> list[str]:
-    """The files that the kustomization at `path` lists as patches, normalized; none when it cannot be read."""
+    """The files that the kustomization at `path` lists as patches or replacements, normalized; none when it cannot be
+    read."""
     try:
-        kustomization = Item.parse(data, path)
-        value = kustomization.value
+        value = Item.parse(data, path).value
     except Unreadable:
         return []
-    entries: list[object] = []
-    for field in ("patches", "patchesJson6902"):
-        listed = value.get(field)
-        entries += [each.get("path") for each in as_list(listed) if isinstance(each, dict)]
-    merges = value.get("patchesStrategicMerge")
-    entries += merges if isinstance(merges, list) else []
-    folder = os.path.dirname(path)
-    return [
-        os.path.normpath(os.path.join(folder, entry))
-        for entry in entries
-        if isinstance(entry, str) and "\n" not in entry
-    ]
+    return [os.path.normpath(os.path.join(os.path.dirname(path), entry)) for entry in list_sources(value)]
 
 
 def plan_init(folder: str, release: str, function: bool = True) -> list[FileChange]:
@@ -134,22 +123,22 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[FileChan
 
     if Disk(folder).kind(folder) != "folder":
         raise Disk(folder).miss(folder, "folder")
-    path = find_kustomization(folder)
-    old = _read(path) if path else None
-    entries: dict[str, Sequence[str]] = {}
+    target = find_kustomization(folder) or os.path.join(folder, KUSTOMIZATIONS[0])
+    old = _read(target)
+    entries: dict[str, Sequence[str]] = {"configurations": [NAMES_FILE]}
     if not old:
-        entries["resources"] = _list_resources(folder)
+        entries = {"resources": _list_resources(folder), **entries}
         if not entries["resources"]:
             raise NotPossible(
                 f"{folder}: neither a kustomization.yaml nor manifests for one; put the manifests there first"
             )
-    if old:
-        _parse(old, path or "")
-    _refuse_generator(path or "", old)
-    entries["configurations"] = [NAMES_FILE]
-    if function and not _is_listed(path or "", old):
+    value = _parse(old, target).value if old else {}
+    if any(_normalize(entry) == CONFIG_FILE for entry in list_entries(value, "generators")):
+        # A generator does not see the resources, so nothing could be generated for them.
+        reason = f"{CONFIG_FILE} is listed under generators:, which get no resources; remove it there"
+        raise NotPossible(f"{target}: {reason}")
+    if function and not _is_listed(target, list_entries(value, "transformers")):
         entries["transformers"] = [CONFIG_FILE]
-    target = path or os.path.join(folder, KUSTOMIZATIONS[0])
     config = [_plan_config(os.path.join(folder, CONFIG_FILE), release)] if function else []
     names = os.path.join(folder, NAMES_FILE)
     return [
@@ -171,27 +160,14 @@ def _plan_config(path: str, release: str) -> FileChange:
     return FileChange(path, old, config.text.encode() if config.changed else old)
 
 
-def _refuse_generator(path: str, data: bytes | None) -> None:
-    """A generator does not see the resources, so nothing could be generated for them."""
-    if data and any(_normalize(entry) == CONFIG_FILE for entry in _entries(path, data, "generators")):
-        raise NotPossible(f"{path}: {CONFIG_FILE} is listed under generators:, which get no resources; remove it there")
-
-
-def _is_listed(path: str, data: bytes | None) -> bool:
-    """Whether `transformers:` holds our configuration as text, or names a file of this folder with it."""
-    if not data:
-        return False
-    for entry in _entries(path, data, "transformers"):
-        text = entry.encode() if "\n" in entry else _read(os.path.join(os.path.dirname(path), entry))
+def _is_listed(path: str, entries: Iterable[str]) -> bool:
+    """Whether one of the transformers is our configuration as text, or names a file of this folder with it."""
+    for entry in entries:
         name = path if "\n" in entry else os.path.join(os.path.dirname(path), entry)
+        text = entry.encode() if "\n" in entry else _read(name)
         if text and _parse(text, name).kind == CONFIG_KIND:
             return True
     return False
-
-
-def _entries(path: str, data: bytes, field: str) -> list[str]:
-    listed = Item.parse(data, path).get((field,))
-    return [entry for entry in as_list(listed) if isinstance(entry, str)]
 
 
 def _parse(data: bytes, path: str) -> Item:

@@ -22,16 +22,8 @@ _COMPOSITES: Final = "compositePodGroupTemplates"
 _BRIDGED: Final = r"metadata/annotations/krmfn.dev\/pod-group"
 
 
-class TemplatePlace(NamedTuple):
-    """Where a kind has a pod template: the path of the object that holds `metadata` and `spec` of its pods."""
-
-    group: str
-    kind: str
-    path: str
-
-
 class NameField(NamedTuple):
-    """A field that holds a name, in objects of a kind."""
+    """A field of a kind: one that holds a name, or a pod template, with the `metadata` and `spec` of its pods."""
 
     group: str
     kind: str
@@ -46,23 +38,23 @@ class Reference(NamedTuple):
     fields: tuple[NameField, ...]
 
 
-def list_pod_templates() -> Iterator[TemplatePlace]:
+def list_pod_templates() -> Iterator[NameField]:
     """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
     plain = list(_list_plain())
     yield from plain
     for path in dict.fromkeys(template.path for template in plain):  # an AppWrapper holds objects of any kind
         wrapped = f"spec/components/template/{path}".rstrip("/")
-        yield TemplatePlace("workload.codeflare.dev", "AppWrapper", wrapped)
+        yield NameField("workload.codeflare.dev", "AppWrapper", wrapped)
 
 
-def _list_plain() -> Iterator[TemplatePlace]:
+def _list_plain() -> Iterator[NameField]:
     """The same without wrappers of other objects."""
     for kind in list_linked():
         for template in kind.templates:
             path = template.path.removeprefix("/")
             for role in template.roles or ("",):
                 spelled = path.replace("*", role).replace("//", "/")
-                yield TemplatePlace(kind.group, kind.name, spelled)
+                yield NameField(kind.group, kind.name, spelled)
 
 
 def _list_users_of_templates() -> Iterator[NameField]:
@@ -82,14 +74,8 @@ def list_references() -> Iterator[Reference]:
     for group, kind in owners:
         fields = (NameField(GROUP, "Workload", f"spec/{word}/name") for (word,) in _call("controllerRef"))
         yield Reference(group, kind, tuple(fields))
-    yield Reference(
-        GROUP,
-        "Workload",
-        (
-            *_list_users_of_templates(),
-            *_in_pods(templates, "spec/workloadRef/name"),
-        ),
-    )
+    users = (*_list_users_of_templates(), *_in_pods(templates, "spec/workloadRef/name"))
+    yield Reference(GROUP, "Workload", users)
     parents = tuple(NameField(GROUP, kind, f"spec/{word}") for (word,) in _call(_PARENT) for kind in _NATIVE)
     yield Reference(GROUP, "CompositePodGroup", parents)
     links = [
@@ -103,12 +89,10 @@ def list_references() -> Iterator[Reference]:
         written = key.replace("/", r"\/")
         yield Reference(row.group, "PodGroup", tuple(_in_pods(templates, f"metadata/{place}/{written}")))
     theirs = (NameField(row.group, "PodGroup", "spec/priorityClassName") for row in SCHEDULERS.values())
-    classes = (*_in_groups("priorityClassName"), *_in_custom_pods(templates, "spec/priorityClassName"), *theirs)
+    custom = [template for template in templates if "." in template.group]  # kustomize knows it for its own kinds
+    classes = (*_in_groups("priorityClassName"), *_in_pods(custom, "spec/priorityClassName"), *theirs)
     yield Reference(GROUP, "PriorityClass", classes)
-    for kind, field in (
-        ("ResourceClaim", "resourceClaimName"),
-        ("ResourceClaimTemplate", "resourceClaimTemplateName"),
-    ):
+    for kind, field in (("ResourceClaim", "resourceClaimName"), ("ResourceClaimTemplate", "resourceClaimTemplateName")):
         groups = (entry for entry in _in_groups(f"resourceClaims/{field}") if _holds_claims(entry))
         yield Reference("resource.k8s.io", kind, (*groups, *_in_pods(templates, f"spec/resourceClaims/{field}")))
     for kind, paths in _CONFIGURATION.items():
@@ -136,14 +120,9 @@ _CONFIGURATION: Final = {
 }
 
 
-def _in_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[NameField]:
+def _in_pods(templates: Iterable[NameField], path: str) -> Iterator[NameField]:
     for group, kind, template in templates:
         yield NameField(group, kind, f"{template}/{path}".lstrip("/"))
-
-
-def _in_custom_pods(templates: Iterable[TemplatePlace], path: str) -> Iterator[NameField]:
-    """Fields that kustomize covers by itself for the kinds it knows."""
-    return _in_pods((template for template in templates if "." in template.group), path)
 
 
 def _in_groups(path: str) -> Iterator[NameField]:

@@ -173,10 +173,9 @@ def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLU
     """The folders that a kustomization builds on, without links; those that are not there are left out."""
     for field in fields:
         for entry in list_entries(overlay.value, field):
-            if is_path(entry):
-                path = posixpath.normpath(posixpath.join(overlay.folder, entry))
-                if tree.kind(path) == "folder":
-                    yield tree.resolve(path)
+            path, kind = follow(tree, overlay.folder, entry)
+            if kind == "folder":
+                yield tree.resolve(path)
 
 
 def list_affixed(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, set[str]]:
@@ -208,8 +207,8 @@ def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
             waiting += each
         elif isinstance(each, str):
             for name in {each, each.partition("=")[2]}:
-                path = posixpath.normpath(posixpath.join(folder, name)) if is_path(name) else ""
-                if path and tree.kind(path) == "file":
+                path, kind = follow(tree, folder, name)
+                if kind == "file":
                     yield path
 
 
@@ -247,8 +246,7 @@ def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, A
     while waiting:
         here, listed = waiting.pop()
         for entry in list_entries(here.value, listed):
-            path = posixpath.normpath(posixpath.join(here.folder, entry)) if is_path(entry) else ""
-            kind = tree.kind(path) if path else ""
+            path, kind = follow(tree, here.folder, entry)
             try:
                 if kind == "folder" and tree.resolve(path) not in seen:
                     seen.add(tree.resolve(path))
@@ -272,6 +270,13 @@ def list_files(tree: Tree, overlay: Overlay) -> set[str]:
 def is_path(entry: str) -> bool:
     """Whether an entry can be a path at all: not a text of several lines, and nothing with a scheme."""
     return bool(entry) and "\n" not in entry and "\0" not in entry and "://" not in entry and len(entry) < 4096
+
+
+def follow(tree: Tree, folder: str, entry: str) -> tuple[str, str]:
+    """Where an entry of the kustomization in a folder leads, empty for what is no path, and what is there: a "file", a
+    "folder", or nothing."""
+    path = posixpath.normpath(posixpath.join(folder, entry)) if is_path(entry) else ""
+    return path, tree.kind(path) if path else ""
 
 
 def is_remote(entry: str) -> bool:

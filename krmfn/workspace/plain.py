@@ -21,8 +21,8 @@ from krmfn.workspace.overlays import (
     NotRendered,
     Overlay,
     find_used,
+    follow,
     is_ours,
-    is_path,
     list_entries,
     read_objects,
 )
@@ -101,8 +101,7 @@ def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> lis
     is used twice and what is not below the folder, which it may refuse, and about more levels than it is given."""
     files: list[str] = []
     for entry in list_entries(overlay.value, "resources"):
-        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
-        kind = tree.kind(path) if path else ""
+        path, kind = follow(tree, overlay.folder, entry)
         if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
             files.append(path)
         elif kind == "folder" and path not in seen and depth < DEEPEST:
@@ -122,8 +121,8 @@ def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[dict[str, Any], 
     """The functionConfigs of ours, None when something else is listed too."""
     found = []
     for entry in list_entries(overlay.value, "transformers"):
-        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
-        if not path or tree.kind(path) != "file":
+        path, kind = follow(tree, overlay.folder, entry)
+        if kind != "file":
             return None
         values = read_objects(tree.find(path) or b"", path)
         if not values or not all(is_ours(value) for value in values):

@@ -33,8 +33,8 @@ from krmfn.workspace.overlays import (
     find_fetched,
     find_overlay,
     find_used,
+    follow,
     is_ours,
-    is_path,
     is_remote,
     list_entries,
     list_generated,
@@ -194,8 +194,7 @@ class Stage:
 
     def _use(self, overlay: Overlay, field: str, entry: str, place: str, depth: int) -> str:
         """What to write for an entry, empty for one that is left out."""
-        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
-        kind = self.tree.kind(path) if path else ""
+        path, kind = follow(self.tree, overlay.folder, entry)
         if kind == "folder":
             below = self.add(path, depth=depth + 1)
             self._builds[place] += self._builds[below]
@@ -273,8 +272,7 @@ class Stage:
         return names
 
     def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[dict[str, Any]]:
-        path = posixpath.normpath(posixpath.join(overlay.folder, entry)) if is_path(entry) else ""
-        kind = self.tree.kind(path) if path else ""
+        path, kind = follow(self.tree, overlay.folder, entry)
         if kind == "folder":
             if depth > DEEPEST:
                 raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
@@ -391,8 +389,8 @@ class Stage:
         if not isinstance(value, str) or "../" not in value:
             return value
         for name in (value, value.partition("=")[2]):
-            path = posixpath.normpath(posixpath.join(overlay.folder, name)) if is_path(name) else ""
-            if path and self.tree.kind(path) == "file" and not self._copy(path, overlay):
+            path, kind = follow(self.tree, overlay.folder, name)
+            if kind == "file" and not self._copy(path, overlay):
                 return value.removesuffix(name) + self._bring(path, overlay)
         return value
 

@@ -7,7 +7,7 @@ that is outside of the tree's boundary, and nothing that is not an ordinary file
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from krmfn.krm.types import NamedTuple
 
@@ -228,6 +228,17 @@ class Tree:
         except FileNotFoundError:
             self.left_out.append(LeftOut(path, "is a link to nothing"))
         return False
+
+
+def find_around(path: str, folders: Container[str]) -> str | None:
+    """The nearest of the folders that a file is in."""
+    folder = os.path.dirname(path) or "."
+    while folder not in folders:
+        above = os.path.dirname(folder) or "."
+        if above == folder:
+            return None
+        folder = above
+    return folder
 
 
 def _join(folder: str, name: str) -> str:

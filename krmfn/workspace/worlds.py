@@ -18,7 +18,7 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
-from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree, find_around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def find_written(
     if trees:
         files, told = leave_out_fragments(files, _list_folders(inputs.files), trees[0])
     for file in files:
-        folder = _find_owner(file.path, overlays)
+        folder = find_around(file.path, overlays)
         if folder is None:
             rest.append(file)
         else:
@@ -297,7 +297,7 @@ def _list_folders(files: Iterable[ManifestFile]) -> list[str]:
 def _find_overlays(tree: Tree, files: Iterable[ManifestFile], excluded: Sequence[str]) -> dict[str, Overlay]:
     """The kustomizations among files by their folders, and those that they build on, wherever these are."""
     from krmfn.model.patterns import is_inside, read_patterns
-    from krmfn.workspace.overlays import USES, NotRendered, find_overlay, is_path, list_entries
+    from krmfn.workspace.overlays import USES, NotRendered, find_overlay, follow, list_entries
 
     found: dict[str, Overlay] = {}
     waiting = _list_folders(files)
@@ -312,8 +312,8 @@ def _find_overlays(tree: Tree, files: Iterable[ManifestFile], excluded: Sequence
             continue
         found[folder] = overlay
         for entry in (entry for field in USES for entry in list_entries(overlay.value, field)):
-            path = posixpath.normpath(posixpath.join(folder, entry)) if is_path(entry) else ""
-            if path and tree.kind(path) == "folder" and tree.resolve(path) not in seen:
+            path, kind = follow(tree, folder, entry)
+            if kind == "folder" and tree.resolve(path) not in seen:
                 seen.add(tree.resolve(path))
                 if is_inside(patterns, posixpath.join(path, KUSTOMIZATIONS[0])):
                     continue
@@ -364,15 +364,3 @@ def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[st
                 own[used] = own[folder]
                 waiting.append(used)
     return own
-
-
-def _find_owner(path: str, overlays: Mapping[str, object]) -> str | None:
-    """The nearest folder with a kustomization around a file."""
-    folder = posixpath.dirname(path) or "."
-    while True:
-        if folder in overlays:
-            return folder
-        above = posixpath.dirname(folder) or "."
-        if above == folder:
-            return None
-        folder = above
