@@ -128,6 +128,8 @@ def find_all(
         from krmfn.releases.spelling import LINK_FIELDS
 
         for finding in server.check(items, old, settings, update):
+            if (finding.rule, finding.path) == _OF_SELECTOR and (id(finding.item), ("spec", "selector")) in told:
+                continue  # where there is none, no labels fit it
             if _rate(finding) == "error":
                 told.add((id(finding.item), finding.path))
                 above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
@@ -344,6 +346,7 @@ _HINDERING = (
 )
 #: What the server says of a group, and the rule that says it of its pods.
 _OF_PODS = {"priority-class": "priority-class-missing", "preemption-policy-of-class": "pod-refused"}
+_OF_SELECTOR = ("pod-selector", ("spec", "template", "metadata", "labels"))
 #: It explains why a field is unknown.
 _OTHER_LINK = "link-of-other-release"
 #: Rules that also find a reference which renamed-reference explains.

@@ -18,6 +18,7 @@ _MARK: Final = (
     r"|@[A-Za-z_][\w.-]*@"  # CMake, Maven
     r"|__[A-Za-z][A-Za-z0-9_]*__"
     r"|ENC\[[A-Z0-9_]+,[^][]*\]"  # SOPS
+    r"|(?i:\b(?:replaced|filled|overridden|patched) by [a-z])"
     r"|(?<![A-Za-z0-9])(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])"
 )
 #: Of Helm, Jinja, Argo.
@@ -34,8 +35,8 @@ _MOST: Final = 100
 def is_placeholder(value: object) -> bool:
     """Whether a value is a text with a part that is filled in later.
 
-    >>> is_placeholder("job-${NAME}"), is_placeholder("<your-queue>"), is_placeholder("job")
-    (True, True, False)
+    >>> [is_placeholder(text) for text in ("job-${NAME}", "<your-queue>", "replaced by kustomize", "job")]
+    [True, True, True, False]
     """
     return (
         isinstance(value, str)

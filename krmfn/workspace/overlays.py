@@ -337,8 +337,11 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     if not declared:
         if value.get("apiVersion") == "builtin" and kind in _BUILT_IN:
             return None
-        hint = "The annotation config.kubernetes.io/function says what is run; krmfn init writes it for krmfn."
-        reason = f"lists a {kind} as a function, which is neither one nor built into kustomize"
+        reason = f"needs the kustomize plugin {kind}, which krmfn does not run"
+        hint = "Render it with kustomize and the plugin, and check the output."
+        if str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP:
+            reason = f"lists a {kind} as a function without the annotation that makes it one"
+            hint = "The annotation config.kubernetes.io/function says what is run; krmfn init writes it for krmfn."
         raise NotRendered(reason, hint, part=f"what the {kind} generates")
     if is_ours(value):
         return Function(True)

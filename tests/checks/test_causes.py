@@ -100,3 +100,6 @@ def test_one_mistake_is_one_finding_whatever_the_server_says_of_it() -> None:
     assert "must be a standard resource type or fully qualified; must be a standard" in quota.errors[0].message
     limits = validate(f"{head}LimitRange\nspec: {{limits: [{{type: Container, default: {{cpuu: '1'}}}}]}}\n".encode())
     assert [result.path for result in limits.errors] == ["spec.limits[0].default.cpuu"]
+    spec = "{template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}"
+    server = validate(f"{head}Deployment\nspec: {spec}\n".replace(" v1", " apps/v1", 1).encode())
+    assert [result.path for result in server.errors] == ["spec.selector"]

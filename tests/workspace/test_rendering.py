@@ -193,7 +193,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "f.yaml": "apiVersion: evil/v1\nkind: Evil\nmetadata: {name: a}\n",
             "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
         },
-        "neither one nor built into kustomize",
+        "needs the kustomize plugin Evil, which krmfn does not run",
     ),
     "plugin anywhere": (
         {
@@ -202,7 +202,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "g.yaml": GANGS,
             "evil/v1/evil/Evil": "#!/bin/sh\ntouch '{mark}'\n",
         },
-        "neither one nor built into kustomize",
+        "needs the kustomize plugin Evil, which krmfn does not run",
     ),
     "field in capitals": (
         {
