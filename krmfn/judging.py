@@ -52,12 +52,15 @@ class Judging:
     def __init__(
         self, given: Rulings = _NONE, stages: Collection[str] = STAGES, files: Iterable[tuple[str, bytes]] = ()
     ) -> None:
-        """`given` are those of the command line, `stages` the ones that are run, `files` all whose comments count."""
+        """`given` are those of the command line, `stages` the ones that are run, `files` all whose comments count.
+        Raises ConfigError for rules that do not exist."""
+        _check_names(given, option=True)
         self._given = given
         self._stages = stages
         self._comments: dict[tuple[str, int], list[Ignore]] = {}
         self._known: dict[Ignore, str] = {}  # with the folder that an ignore is for, "" for what was read anyway
         self._used: set[Ignore] = set()
+        self._known |= {_spell(entry, option=True): "" for entry in given.ignore}
         self._checked: set[Rulings] = set()
         for path, data in files:
             if b"krmfn" in data and b"ignore" in data:
@@ -79,12 +82,10 @@ class Judging:
         ConfigError for rules that do not exist.
         """
         results = [(ref, _doubt(result, unseen)) for ref, result in results] if unseen else results
-        for each, option in ((self._given, True), (rulings, False)):
-            if each not in self._checked:
-                self._checked.add(each)
-                _check_names(each, option)
-                base = "" if option else each.folder
-                self._known |= {_spell(entry, option): base for entry in each.ignore if option or entry.place}
+        if rulings not in self._checked:
+            self._checked.add(rulings)
+            _check_names(rulings, option=False)
+            self._known |= {_spell(entry, option=False): rulings.folder for entry in rulings.ignore if entry.place}
         annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
         if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
             return _join_alike([result for _, result in results])

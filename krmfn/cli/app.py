@@ -15,7 +15,7 @@ import click
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
 from krmfn.cli.options import Argument, Option
-from krmfn.config.problems import ask_about
+from krmfn.config.problems import ask_about, find_nearest
 from krmfn.releases.release import list_releases
 
 HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods
@@ -159,6 +159,9 @@ def main(words: Sequence[str]) -> int:
     try:
         code = application().main(list(words), prog_name="krmfn", standalone_mode=False)
     except click.ClickException as mistake:
+        if isinstance(mistake, click.NoSuchOption):  # click also offers what is hardly like it
+            nearest = find_nearest(mistake.option_name, mistake.possibilities or ())
+            mistake.possibilities = [nearest] if nearest else None
         mistake.show()
         return mistake.exit_code
     except (click.Abort, Interrupted):

@@ -29,7 +29,7 @@ class Judged:
     """Judges for one command. `options` are its --select, --ignore and --severity, where it has them."""
 
     def __init__(self, configurations: Configurations, options: Mapping[str, Any]) -> None:
-        """Raises UsageError."""
+        """Raises UsageError, and ConfigError for rules that do not exist."""
         self._configurations = configurations
         self._given = read_rulings(options)
         self._judging = Judging(self._given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from krmfn.krm.paths import Path, format_path
@@ -32,8 +33,9 @@ class ConfigError(Exception):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-def find_nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal.
+def find_nearest(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
+    """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal; short words,
+    which have letters in common by chance, need 0.75 at least.
 
     Upper and lower case, dashes and underscores do not count, so `min-count` is near `minCount`.
     """
@@ -45,14 +47,18 @@ def find_nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
         return spellings[folded]
     from difflib import get_close_matches  # only on mistakes: it costs start-up time
 
-    close = get_close_matches(folded, spellings, n=1, cutoff=likeness)
+    close = get_close_matches(folded, spellings, n=1, cutoff=likeness if len(folded) > 5 else max(likeness, 0.75))
     return spellings[close[0]] if close else ""
 
 
 def ask_about(word: str, known: Iterable[str]) -> str:
-    """`Did you mean x?`, empty when nothing known is near."""
-    nearest = find_nearest(word, known)
-    return f"Did you mean {nearest}?" if nearest else ""
+    """`Did you mean x or y?`: the words of which `word` is a part (`gate-off` for `gate`), else the nearest one; empty
+    when nothing known is near."""
+    known = list(known)
+    part = re.compile(rf"(^|-){re.escape(word)}", re.IGNORECASE)
+    longer = [candidate for candidate in known if part.search(candidate)] if len(word) > 2 else []
+    meant = join_words(longer) if 0 < len(longer) <= 12 else find_nearest(word, known)
+    return f"Did you mean {meant}?" if meant else ""
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
