@@ -218,7 +218,7 @@ class _Run:
                 item = taken.get(identity)
                 if item:
                     message = (
-                        f"the {identity.kind} of {_name(entry)} would be called {identity.name}, as the one that "
+                        f"the {identity.kind} of {_name(entry)} would be called {identity.name}, like the one that "
                         f"KubeRay creates for {item.ref}"
                     )
                     hint = f"Rename {_name(entry)}, or give the gang another name with krmfn.dev/gang-group."

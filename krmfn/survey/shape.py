@@ -163,7 +163,7 @@ def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
     count = len(leaves(group))
     if isinstance(options.min_count, int) and count > 1:
         message = f"minCount {options.min_count} is a single number, but there are {count} groups"
-        hint = "Use Replicas or MinReplicas, or granularity Cluster."
+        hint = "Set gang.minCount to Replicas or MinReplicas, or gang.granularity to Cluster."
         yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)
 
 
@@ -218,7 +218,7 @@ def _agree(values: Sequence[str], what: str, notes: list[tuple[int, Note]]) -> s
             chosen = value
         elif value and value != chosen:
             path = ("metadata", "annotations", f"krmfn.dev/{what}")
-            message = f"{what} {value} differs from {chosen} of another resource of the same gang"
+            message = f"{what} is {value} here, but {chosen} on another resource of the same gang"
             hint = "Set the same value on all resources of the gang."
             notes.append((index, Note("gang-group-conflict", path, message, value, chosen, hint)))
             break

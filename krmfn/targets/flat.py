@@ -36,7 +36,7 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> Flat:
         return Flat((assign_names(name, PlacedGroup(merged, ())),), notes)
     nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
-        message = f"the gang has {len(nodes)} groups, but a Workload of Kubernetes {release} has room for {longest}"
+        message = f"the gang has {len(nodes)} groups, but a Workload of Kubernetes {release} can have only {longest}"
         later = first_release("composite-groups")
         hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
         return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),))

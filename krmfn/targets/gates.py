@@ -26,7 +26,7 @@ def check_gates(release: Release, objects: Iterable[Mapping[str, Any]], given: M
     for gate in list_needed(release, objects):
         if given.get(gate) is False:
             message = (
-                f"the gang needs the feature gate {gate}, which kubernetes.featureGates or --feature-gates leaves off"
+                f"the gang needs the feature gate {gate}, which is off in kubernetes.featureGates or --feature-gates"
             )
             yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the feature gate on."))
 

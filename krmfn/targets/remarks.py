@@ -48,7 +48,7 @@ def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:
                 yield _note_name(node, "the name is too long" if long else "another group has that name")
         parts = [node.name for node in nodes if node.part]
         if parts:
-            message = f"the Workload has room for 8 groups in a list, so the others are nested in {', '.join(parts)}"
+            message = f"the Workload can have only 8 groups in a list, so the others are nested in {', '.join(parts)}"
             yield Note(
                 "groups-nested",
                 (),

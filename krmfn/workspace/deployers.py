@@ -89,7 +89,7 @@ class _Repository:
         """Raises NotRendered where all together take too long."""
         self._left -= steps
         if self._left < 0:
-            raise NotRendered("compares, with all other ApplicationSets, too many patterns with too many paths")
+            raise NotRendered("compares too many patterns with too many paths, together with all other ApplicationSets")
 
     @property
     def paths(self) -> list[tuple[str, str]]:

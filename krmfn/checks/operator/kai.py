@@ -89,7 +89,7 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
 
 
-@rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that takes none, or that does not exist.")
+@rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that does not exist, or that KAI does not serve.")
 def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
     and one that may not use as much as a single pod requests."""

@@ -26,8 +26,8 @@ def find_retry_starves(census: Census, settings: Settings) -> Iterator[Finding]:
             "succeeded pods do not count"
         )
         hint = (
-            f"Lower {name_min_count(gang.group, template.item)}, or set backoffLimit: 0. "
-            "With restartPolicy: OnFailure only evicted pods are replaced."
+            f"Lower {name_min_count(gang.group, template.item)}, or set backoffLimit: 0, or "
+            "restartPolicy: OnFailure, which restarts containers in their pods."
         )
         path = (*template.spec_path, "restartPolicy")
         yield Finding(template.item, path, message, "Never", hint=hint)
