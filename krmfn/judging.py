@@ -45,6 +45,16 @@ class Ignore(NamedTuple):
     text: str
     place: FileRef | None = None
 
+    def explain(self) -> tuple[str, str]:
+        """Why it ignores nothing, and what to do."""
+        for name in self.rules:
+            hint = _find_unknown(name)
+            if hint:
+                return f"{self.text} ignores nothing: there is no rule {name!r}", hint
+        rules = ", ".join(self.rules)
+        hint = "Remove it, so that it cannot hide a later finding."
+        return f"{self.text} ignores nothing: there is no finding of {rules}", hint
+
 
 class Judging:
     """Judges the findings of a command, world by world, and remembers which ignores were of use."""
@@ -92,9 +102,10 @@ class Judging:
         return _join_alike([self._judge(ref, result, rulings, annotated, folder) for ref, result in results])
 
     def list_unused(self, covers: Callable[[str], bool]) -> list[Ignore]:
-        """What ignores nothing, though its rules were run. `covers` says whether all of a folder was checked."""
+        """What ignores nothing, though its rules were run or do not exist. `covers` says whether all of a folder was
+        checked."""
         unused = [each for each, folder in self._known.items() if each not in self._used and covers(folder)]
-        return [ignore for ignore in unused if self._is_run(ignore.rules)]
+        return [ignore for ignore in unused if self._is_run(ignore.rules) or any(map(_find_unknown, ignore.rules))]
 
     def _judge(
         self,
@@ -213,7 +224,8 @@ def _matches(entry: Ruling, result: Result, base: str, folder: str) -> bool:
 def _spell(entry: Ruling, option: bool) -> Ignore:
     if option:
         return Ignore(entry.rules, f"--ignore {':'.join((*entry.rules, *entry.paths))}")
-    return Ignore(entry.rules, f"this entry of {', '.join(entry.paths) or 'rules.ignore'}", entry.place)
+    paths = ", ".join(entry.paths)
+    return Ignore(entry.rules, f"this entry {f'for {paths}' if paths else 'of rules.ignore'}", entry.place)
 
 
 def _check_names(rulings: Rulings, option: bool) -> None:

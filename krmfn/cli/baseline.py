@@ -5,6 +5,7 @@ A line is one finding, without its line number and its message: `path: rule: Kin
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -56,15 +57,20 @@ def leave_out_known(results: Sequence[Result], path: str) -> tuple[list[Result],
     except LeftOut as left:
         raise UsageError(f"--baseline {left}") from None
     known = Counter(line for line in lines if line.strip() and not line.startswith("#"))
-    kept, left_out = [], 0
-    for result in results:
-        line = _spell(result)
-        if known[line] > 0:
-            known[line] -= 1
-            left_out += 1
-        else:
-            kept.append(result)
-    return kept, left_out, sum(count for count in known.values() if count > 0)
+    kept = [result for result in results if not _take(known, _spell(result))]
+    moved = Counter(  # of files that were renamed: the same object may have the finding elsewhere
+        line.partition(": ")[2] for line in known.elements() if not os.path.lexists(line.partition(": ")[0])
+    )
+    new = [result for result in kept if not (moved and _take(moved, _spell(result).partition(": ")[2]))]
+    return new, len(results) - len(new), known.total() - (len(kept) - len(new))
+
+
+def _take(known: Counter[str], line: str) -> bool:
+    """Whether a line is left, which then is one fewer."""
+    if known[line] <= 0:
+        return False
+    known[line] -= 1
+    return True
 
 
 def _spell(result: Result) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
 from krmfn.config.selection import IGNORE
-from krmfn.judging import OF_ABSENCE, Ignore, Judging
+from krmfn.judging import OF_ABSENCE, Judging
 from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
 from krmfn.krm.types import Any
@@ -72,7 +72,8 @@ class Judged:
         def covers(folder: str) -> bool:
             return not folder or any(is_below(os.path.abspath(folder), path) for path in named)
 
-        return [_tell_unused(ignore) for ignore in self._judging.list_unused(covers)]
+        unused = [(*ignore.explain(), ignore.place) for ignore in self._judging.list_unused(covers)]
+        return [tell("ignore-unused", message, place, hint=hint) for message, hint, place in unused]
 
     def _judge_world(self, world: World, settings: Settings, pairs: Iterable[Any]) -> list[Result | None]:
         folder = world.folder if world.name else ""
@@ -98,8 +99,3 @@ def leave_out_present(
 
 def _identify(finding: Finding) -> tuple[int, str, Path]:
     return id(finding.item), finding.rule, finding.path
-
-
-def _tell_unused(ignore: Ignore) -> Result:
-    message = f"{ignore.text} ignores nothing: no finding of {', '.join(ignore.rules)} is there"
-    return tell("ignore-unused", message, ignore.place, hint="Remove it, so that it cannot hide a later finding.")

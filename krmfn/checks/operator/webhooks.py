@@ -57,7 +57,7 @@ def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
             longest += f"-{completions - 1}-xxxxx"
         if item.name and len(longest) > _LONGEST:
-            why = f"Jobs or pods would be called {longest}: {len(longest)} characters, but at most {_LONGEST} are allowed"
+            why = f"Jobs or pods would be called {longest}: {len(longest)} characters, but {_LONGEST} are allowed"
             yield ("metadata", "name"), why, _SHORTER
         before.append(name)
         if index == 0 and job.get("dependsOn") is not None:
@@ -114,7 +114,7 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
 def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     names: list[str] = []
     if len(item.name) > _LONGEST:
-        why = f"the name has {len(item.name)} characters, but at most {_LONGEST} are allowed"
+        why = f"the name has {len(item.name)} characters, but {_LONGEST} are allowed"
         yield ("metadata", "name"), why, _SHORTER
     for index, task in enumerate(map(as_mapping, as_list(spec.get("tasks")))):
         name, place = as_text(task.get("name")), ("spec", "tasks", index)
@@ -124,7 +124,7 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         elif name and check_short_name(name):
             yield (*place, "name"), f'"{name}" is not a DNS label', "Use lower case letters, digits and -."
         elif len(pod) > _LONGEST >= len(item.name):
-            why = f"pods would be called {pod}: {len(pod)} characters, but at most {_LONGEST} are allowed"
+            why = f"pods would be called {pod}: {len(pod)} characters, but {_LONGEST} are allowed"
             yield (*place, "name"), why, _SHORTER
         names.append(name)
 
