@@ -161,7 +161,7 @@ def main(words: Sequence[str]) -> int:
     except click.ClickException as mistake:
         if isinstance(mistake, click.NoSuchOption):  # click also offers what is hardly like it
             nearest = find_nearest(mistake.option_name, mistake.possibilities or ())
-            mistake.possibilities = [nearest] if nearest else None
+            mistake = click.NoSuchOption(mistake.option_name, None, [nearest] if nearest else [], mistake.ctx)
         mistake.show()
         return mistake.exit_code
     except (click.Abort, Interrupted):
