@@ -195,7 +195,7 @@ def _check_conversion(conversion: Mapping[str, Any], at: Path) -> Iterator[Cause
         if client is None:
             yield required((*path, "clientConfig"), "required", "required when strategy is set to Webhook")
         else:
-            yield from check_client(client, (*path, "clientConfig"))
+            yield from check_client(None, client, (*path, "clientConfig"))
         yield from check_versions(versions, (*path, "conversionReviewVersions"), reviewed=True)
         return
     for field, given in (("clientConfig", client), ("conversionReviewVersions", versions)):

@@ -8,6 +8,7 @@ and neither reads nor checks a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from krmfn.krm.types import Any, TypeAlias
 from krmfn.releases import schemastore
@@ -84,6 +85,8 @@ class Field:
         default = get("default")
         needs = get("x-kubernetes-default-gate")
         self.default: Any = default if needs is None or gates.get(needs, False) else None
+        #: What a hand-written rule says of the field by itself (see krmfn.checks.server.fields).
+        self.row: Mapping[str, Any] = get("row", {})
 
 
 class Type:
@@ -176,10 +179,26 @@ class Schemas:
     def _fields(self, file: str, schema: Mapping[str, Any]) -> dict[str, Field]:
         required = frozenset(schema.get("required", ()))
         gates = self.gates
+        rows = _find_rows(file, schema)
         return {
-            name: Field(name, self._at(file, field), field, name in required, gates)
+            name: Field(
+                name,
+                self._at(file, field),
+                {**field, **row, "row": row} if (row := rows.get(name)) else field,
+                name in required,
+                gates,
+            )
             for name, field in schema["properties"].items()
         }
+
+
+def _find_rows(file: str, schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What `schemas/kubernetes/fields.json` says of the fields of a struct of a kind without pods."""
+    if not file.startswith("others/"):
+        return {}
+    of = schema.get("x-kubernetes-go-type", "").rpartition(".")[2]
+    types = schemastore.load("kubernetes/fields.json").get(file.removeprefix("others/").removesuffix(".json"), {})
+    return {name: row for key, rows in types.items() if of in key.split() for name, row in rows.items()}
 
 
 _COMPILED: dict[tuple[str, frozenset[tuple[str, bool]]], Schemas] = {}
@@ -196,6 +215,7 @@ def compile_schemas(release: str, gates: Mapping[str, bool]) -> Schemas:
     return found
 
 
+@cache
 def find_function(name: str) -> Callable[..., Any]:
     """The function that a schema names as `module.function` of this package, imported when it is first needed."""
     module, _, function = name.rpartition(".")
@@ -307,7 +327,7 @@ def _load_plain(group: str, kind: str, schemas: Schemas, version: str) -> Kind |
         root = schemas.definition(f"others/{group}{'.' if group else ''}{version}.json", kind)
     except (schemastore.SchemaMissing, KeyError):
         return None
-    checks = [[row["check"], None]] if "check" in row else []
+    checks = [[name, None] for name in ("fields.check_fields", row.get("check")) if name]
     keywords = {f"x-kubernetes-{name}": value for name, value in row.items()}
     keywords |= {"x-kubernetes-kind": kind, "x-kubernetes-group": group}
     keywords |= {"x-kubernetes-handwritten": {"create": checks, "update": checks}}

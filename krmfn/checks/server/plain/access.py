@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.formats import check_long_name, check_path_segment
-from krmfn.checks.server.plain.values import (
-    RULE,
-    check_choice,
-    check_immutable,
-    check_label_selector,
-    need_text,
-    refuse,
-)
+from krmfn.checks.server.formats import check_long_name
+from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_label_selector, refuse
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
@@ -30,24 +23,15 @@ _REF: Path = ("roleRef",)
 def check_role(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     for index, rule in enumerate(new.get("rules", ())):
         yield from _check_rule(kind, rule, ("rules", index))
-    aggregation = new.get("aggregationRule")
-    if aggregation is None:
-        return
-    path: Path = ("aggregationRule", "clusterRoleSelectors")
-    selectors = aggregation.get("clusterRoleSelectors", ())
-    if not selectors:
-        detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        yield required(path, "required", detail)
-    for index, selector in enumerate(selectors):
-        at = (*path, index)
-        yield from check_label_selector(kind, selector, at)
-        if is_wrong_selector(selector):
-            yield invalid_text(at, RULE, "null", "invalid label selector.")
+
+
+def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
+    yield from check_label_selector(kind, selector, path)
+    if is_wrong_selector(selector):
+        yield invalid_text(path, RULE, "null", "invalid label selector.")
 
 
 def _check_rule(kind: Kind, rule: Object, path: Path) -> Iterator[Cause]:
-    if not rule.get("verbs"):
-        yield required((*path, "verbs"), "required", "verbs must contain at least one value")
     if rule.get("nonResourceURLs"):
         at = (*path, "nonResourceURLs")
         if not kind.cluster:
@@ -62,7 +46,6 @@ def _check_rule(kind: Kind, rule: Object, path: Path) -> Iterator[Cause]:
 
 
 def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
-    new.setdefault("roleRef", {}).setdefault("apiGroup", _GROUP)
     for subject in new.get("subjects", ()):
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", _GROUP)
@@ -75,19 +58,14 @@ def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) ->
             yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef")
         else:
             yield from check_immutable(new, old, "roleRef", ())
-    ref = new.get("roleRef", {})
-    yield from check_choice(ref.get("apiGroup", ""), (*_REF, "apiGroup"), (_GROUP,))
     kinds = ("ClusterRole",) if kind.cluster else ("Role", "ClusterRole")
-    yield from check_choice(ref.get("kind", ""), (*_REF, "kind"), kinds)
-    yield from need_text(ref, "name", _REF, check_path_segment)
+    yield from check_choice(new["roleRef"].get("kind", ""), (*_REF, "kind"), kinds)
     for index, subject in enumerate(new.get("subjects", ())):
         yield from _check_subject(kind, subject, ("subjects", index))
 
 
 def _check_subject(kind: Kind, subject: Object, path: Path) -> Iterator[Cause]:
     name, word, group = subject.get("name", ""), subject.get("kind", ""), subject.get("apiGroup", "")
-    if not name:
-        yield required((*path, "name"), "required")
     if word == "ServiceAccount":
         if name:
             yield from refuse((*path, "name"), name, check_long_name(name))

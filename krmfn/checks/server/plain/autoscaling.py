@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.amounts import write_amount
+from krmfn.checks.server.amounts import Amount, write_amount
 from krmfn.checks.server.formats import check_path_segment, check_short_name
 from krmfn.checks.server.plain.values import RULE, check_choice, check_least, need_text, refuse
 from krmfn.checks.server.pods.resources import list_container_misnomers
@@ -43,7 +43,6 @@ _RAW = "a target raw value and a target utilization"
 
 def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
     spec = new.setdefault("spec", {})
-    spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
@@ -58,10 +57,6 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
     if not kind.gates.get("older-texts", False):
         first_generation(kind, new)
-
-
-def fill_older_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
-    new.setdefault("spec", {}).setdefault("minReplicas", 1)
 
 
 def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -110,8 +105,6 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden((*_SPEC, "metrics"), RULE, detail)
-    for way in _RULES if "behavior" in spec else ():
-        yield from _check_rules(spec["behavior"][way], (*_SPEC, "behavior", way))
 
 
 def _check_reference(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
@@ -200,25 +193,7 @@ def _check_target(target: Object, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "averageUtilization"), RULE, share, "must be greater than 0")
 
 
-def _check_rules(rules: Object, path: Path) -> Iterator[Cause]:
-    window, at = rules.get("stabilizationWindowSeconds", 0), (*path, "stabilizationWindowSeconds")
-    if window < 0:
-        yield invalid(at, RULE, window, "must be greater than or equal to zero")
-    if window > 3600:
-        yield invalid(at, RULE, window, "must be less than or equal to 3600")
-    yield from check_choice(rules["selectPolicy"], (*path, "selectPolicy"), ("Disabled", "Max", "Min"))
-    policies = rules.get("policies", ())
-    if not policies:
-        yield required((*path, "policies"), "required", "must specify at least one Policy")
-    for index, policy in enumerate(policies):
-        where = (*path, "policies", index)
-        yield from check_choice(policy.get("type", ""), (*where, "type"), ("Percent", "Pods"))
-        for name in ("value", "periodSeconds"):
-            number = policy.get(name, 0)
-            if number <= 0:
-                yield invalid((*where, name), RULE, number, "must be greater than zero")
-            if name == "periodSeconds" and number > 1800:
-                yield invalid((*where, name), RULE, number, "must be less than or equal to 1800")
-    if "tolerance" in rules and rules["tolerance"] < 0:
-        text = quote(write_amount(rules["tolerance"]))
-        yield Cause("Invalid", (*path, "tolerance"), f"Invalid value: {text}: must be greater than or equal to 0", RULE)
+def check_tolerance(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:
+    if amount < 0:
+        text = quote(write_amount(amount))
+        yield Cause("Invalid", path, f"Invalid value: {text}: must be greater than or equal to 0", RULE)

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterator, Mapping
 
 from krmfn.checks.server.formats import check_config_key, check_label_key, count_bytes
-from krmfn.checks.server.plain.values import RULE, check_immutable, refuse
+from krmfn.checks.server.plain.values import RULE, refuse
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key
@@ -31,11 +31,9 @@ _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigj
 def check_config_map(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     texts, binary = new.get("data", {}), new.get("binaryData", {})
     yield from _check_frozen(new, old, "data", "binaryData")
-    yield from _check_keys(texts, ("data",))
     for key in texts:
         if key in binary:
             yield invalid(("data", Key(key)), RULE, key, "duplicate of key present in binaryData")
-    yield from _check_keys(binary, ("binaryData",))
     if sum(map(count_bytes, texts.values())) + sum(len(read_bytes(value)) for value in binary.values()) > _MOST:
         yield too_long(("",), RULE, _MOST)
 
@@ -50,7 +48,7 @@ def _check_frozen(new: Object, old: Object | None, *names: str) -> Iterator[Caus
             yield forbidden((name,), "immutable", _FROZEN)
 
 
-def _check_keys(values: Object, path: Path) -> Iterator[Cause]:
+def check_keys(kind: Kind, values: Object, path: Path) -> Iterator[Cause]:
     for key in values:
         yield from refuse((*path, Key(key)), key, check_config_key(key))
 
@@ -61,7 +59,6 @@ def read_bytes(value: str | list[int]) -> bytes:
 
 
 def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
-    new.setdefault("type", "Opaque")
     texts = new.pop("stringData", {})
     if texts:
         data = new.setdefault("data", {})
@@ -71,10 +68,7 @@ def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_secret(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     data, name = new.get("data", {}), new.get("type", "")
-    if old:
-        yield from check_immutable(new, old, "type", ())
     yield from _check_frozen(new, old, "data")
-    yield from _check_keys(data, ("data",))
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
         yield too_long(("data",), RULE, _MOST)
     missing = [key for key in _NEEDS_ALL.get(name, ()) if key not in data]

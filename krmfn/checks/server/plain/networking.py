@@ -20,11 +20,9 @@ from krmfn.checks.server.plain.values import (
     RULE,
     check_choice,
     check_domain_path,
-    check_immutable,
     check_label_selector,
     check_network,
     check_port,
-    check_port_or_name,
     check_text,
     need_text,
     read_address,
@@ -35,8 +33,7 @@ from krmfn.checks.server.plain.values import (
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, required, too_long
+from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
@@ -63,21 +60,21 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         yield from _check_rule(rule, (*_SPEC, "rules", index), relaxed, any_rule)
     any_secret = any(check_long_name(one["secretName"]) for one in before.get("tls", ()) if one.get("secretName"))
     for index, tls in enumerate(spec.get("tls", ())):
-        at = (*_SPEC, "tls", index)
-        for place, host in enumerate(tls.get("hosts", ())):
-            yield from refuse((*at, "hosts", place), host, _check_host(host))
         if not any_secret:
-            yield from check_text(tls, "secretName", at, check_long_name)
+            yield from check_text(tls, "secretName", (*_SPEC, "tls", index), check_long_name)
     name = spec.get("ingressClassName")
     if name is not None:
-        yield from refuse((*_SPEC, "ingressClassName"), name, check_long_name(name))
         noted = new["metadata"].get("annotations", {}).get(_CLASS)
         if not old and noted is not None and noted != name:
             detail = "must match `ingressClassName` when both are specified"
             yield invalid(("annotations", _CLASS), RULE, noted, detail)
 
 
-def _check_host(host: str) -> tuple[str, ...]:
+def check_host(kind: Kind, host: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, host, _list_faults(host))
+
+
+def _list_faults(host: str) -> tuple[str, ...]:
     if "*" not in host:
         return check_long_name(host)
     wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
@@ -96,7 +93,7 @@ def _check_rule(rule: Object, path: Path, relaxed: bool, any_rule: bool) -> Iter
     if host:
         if read_address(host) is not None:
             yield invalid((*path, "host"), RULE, host, "must be a DNS name, not an IP address")
-        yield from refuse((*path, "host"), host, _check_host(host))
+        yield from refuse((*path, "host"), host, _list_faults(host))
     if "*" not in host or not any_rule:
         yield from _check_paths(rule, path, relaxed)
 
@@ -105,10 +102,7 @@ def _check_paths(rule: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
     if "http" not in rule:
         return
     where: Path = (*path, "http", "paths")
-    paths = rule["http"].get("paths", ())
-    if not paths:
-        yield required(where, "required")
-    for index, one in enumerate(paths):
+    for index, one in enumerate(rule["http"].get("paths", ())):
         yield from _check_path(one, (*where, index), relaxed)
 
 
@@ -172,28 +166,13 @@ def _check_reference(params: Object, path: Path) -> Iterator[Cause]:
         yield from need_text(params, name, path, check_path_segment)
 
 
-def fill_ingress_class(kind: Kind, new: dict[str, Any]) -> None:
-    parameters = new.get("spec", {}).get("parameters")
-    if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
-
-
-def check_ingress_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    spec = new.get("spec", {})
-    controller, path = spec.get("controller", ""), (*_SPEC, "controller")
-    if old:
-        yield from check_immutable(
-            {"controller": controller}, {"controller": "", **old.get("spec", {})}, "controller", _SPEC
-        )
-    if count_bytes(controller) > 250:
+def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    if count_bytes(name) > 250:
         yield too_long(path, RULE, 250)
-    yield from check_domain_path(controller, path) if controller else [required(path, "required")]
-    if "parameters" in spec:
-        yield from _check_parameters(spec["parameters"], (*_SPEC, "parameters"))
+    yield from check_domain_path(name, path)
 
 
-def _check_parameters(parameters: Object, path: Path) -> Iterator[Cause]:
-    yield from _check_reference(parameters, path)
+def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     at = (*path, "namespace")
     if scope == "Namespace":
@@ -210,9 +189,6 @@ def _check_parameters(parameters: Object, path: Path) -> Iterator[Cause]:
 
 def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:
     spec = new.setdefault("spec", {})
-    for rule in (*spec.get("ingress", ()), *spec.get("egress", ())):
-        for port in rule.get("ports", ()):
-            port.setdefault("protocol", "TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
@@ -246,10 +222,6 @@ def _list_blocks(spec: Object) -> Iterator[Object]:
 
 def _check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
     port, end = one.get("port"), one.get("endPort")
-    if "protocol" in one and one["protocol"] not in ("TCP", "UDP", "SCTP"):
-        yield not_supported((*at, "protocol"), "enum", write_json(one["protocol"]), ("TCP", "UDP", "SCTP"))
-    if port is not None:
-        yield from check_port_or_name(port, (*at, "port"))
     if end is None:
         return
     path = (*at, "endPort")

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.formats import check_label_key, check_label_value
-from krmfn.checks.server.plain.values import RULE, check_choice, check_network, read_network, refuse
+from krmfn.checks.server.plain.values import RULE, read_network
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid_text, required
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid_text
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
 _SPEC: Path = ("spec",)
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def fill_node(kind: Kind, new: dict[str, Any]) -> None:
@@ -33,19 +31,9 @@ def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> It
     spec, before = new["spec"], old["spec"] if old else {}
     taints = spec.get("taints", [])
     again = find_repeated([(taint.get("key", ""), taint.get("effect", "")) for taint in taints])
-    for index, taint in enumerate(taints):
-        at: Path = (*_SPEC, "taints", index)
-        yield from refuse((*at, "key"), taint.get("key", ""), check_label_key(taint.get("key", "")))
-        yield from refuse((*at, "value"), taint.get("value", ""), check_label_value(taint.get("value", "")))
-        if taint.get("effect"):
-            yield from check_choice(taint["effect"], (*at, "effect"), _EFFECTS)
-        else:
-            yield required((*at, "effect"), "required")
-        if index in again:
-            yield duplicate(at, "unique-key", "{…}: taints must be unique by key and effect pair")
+    for index in sorted(again):
+        yield duplicate((*_SPEC, "taints", index), "unique-key", "{…}: taints must be unique by key and effect pair")
     path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
-    for index, text in enumerate(networks):
-        yield from check_network(kind, text, (*path, index))
     families = [network.version for network in map(read_network, networks) if network]
     if find_repeated(families):
         yield invalid_text(path, RULE, "{…}", "may specify no more than one CIDR for each IP family")

@@ -9,23 +9,14 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.admission import SYSTEM_CLASSES
 from krmfn.checks.server.formats import check_short_name
-from krmfn.checks.server.plain.values import (
-    RULE,
-    check_choice,
-    check_immutable,
-    check_label_selector,
-    check_labels,
-    check_least,
-    check_part,
-    check_share,
-    refuse,
-)
+from krmfn.checks.server.plain.values import RULE, check_choice, check_label_selector, check_part, check_share, refuse
 from krmfn.checks.server.pods.placement import check_tolerations
 from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
 _SPEC = ("spec",)
@@ -37,19 +28,13 @@ def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
         yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
-    for name, value in (("minAvailable", least), ("maxUnavailable", most)):
-        if value is not None:
-            yield from check_share(value, (*_SPEC, name))
-            yield from check_part(value, (*_SPEC, name))
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
-    if "unhealthyPodEvictionPolicy" in spec:
-        values = ("AlwaysAllow", "IfHealthyBudget")
-        yield from check_choice(spec["unhealthyPodEvictionPolicy"], (*_SPEC, "unhealthyPodEvictionPolicy"), values)
 
 
-def fill_priority_class(kind: Kind, new: dict[str, Any]) -> None:
-    new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+    yield from check_share(value, path)
+    yield from check_part(value, path)
 
 
 def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -57,7 +42,6 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
     if old:
         if value != old.get("value", 0):
             yield forbidden(("value",), "immutable", "may not be changed in an update.")
-        yield from check_immutable(new, old, "preemptionPolicy", ())
         return
     if name.startswith("system-"):
         why = ""
@@ -80,8 +64,6 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
 
 def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     handler = new.get("handler", "")
-    if old:
-        yield from check_immutable(new, old, "handler", ())
     if not handler and not kind.gates.get("oldest-texts", False):
         yield required(("handler",), "required")
     else:
@@ -94,7 +76,6 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
     tolerations = scheduling.get("tolerations", ())
     check_tolerations(tolerations, ("scheduling", "tolerations"), pod)
     yield from out
-    yield from check_labels(scheduling.get("nodeSelector", {}), ("scheduling", "nodeSelector"))
     seen: list[Any] = []
     for index, toleration in enumerate(tolerations):
         key = [toleration.get(name, "") for name in ("key", "operator", "value", "effect")]
@@ -103,9 +84,6 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
         seen.append(key)
 
 
-def check_lease(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    spec = new.get("spec", {})
-    seconds = spec.get("leaseDurationSeconds")
-    if seconds is not None and seconds <= 0:
-        yield invalid((*_SPEC, "leaseDurationSeconds"), "minimum", seconds, "must be greater than 0")
-    yield from check_least(spec.get("leaseTransitions"), 0, (*_SPEC, "leaseTransitions"))
+def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:
+    if seconds <= 0:
+        yield invalid(path, "minimum", seconds, "must be greater than 0")

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name
+from krmfn.checks.server.formats import check_label_key, check_long_name
 from krmfn.checks.server.plain.values import (
     RULE,
     check_address,
     check_choice,
     check_endpoint_address,
-    check_labels,
     check_network,
     check_port,
-    check_port_or_name,
     read_address,
     refuse,
 )
@@ -57,14 +55,12 @@ def _is_headless(spec: Object) -> bool:
 
 def fill_service(kind: Kind, new: dict[str, Any]) -> None:
     spec = new.setdefault("spec", {})
-    affinity = spec.setdefault("sessionAffinity", "None")
+    affinity = spec["sessionAffinity"]
     if affinity == "None":
         spec.pop("sessionAffinityConfig", None)
     elif affinity == "ClientIP" and "timeoutSeconds" not in spec.get("sessionAffinityConfig", {}).get("clientIP", {}):
         spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
-    spec.setdefault("type", "ClusterIP")
     for port in spec.get("ports", ()):
-        port.setdefault("protocol", "TCP")
         if port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port.get("port", 0)
     if _is_external(spec):
@@ -166,7 +162,6 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         yield invalid(("metadata", "annotations", Key(_MODE)), RULE, notes[_MODE], detail)
     yield from _check_type(spec)
     yield from _check_ports(spec)
-    yield from check_labels(spec.get("selector", {}), (*_SPEC, "selector"))
     yield from _check_affinity(spec)
     for index, text in enumerate(spec.get("externalIPs", ())):
         at = (*_SPEC, "externalIPs", index)
@@ -178,7 +173,6 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
 
 def _check_type(spec: Object) -> Iterator[Cause]:
     kind = spec["type"]
-    yield from check_choice(kind, (*_SPEC, "type"), ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"))
     if not spec.get("ports") and not _is_headless(spec) and kind != "ExternalName":
         yield required((*_SPEC, "ports"), "required")
     if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
@@ -204,17 +198,11 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         name, protocol = port.get("name", ""), port.get("protocol", "")
         number, on_node = port.get("port", 0), port.get("nodePort", 0)
         if name:
-            yield from refuse((*at, "name"), name, check_short_name(name))
             if name in names:
                 yield duplicate((*at, "name"), "unique-key", quote(name))
             names.add(name)
         elif len(ports) > 1:
             yield required((*at, "name"), "required")
-        yield from check_port(number, (*at, "port"))
-        yield from check_choice(protocol, (*at, "protocol"), ("SCTP", "TCP", "UDP"))
-        yield from check_port_or_name(port.get("targetPort", 0), (*at, "targetPort"))
-        if "appProtocol" in port:
-            yield from refuse((*at, "appProtocol"), port["appProtocol"], check_label_key(port["appProtocol"]))
         if on_node and spec["type"] == "ClusterIP":
             yield forbidden((*at, "nodePort"), RULE, "may not be used when `type` is 'ClusterIP'")
         if on_node and (protocol, on_node) in on_nodes:
@@ -226,9 +214,7 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
 
 
 def _check_affinity(spec: Object) -> Iterator[Cause]:
-    affinity = spec["sessionAffinity"]
-    yield from check_choice(affinity, (*_SPEC, "sessionAffinity"), ("ClientIP", "None"))
-    if affinity == "ClientIP":
+    if spec["sessionAffinity"] == "ClientIP":
         seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
         if not 0 < seconds <= _DAY:
             path = (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
@@ -309,11 +295,6 @@ def _check_traffic(spec: Object) -> Iterator[Cause]:
         yield invalid(path, RULE, port, detail)
     elif port:
         yield from check_port(port, path)
-    if "internalTrafficPolicy" in spec:
-        yield from check_choice(spec["internalTrafficPolicy"], (*_SPEC, "internalTrafficPolicy"), ("Cluster", "Local"))
-    if "trafficDistribution" in spec:
-        values = ("PreferClose", "PreferSameZone", "PreferSameNode")
-        yield from check_choice(spec["trafficDistribution"], (*_SPEC, "trafficDistribution"), values)
 
 
 def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:

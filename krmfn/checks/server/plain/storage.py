@@ -11,15 +11,7 @@ from posixpath import normpath
 
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
-from krmfn.checks.server.plain.values import (
-    RULE,
-    check_choice,
-    check_immutable,
-    check_text,
-    need_text,
-    refuse,
-    spell_empty,
-)
+from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, need_text, refuse, spell_empty
 from krmfn.checks.server.pods.claims import MODES, check_claim_spec
 from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.placement import check_node_selector
@@ -133,29 +125,19 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
         yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
 
 
-def fill_volume(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new.setdefault("spec", {})
-    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-    spec.setdefault("volumeMode", "Filesystem")
-
-
 def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     out: list[Cause] = []
     spec, pod = new["spec"], Setting({}, kind.gates, out)
     modes = spec.get("accessModes", ())
     path = (*_SPEC, "accessModes")
-    if not modes:
-        yield required(path, "required")
     for mode in modes:
         yield from check_choice(mode, path, MODES)
     if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
         yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
     yield from _check_capacity(new, spec.get("capacity", {}))
-    policy = spec["persistentVolumeReclaimPolicy"]
-    path = (*_SPEC, "persistentVolumeReclaimPolicy")
-    yield from check_choice(policy, path, ("Delete", "Recycle", "Retain"))
-    if policy == "Recycle" and normpath(spec.get("hostPath", {}).get("path", "")) in ("/", "//"):
-        yield forbidden(path, RULE, "may not be 'recycle' for a hostPath mount of '/'")
+    name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
+    if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
+        yield forbidden((*_SPEC, name), RULE, "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None:
         at = (*_SPEC, "nodeAffinity", "required")
@@ -164,8 +146,6 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
         else:
             check_node_selector(affinity["required"], at, False, pod)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    yield from check_text(spec, "storageClassName", _SPEC, check_long_name)
-    yield from check_choice(spec["volumeMode"], (*_SPEC, "volumeMode"), ("Block", "Filesystem"))
     name = "volumeAttributesClassName"
     if name in spec and kind.gates.get("VolumeAttributesClass", False):
         yield from need_text(spec, name, _SPEC, check_long_name, "an empty string is disallowed")
@@ -211,30 +191,20 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
         yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
 
 
-def fill_class(kind: Kind, new: dict[str, Any]) -> None:
-    new.setdefault("reclaimPolicy", "Delete")
-    new.setdefault("volumeBindingMode", "Immediate")
-
-
 def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    if old:
-        for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-            if kind.gates.get("oldest-texts", False) and name != "volumeBindingMode":
-                emptied = getattr(new, "written", {}).get(name) == {}  # which is not the same as none
-                if emptied or new.get(name) != old.get(name):
-                    yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
-            else:
-                yield from check_immutable(new, old, name, ())
-    yield from _check_provisioner(new, "provisioner")
-    yield from _check_parameters(new.get("parameters", {}))
-    if new["reclaimPolicy"]:
-        yield from check_choice(new["reclaimPolicy"], ("reclaimPolicy",), ("Delete", "Retain"))
-    yield from check_choice(new["volumeBindingMode"], ("volumeBindingMode",), ("Immediate", "WaitForFirstConsumer"))
-    alike: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter(
-        {frozenset(): len(new.get("allowedTopologies", ()))}
-    )
-    for index, term in enumerate(new.get("allowedTopologies", ())):
-        at = ("allowedTopologies", index, "matchLabelExpressions")
+    for name in ("parameters", "provisioner", "reclaimPolicy") if old else ():
+        if not kind.gates.get("oldest-texts", False):
+            yield from check_immutable(new, old or {}, name, ())
+            continue
+        emptied = getattr(new, "written", {}).get(name) == {}  # which is not the same as none
+        if emptied or new.get(name) != (old or {}).get(name):
+            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+
+
+def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause]:
+    alike: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
+    for index, term in enumerate(terms):
+        at = (*path, index, "matchLabelExpressions")
         found: dict[str, frozenset[str]] = {}
         for place, need in enumerate(term.get("matchLabelExpressions", ())):
             key, values = need.get("key", ""), need.get("values", [])
@@ -252,16 +222,11 @@ def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
         alike[whole] += 1
 
 
-def _check_provisioner(new: Object, name: str) -> Iterator[Cause]:
-    text = new.get(name, "")
-    if not text:
-        yield required((name,), "required")
-    else:
-        yield from refuse((name,), text.lower(), check_label_key(text.lower()))
+def check_provisioner(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, name.lower(), check_label_key(name.lower()))
 
 
-def _check_parameters(parameters: Object) -> Iterator[Cause]:
-    path = ("parameters",)
+def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
     if len(parameters) > 512:
         yield too_long(path, RULE, 512)
         return
@@ -275,10 +240,6 @@ def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument
     for name in ("driverName", "parameters") if old else ():
         if new.get(name) != (old or {}).get(name):
             yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
-    yield from _check_provisioner(new, "driverName")
-    yield from _check_parameters(new.get("parameters", {}))
-    if not new.get("parameters"):
-        yield required(("parameters",), "required", "must contain at least one key/value pair")
 
 
 def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
@@ -332,22 +293,9 @@ def check_driver_name(name: str, path: Path, pod: Setting) -> None:
     pod.refuse(path, RULE, name, check_long_name(name.lower()))
 
 
-def fill_driver(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new.setdefault("spec", {})
-    spec.setdefault("attachRequired", True)
-    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
-    for name in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
-        spec.setdefault(name, False)
-    if not spec.get("volumeLifecycleModes"):
-        spec["volumeLifecycleModes"] = ["Persistent"]
-
-
 def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """CSIDriver."""
-    spec, before = new["spec"], old["spec"] if old else None
-    yield from check_choice(
-        spec["fsGroupPolicy"], (*_SPEC, "fsGroupPolicy"), ("File", "None", "ReadWriteOnceWithFSType")
-    )
+    spec = new["spec"]
     requests = spec.get("tokenRequests", [])
     again = find_repeated([each.get("audience", "") for each in requests])
     for index, each in enumerate(requests):
@@ -364,13 +312,6 @@ def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
             yield invalid((*path, "expirationSeconds"), RULE, seconds, detail)
     for mode in spec["volumeLifecycleModes"]:
         yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))
-    period = spec.get("nodeAllocatableUpdatePeriodSeconds", 10)
-    if period < 10:
-        path = (*_SPEC, "nodeAllocatableUpdatePeriodSeconds")
-        yield invalid(path, RULE, period, "must be greater than or equal to 10 seconds")
     if "serviceAccountTokenInSecrets" in spec and not requests:
         detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
         yield invalid((*_SPEC, "serviceAccountTokenInSecrets"), RULE, spec["serviceAccountTokenInSecrets"], detail)
-    if before is not None:
-        yield from check_immutable(spec, before, "attachRequired", _SPEC)
-        yield from check_immutable(spec, before, "volumeLifecycleModes", _SPEC)

@@ -79,11 +79,11 @@ def check_port(number: int, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, number, "must be between 1 and 65535, inclusive")
 
 
-def check_port_or_name(value: int | str, path: Path) -> Iterator[Cause]:
+def check_port_or_name(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
     yield from check_port(value, path) if isinstance(value, int) else refuse(path, value, check_port_name(value))
 
 
-def check_labels(labels: Object, path: Path) -> Iterator[Cause]:
+def check_labels(kind: Kind, labels: Object, path: Path) -> Iterator[Cause]:
     for key, value in labels.items():
         yield from refuse(path, key, check_label_key(key))
         yield from refuse(path, value, check_label_value(value))

@@ -23,27 +23,6 @@ SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
 
 
-def fill_webhooks(kind: Kind, new: dict[str, Any]) -> None:
-    for hook in new.get("webhooks", ()):
-        hook.setdefault("failurePolicy", "Fail")
-        hook.setdefault("timeoutSeconds", 10)
-        fill_match(hook, ("rules",))
-        if "service" in hook.get("clientConfig", {}):
-            hook["clientConfig"]["service"].setdefault("port", 443)
-        if kind.name.startswith("Mutating"):
-            hook.setdefault("reinvocationPolicy", "Never")
-
-
-def fill_match(match: dict[str, Any], rules: tuple[str, ...]) -> None:
-    """What a webhook or a policy is for."""
-    match.setdefault("matchPolicy", "Equivalent")
-    for name in SELECTORS:
-        match.setdefault(name, {})
-    for name in rules:
-        for rule in match.get(name, ()):
-            rule.setdefault("scope", "*")
-
-
 def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
     names = [hook.get("name", "") for hook in hooks]
@@ -56,24 +35,17 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
     conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
-        yield from _check_name(names[index], (*at, "name"))
         if unique and names[index] and index in again:
             yield duplicate((*at, "name"), "unique-key", quote(names[index]))
-        for place, rule in enumerate(hook.get("rules", ())):
-            yield from check_rule(rule, (*at, "rules", place))
-        yield from _check_policies(kind, hook, at, strict)
+        yield from _check_effects(hook, (*at, "sideEffects"), strict)
         yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
         for name in SELECTORS:
             yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
-        yield from check_client(hook.get("clientConfig", {}), (*at, "clientConfig"))
         if conditions[0] != conditions[1]:
             yield from check_conditions(hook.get("matchConditions", ()), (*at, "matchConditions"))
 
 
-def _check_name(name: str, path: Path) -> Iterator[Cause]:
-    if not name:
-        yield required(path, "required")
-        return
+def check_webhook_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     wrong = check_long_name(name)
     if wrong:
         yield invalid(path, RULE, name, ",".join(wrong))
@@ -81,31 +53,10 @@ def _check_name(name: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, name, "should be a domain with at least three segments separated by dots")
 
 
-def check_rule(rule: Object, at: Path) -> Iterator[Cause]:
-    for name, others in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
-        values = rule.get(name, [])
-        if not values:
-            yield required((*at, name), "required")
-        if len(values) > 1 and "*" in values:
-            yield invalid_text((*at, name), RULE, "{…}", f"if '*' is present, must not specify other {others}")
-        for index, value in enumerate(values):
-            if name == "operations":
-                yield from check_choice(value, (*at, name, index), ("*", "CONNECT", "CREATE", "DELETE", "UPDATE"))
-            elif name == "apiVersions" and not value:
-                yield required((*at, name, index), "required")
-    yield from _check_resources(rule.get("resources", []), (*at, "resources"))
-    yield from check_choice(rule["scope"], (*at, "scope"), ("*", "Cluster", "Namespaced"))
-
-
-def _check_resources(resources: list[str], path: Path) -> Iterator[Cause]:
-    if not resources:
-        yield required(path, "required")
+def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Cause]:
     whole: set[str] = set()
     every: set[str] = set()
     for index, text in enumerate(resources):
-        if not text:
-            yield required((*path, index), "required")
-            continue
         resource, slash, inner = text.partition("/")
         if not slash:
             continue
@@ -125,19 +76,12 @@ def _check_resources(resources: list[str], path: Path) -> Iterator[Cause]:
         yield invalid_text(path, RULE, "{…}", detail)
 
 
-def _check_policies(kind: Kind, hook: Object, at: Path, strict: bool) -> Iterator[Cause]:
-    yield from check_choice(hook["failurePolicy"], (*at, "failurePolicy"), ("Fail", "Ignore"))
-    yield from check_choice(hook["matchPolicy"], (*at, "matchPolicy"), ("Equivalent", "Exact"))
+def _check_effects(hook: Object, path: Path, strict: bool) -> Iterator[Cause]:
     allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
     if "sideEffects" not in hook:
-        yield required((*at, "sideEffects"), "required", f"must specify one of {', '.join(allowed)}")
+        yield required(path, "required", f"must specify one of {', '.join(allowed)}")
     else:
-        yield from check_choice(hook["sideEffects"], (*at, "sideEffects"), allowed)
-    seconds = hook["timeoutSeconds"]
-    if not 1 <= seconds <= 30:
-        yield invalid((*at, "timeoutSeconds"), RULE, seconds, "the timeout value must be between 1 and 30 seconds")
-    if "reinvocationPolicy" in hook:
-        yield from check_choice(hook["reinvocationPolicy"], (*at, "reinvocationPolicy"), ("IfNeeded", "Never"))
+        yield from check_choice(hook["sideEffects"], path, allowed)
 
 
 def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
@@ -154,7 +98,7 @@ def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[
         yield invalid_text(path, RULE, "{…}", "must include at least one of v1, v1beta1")
 
 
-def check_client(client: Object, path: Path) -> Iterator[Cause]:
+def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(path, "required", "exactly one of url or service is required")
