@@ -31,7 +31,8 @@ def _check_struct(kind: Kind, of: Type, new: Object, old: Object, path: Path, ch
             yield from check_immutable(new, old, field.name, path)
         if value is None and not field.pointer:
             value = _UNSET.get(field.type.kind)
-        yield from _check_value(kind, field.type, field.row, value, old.get(field.name), at, changed)
+        if field.row.get("unless") not in new:
+            yield from _check_value(kind, field.type, field.row, value, old.get(field.name), at, changed)
 
 
 def _check_value(
@@ -43,7 +44,7 @@ def _check_value(
         yield required(path, "required", row["required"])
     if value is None or (is_missing and ("required" in row or "optional" in row)):
         return
-    if changed and value == old and "stored" in row:
+    if changed and "stored" in row and (value == old or row["stored"] == "fixed"):
         return
     if "enum" in row:
         yield from check_choice(value, path, tuple(row["enum"]))

@@ -5,7 +5,7 @@ Source: k8s.io/kubernetes/pkg/apis/resource/validation and pkg/apis/resource/v1/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krmfn.checks.server.formats import (
     NO_CASELESS_SUBDOMAIN,
@@ -15,18 +15,26 @@ from krmfn.checks.server.formats import (
     check_long_name,
     check_short_name,
 )
-from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_text, need_text, refuse
+from krmfn.checks.server.plain.values import RULE, refuse
 from krmfn.checks.server.pods.claims import check_metadata_of_claims
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.strategy import first_generation
-from krmfn.checks.server.verdict import Cause, duplicate, invalid, invalid_text, required, too_long, too_many
+from krmfn.checks.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    invalid,
+    invalid_text,
+    required,
+    too_long,
+    too_many,
+)
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 
-_MOST, _MOST_CHOICES, _LONGEST = 32, 8, 10 * 1024
-_MODES = ("All", "ExactCount")
+_MOST, _LONGEST = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
@@ -48,8 +56,7 @@ def fill_claim_template(kind: Kind, new: dict[str, Any]) -> None:
 
 def _fill_spec(spec: Object) -> None:
     for request in _list_requests(spec):
-        mode = request.setdefault("allocationMode", "ExactCount")
-        if mode == "ExactCount" and not request.get("count"):
+        if request["allocationMode"] == "ExactCount" and not request.get("count"):
             request["count"] = 1
 
 
@@ -94,15 +101,11 @@ def _drop_gated(kind: Kind, spec: Object) -> None:
 
 
 def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    if old:
-        yield from check_immutable(new, old, "spec", ())
-    else:
+    if not old:
         yield from _check_devices(kind, new, ("spec",))
 
 
 def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    if old:
-        yield from check_immutable(new, old, "spec", ())
     spec, out = new.get("spec", {}), list[Cause]()
     check_metadata_of_claims(spec.get("metadata", {}), ("spec", "metadata"), out)
     yield from out
@@ -111,13 +114,8 @@ def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: 
 
 def check_device_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec = new.get("spec", {})
-    yield from _check_selectors(spec.get("selectors", []), ("spec", "selectors"))
-    configs, path = spec.get("config", []), ("spec", "config")
-    if len(configs) > _MOST:
-        yield too_many(path, "max-items", len(configs), _MOST)
-    else:
-        for index, config in enumerate(configs):
-            yield from _check_config(kind, new, config, (*path, index))
+    for index, config in enumerate(_list_few(spec.get("config", ()))):
+        yield from _check_config(new, config, ("spec", "config", index))
     name = spec.get("extendedResourceName")
     wrong = [] if name is None else list(_list_extended_misnomers(name))
     if wrong and kind.gates.get("older-texts", False):
@@ -144,98 +142,59 @@ def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
     for request in requests:
         name = request.get("name", "")
         names |= {name, *(f"{name}/{choice.get('name', '')}" for choice in request.get("firstAvailable", ()))}
-    yield from _check_set(kind, requests, (*at, "requests"), _MOST)
-    for index, request in enumerate(requests if len(requests) <= _MOST else ()):
-        yield from _check_request(kind, request, (*at, "requests", index))
-    if len(constraints) > _MOST:
-        yield too_many((*at, "constraints"), "max-items", len(constraints), _MOST)
-    else:
-        for index, constraint in enumerate(constraints):
-            yield from _check_constraint(kind, constraint, names, (*at, "constraints", index))
-    if len(configs) > _MOST:
-        yield too_many((*at, "config"), "max-items", len(configs), _MOST)
-        return
-    for index, config in enumerate(configs):
+    for index, request in enumerate(_list_few(requests)):
+        yield from _check_request(request, (*at, "requests", index))
+    for index, constraint in enumerate(_list_few(constraints)):
+        yield from _check_constraint(kind, constraint, names, (*at, "constraints", index))
+    for index, config in enumerate(_list_few(configs)):
         yield from _check_references(config.get("requests", []), names, (*at, "config", index, "requests"))
-        yield from _check_config(kind, new, config, (*at, "config", index))
+        yield from _check_config(new, config, (*at, "config", index))
 
 
-def _check_set(kind: Kind, items: list[Any], path: Path, most: int) -> Iterator[Cause]:
-    """Objects with names that differ."""
-    if len(items) > most:
-        yield too_many(path, "max-items", len(items), most)
-        return
+def _list_few(items: Sequence[Object]) -> Sequence[Object]:
+    """What a server looks at: of too many nothing."""
+    return items if len(items) <= _MOST else ()
+
+
+def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
+    """The names of requests differ."""
     names = [item.get("name", "") for item in items]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            shown = write_json(name) if kind.gates.get("oldest-texts", False) else "{…}"
-            yield duplicate((*path, index), "unique-key", shown)
+    for index in sorted(find_repeated(names)):
+        shown = write_json(names[index]) if kind.gates.get("oldest-texts", False) else "{…}"
+        yield duplicate((*path, index), "unique-key", shown)
 
 
-def _check_request(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
-    yield from _check_name(request.get("name", ""), (*at, "name"))
-    choices, exactly = request.get("firstAvailable", []), request.get("exactly")
+def _check_request(request: Object, at: Path) -> Iterator[Cause]:
+    choices, exactly = request.get("firstAvailable", ()), request.get("exactly")
     if not choices and exactly is None:
         yield required(at, "required", "exactly one of `exactly` or `firstAvailable` is required")
     elif choices and exactly is not None:
         detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
         yield invalid_text(at, RULE, "null", detail)
-    elif exactly is not None:
-        yield from _check_choice(exactly, (*at, "exactly"))
-    else:
-        yield from _check_set(kind, choices, (*at, "firstAvailable"), _MOST_CHOICES)
-        for index, choice in enumerate(choices if len(choices) <= _MOST_CHOICES else ()):
-            place = (*at, "firstAvailable", index)
-            yield from _check_name(choice.get("name", ""), (*place, "name"))
-            yield from _check_choice(choice, place)
 
 
-def _check_name(name: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, name, check_short_name(name))
-
-
-def _check_choice(request: Object, at: Path) -> Iterator[Cause]:
-    yield from need_text(request, "deviceClassName", at, check_long_name)
-    yield from _check_selectors(request.get("selectors", []), (*at, "selectors"))
+def check_choice_of_devices(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
     mode, count = request["allocationMode"], request.get("count", 0)
-    yield from check_choice(mode, (*at, "allocationMode"), _MODES)
     if mode == "All" and count:
         detail = "must not be specified when allocationMode is 'All'"
         yield invalid((*at, "count"), RULE, count, detail)
     elif mode == "ExactCount" and count <= 0:
         yield invalid((*at, "count"), RULE, count, "must be greater than zero")
     for index, toleration in enumerate(request.get("tolerations", ())):
-        yield from _check_toleration(toleration, (*at, "tolerations", index))
+        value, operator = (toleration.get(name, "") for name in ("value", "operator"))
+        path: Path = (*at, "tolerations", index, "value")
+        if operator == "Exists" and value:
+            yield invalid(path, RULE, value, "must be empty for operator `Exists`")
+        elif operator == "Equal":
+            yield from refuse(path, value, check_label_value(value))
 
 
-def _check_toleration(toleration: Object, at: Path) -> Iterator[Cause]:
-    value, operator = (toleration.get(name, "") for name in ("value", "operator"))
-    yield from check_text(toleration, "key", at, check_label_key)
-    if not operator:
-        yield required((*at, "operator"), "required")
-    else:
-        yield from check_choice(operator, (*at, "operator"), ("Equal", "Exists"))
-    if operator == "Exists" and value:
-        yield invalid((*at, "value"), RULE, value, "must be empty for operator `Exists`")
-    elif operator == "Equal":
-        yield from refuse((*at, "value"), value, check_label_value(value))
-    if toleration.get("effect"):
-        yield from check_choice(toleration["effect"], (*at, "effect"), ("NoExecute", "NoSchedule", "None"))
-
-
-def _check_selectors(selectors: list[Any], path: Path) -> Iterator[Cause]:
-    if len(selectors) > _MOST:
-        yield too_many(path, "max-items", len(selectors), _MOST)
-        return
-    for index, selector in enumerate(selectors):
-        at = (*path, index, "cel")
-        if "cel" not in selector:
-            yield required(at, "required")
-        elif not selector["cel"].get("expression", "").strip():
-            text = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
-            yield invalid((*at, "expression"), RULE, selector["cel"].get("expression", ""), text)
-        elif len(selector["cel"]["expression"].encode()) > _LONGEST:
-            yield too_long((*at, "expression"), RULE, _LONGEST)
+def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    if not text.strip():
+        detail = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
+        yield invalid(path, RULE, text, detail)
+    elif len(text.encode()) > _LONGEST:
+        yield too_long(path, RULE, _LONGEST)
 
 
 def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path) -> Iterator[Cause]:
@@ -262,7 +221,7 @@ def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
         if not domain:
             yield invalid(path, RULE, "", f"{words[0]} must not be empty")
         else:
-            yield from _check_driver(kind, domain, path)
+            yield from check_driver(kind, domain, path)
         if not name:
             yield invalid(path, RULE, "", f"{words[1]} must not be empty")
         else:
@@ -283,10 +242,7 @@ def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, text, detail)
 
 
-def _check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    if not name:
-        yield required(path, "required")
-        return
+def check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if len(name) > 63:
         yield too_long(path, RULE, 63, "characters")
     if check_long_name(name.lower()):
@@ -300,21 +256,18 @@ def _check_references(references: list[str], names: set[str], path: Path) -> Ite
     for index, text in enumerate(references):
         at, parts = (*path, index), text.split("/")
         for part in parts if len(parts) <= 2 else ():
-            yield from _check_name(part, at)
+            yield from refuse(at, part, check_short_name(part))
         if text not in names:
             yield invalid(at, RULE, text, _REFERENCE)
         if text in references[:index]:
             yield duplicate(at, "unique-key", write_json(text))
 
 
-def _check_config(kind: Kind, new: Object, config: Object, at: Path) -> Iterator[Cause]:
-    opaque = config.get("opaque")
-    if opaque is None:
-        yield required((*at, "opaque"), "required")
-        return
-    yield from _check_driver(kind, opaque.get("driver", ""), (*at, "opaque", "driver"))
+def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
     path = (*at, "opaque", "parameters")
     parameters = dig(getattr(new, "written", None), *path)  # of any type, and `{}` is not nothing
+    if "opaque" not in config:
+        return
     if parameters is None:
         yield required(path, "required")
     elif not isinstance(parameters, dict):
