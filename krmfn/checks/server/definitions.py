@@ -11,7 +11,7 @@ from krmfn.checks.server.custom import find_wrong_keywords
 from krmfn.checks.server.formats import check_dns_1035, check_long_name
 from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable
 from krmfn.checks.server.plain.webhooks import check_client, check_versions
-from krmfn.checks.server.spell import Key
+from krmfn.checks.server.spell import Key, spell
 from krmfn.checks.server.structural import check_structural
 from krmfn.checks.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, required
 from krmfn.krm.paths import Path, dig
@@ -90,13 +90,17 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
         yield from _check_version(version, (*path, index), integers)
     if find_repeated(version.get("name") for version in versions):
         yield invalid_text(path, RULE, "{…}", "must contain unique version names")
-    if versions and sum(bool(version.get("storage")) for version in versions) != 1:
-        yield invalid_text(path, RULE, "{…}", "must have exactly one version marked as storage version")
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        shown, rule = ("{…}", RULE) if versions else (spell(spec.get("versions")), "required")
+        yield invalid_text(path, rule, shown, "must have exactly one version marked as storage version")
     if spec.get("conversion"):
         yield from _check_conversion(spec["conversion"], (*_SPEC, "conversion"))
 
 
 def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+    for name in ("plural", "kind"):
+        if not names.get(name):
+            yield required((*at, name), "required")
     single = [(name, names.get(name) or "", (*at, name)) for name in ("plural", "singular", "kind", "listKind")]
     listed = [
         (name, text, (*at, name, index))
@@ -124,6 +128,8 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
     path: Path = (*at, "schema", "openAPIV3Schema")
     unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
     yield from _tell_wrong_keywords(unread, path)
+    if schema is None:
+        yield required(path, "required")
     if isinstance(schema, dict) and not unread:
         yield from check_structural(schema, path, integers)
         if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):

@@ -24,21 +24,27 @@ def check_fields(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     return _check_struct(kind, kind.root, new, old or {}, (), bool(old))
 
 
-def _check_struct(kind: Kind, of: Type, new: Object, old: Object, path: Path, changed: bool) -> Iterator[Cause]:
+def find_missing(root: Type, new: Object) -> Iterator[Cause]:
+    """What an object of a kind without other rules lacks."""
+    return _check_struct(None, root, new, {}, (), False)
+
+
+def _check_struct(kind: Kind | None, of: Type, new: Object, old: Object, path: Path, changed: bool) -> Iterator[Cause]:
+    """`changed`: the object was there before, as `old`. Without a kind only what is missing is told."""
     for field in _list_fields(of):
-        value, at = new.get(field.name), (*path, field.name)
-        if changed and "immutable" in field.row:
+        value, at, row = new.get(field.name), (*path, field.name), field.row
+        if changed and "immutable" in row:
             yield from check_immutable(new, old, field.name, path)
-        if value is None and not field.pointer:
+        if value is None and not field.pointer and not (field.type.kind == "struct" and "required" in row):
             value = _UNSET.get(field.type.kind)
-        if field.row.get("unless") not in new:
-            yield from _check_value(kind, field.type, field.row, value, old.get(field.name), at, changed)
+        if row.get("unless") not in new:
+            yield from _check_value(kind, field.type, row, value, old.get(field.name), at, changed)
 
 
 def _check_value(
-    kind: Kind, of: Type, row: Mapping[str, Any], value: Any, old: Any, path: Path, changed: bool
+    kind: Kind | None, of: Type, row: Mapping[str, Any], value: Any, old: Any, path: Path, changed: bool
 ) -> Iterator[Cause]:
-    """A field, or an item of one. `changed`: the object was there before, and had the value `old`."""
+    """A field, or an item of one."""
     is_missing = value is None or (of.kind != "struct" and not (value.strip() if "blank" in row else value))
     if is_missing and "required" in row:
         yield required(path, "required", row["required"])
@@ -46,6 +52,20 @@ def _check_value(
         return
     if changed and "stored" in row and (value == old or row["stored"] == "fixed"):
         return
+    if "maxItems" in row and len(value) > row["maxItems"]:
+        yield too_many(path, "max-items", len(value), row["maxItems"])
+        return
+    if kind is not None:
+        yield from _check_alone(kind, row, value, path)
+    if of.kind == "struct":
+        yield from _check_struct(kind, of, value, old or {}, path, changed and old is not None)
+    elif of.item and (_list_fields(of.item) or "items" in row):
+        for key, item in value.items() if of.kind == "map" else enumerate(value):
+            yield from _check_value(kind, of.item, row.get("items", {}), item, None, (*path, key), False)
+
+
+def _check_alone(kind: Kind, row: Mapping[str, Any], value: Any, path: Path) -> Iterator[Cause]:
+    """A value that is there, without what is below it."""
     if "enum" in row:
         yield from check_choice(value, path, tuple(row["enum"]))
     if "format" in row:
@@ -55,20 +75,12 @@ def _check_value(
     for least, most, detail in row.get("limits", ()):
         if not (least is None or least <= value) or not (most is None or value <= most):
             yield invalid(path, RULE, value, detail)
-    if "maxItems" in row and len(value) > row["maxItems"]:
-        yield too_many(path, "max-items", len(value), row["maxItems"])
-        return
     if "alone" in row and "*" in value and len(value) > 1:
         yield invalid_text(path, RULE, "{…}", f"if '*' is present, must not specify other {row['alone']}")
     if "unique" in row:
         yield from _check_unique(value, row["unique"], path)
     if "check" in row:
         yield from find_function(row["check"])(kind, value, path)
-    if of.kind == "struct":
-        yield from _check_struct(kind, of, value, old or {}, path, changed and old is not None)
-    elif of.item and (_list_fields(of.item) or "items" in row):
-        for key, item in value.items() if of.kind == "map" else enumerate(value):
-            yield from _check_value(kind, of.item, row.get("items", {}), item, None, (*path, key), False)
 
 
 def _check_unique(values: list[Any], key: str | bool, path: Path) -> Iterator[Cause]:

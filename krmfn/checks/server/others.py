@@ -7,51 +7,37 @@ that is read when such an object is met.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable
+from functools import lru_cache
 
 from krmfn.checks.server.decode import Unclean, decode
+from krmfn.checks.server.fields import find_missing
 from krmfn.checks.server.formats import check_long_name
 from krmfn.checks.server.metadata import check_shared_metadata
-from krmfn.checks.server.schema import Schemas, Type, compile_schemas
-from krmfn.checks.server.spell import spell
+from krmfn.checks.server.schema import Type, compile_schemas
 from krmfn.checks.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
-from krmfn.checks.server.verdict import Cause, invalid, required
-from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, NamedTuple
+from krmfn.checks.server.verdict import Cause, invalid
+from krmfn.krm.paths import Path
+from krmfn.krm.types import Any
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_kinds
 
-#: What kinds require; below `metadata.name` are those whose names are DNS subdomains.
-_REQUIRED = "kubernetes/required.json"
+#: Kinds whose names are DNS subdomains.
+_NAMED = "kubernetes/named.json"
 
 
 def find_shape(api_version: str, kind: str, release: str) -> Type | None:
     """The type of a built-in kind; None for those that are not known here."""
     known = read_kinds(release)  # what the input calls a version may be no name of a file
-    return _compile(release, api_version)[kind] if api_version in {**known["served"], **known["off"]} else None
+    return _compile(release, api_version, kind) if api_version in {**known["served"], **known["off"]} else None
 
 
-class _Shapes(dict[str, "Type | None"]):
-    """The kinds of one version of a group, compiled when they are first met."""
-
-    def __init__(self, schemas: Schemas, file: str) -> None:
-        super().__init__()
-        self.schemas = schemas
-        self.file = file
-
-    def __missing__(self, kind: str) -> Type | None:
-        try:
-            found = self.schemas.definition(self.file, kind)
-        except (schemastore.SchemaMissing, KeyError):
-            found = None
-        self[kind] = found
-        return found
-
-
-@cache
-def _compile(release: str, api_version: str) -> _Shapes:
-    return _Shapes(compile_schemas(release, {}), f"others/{api_version.replace('/', '.')}.json")
+@lru_cache(1024)
+def _compile(release: str, api_version: str, kind: str) -> Type | None:
+    try:
+        return compile_schemas(release, {}).definition(f"others/{api_version.replace('/', '.')}.json", kind)
+    except (schemastore.SchemaMissing, KeyError):
+        return None
 
 
 def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[Path] = ()) -> tuple[Cause, ...]:
@@ -74,53 +60,9 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     drop_repeated_owners(given)
     given.pop("generation", None)  # most kinds count by themselves
     check_shared_metadata(root.fields["metadata"].type, given, causes)
-    if given.get("name") and value["kind"] in schemastore.load(_REQUIRED)["metadata.name"]:
+    if given.get("name") and value["kind"] in schemastore.load(_NAMED)["subdomains"]:
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
-    causes += (
-        Cause("Invalid", path, row.detail.replace("null", spell(dig(value, *path))), "required")
-        if row.detail.startswith("Invalid value")
-        else required(path, "required", row.detail)
-        for row in _read_required().get(f"{api_version} {value['kind']}", ())
-        if not any((found := dig(read, *place)) == word or (found and word == "*") for place, word in row.unless)
-        for path in _find_missing(read, row.place, ())
-    )
+    if f"{api_version.rpartition('/')[0]}/{value['kind']}" not in schemastore.load("kubernetes/plain.json"):
+        causes += find_missing(root, read)  # of those, more is known
     return tuple(causes)
-
-
-class _Required(NamedTuple):
-    """A field that the validation of a kind wants, unless one of the places has this value (`*`: any)."""
-
-    place: tuple[str, ...]
-    detail: str
-    unless: tuple[tuple[Path, str], ...]
-
-
-@cache
-def _read_required() -> Mapping[str, list[_Required]]:
-    table: Mapping[str, list[str]] = schemastore.load(_REQUIRED)
-    return {kind: list(map(_read_row, rows)) for kind, rows in table.items() if " " in kind}
-
-
-def _read_row(row: str) -> _Required:
-    """`spec.ports: words unless spec.type=ExternalName`."""
-    told, _, exceptions = row.partition(" unless ")
-    place, _, detail = told.partition(": ")
-    unless = (pair.partition("=") for pair in exceptions.split())
-    return _Required(tuple(place.split(".")), detail, tuple((tuple(name.split(".")), word) for name, _, word in unless))
-
-
-def _find_missing(value: Any, place: tuple[str, ...], path: Path) -> Iterator[Path]:
-    """Where nothing stands at a place. What a server takes for empty where it is missing is there; below `parent.?name`
-    something is only missed where the parent is."""
-    if not place:
-        if value in (None, "", []):
-            yield path
-    elif place[0] == "*":
-        for index, item in enumerate(value if isinstance(value, list) else ()):
-            yield from _find_missing(item, place[1:], (*path, index))
-    elif value is None and path and not place[0].startswith("?"):
-        yield from _find_missing({}, place, path)
-    elif isinstance(value, dict):
-        name = place[0].removeprefix("?")
-        yield from _find_missing(value.get(name), place[1:], (*path, name))
