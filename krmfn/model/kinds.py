@@ -306,6 +306,11 @@ _KINDS: Final = (
 #: (API group, kind) -> its row.
 KINDS: Mapping[tuple[str, str], KindRow] = {(kind.group, kind.name): kind for kind in _KINDS}
 
+#: Where the kinds of KubeRay keep their cluster.
+RAY_CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    row.name: tuple(row.templates[0].path.split("/")[:-2]) for row in _KINDS if row.group == "ray.io"
+}
+
 
 def find_kind(group: str, name: str) -> KindRow | None:
     """The row of a kind, None where krmfn knows nothing of it."""

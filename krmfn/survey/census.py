@@ -86,6 +86,12 @@ class Template(NamedTuple):
         return as_text(self.spec.get("priorityClassName"))
 
 
+def count_pods(templates: Iterable[Template]) -> int | None:
+    """How many pods of the templates exist at once; None where one of them does not say."""
+    pods = [template.pods for template in templates]
+    return None if None in pods else sum(number or 0 for number in pods)
+
+
 class LinkedGang:
     """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own.
 
@@ -99,8 +105,7 @@ class LinkedGang:
         """Count."""
         self.group = group
         self.templates = templates
-        pods = [template.pods for template in templates]
-        self.pods = None if None in pods else sum(number or 0 for number in pods)
+        self.pods = count_pods(templates)
         self.owners: tuple[Item, ...] = tuple({id(template.item): template.item for template in templates}.values())
 
     def can_spare(self, template: Template) -> bool:

@@ -17,7 +17,7 @@ from krmfn.model.kinds import KINDS
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, count_pods
 
 _KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
@@ -58,7 +58,7 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         groups = _group_by(census, *row.link) if items else {}
         for item in items:
             templates = groups.get((item.space, item.name), [])
-            wanted, exist = as_int(dig(item.value, "spec", "minMember")), _add_up(templates)
+            wanted, exist = as_int(dig(item.value, "spec", "minMember")), count_pods(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:
                 message = (
                     f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of "
@@ -172,7 +172,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
     for (_space, name), templates in _group_by(census, "labels", _KUEUE_GROUP).items():
         totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
-        exist, wanted = _add_up(templates), parse_int(as_text(totals[0]))
+        exist, wanted = count_pods(templates), parse_int(as_text(totals[0]))
         if wanted is None:
             message = f"the pod group {name} has no {_KUEUE_TOTAL}: Kueue refuses its pods"
         elif len(set(map(str, totals))) > 1:
@@ -206,8 +206,8 @@ def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Findi
     for kind in (kind.name for kind in KINDS.values() if kind.group == "kubeflow.org"):
         for item in census.kind("kubeflow.org", kind):
             wanted = as_int(dig(item.value, *path))
-            templates = list(census.templates_of(item))
-            exist = _add_up(templates)
+            templates = census.templates_of(item)
+            exist = count_pods(templates)
             if wanted is None or not exist or wanted <= exist or dig(item.value, "spec", "elasticPolicy") is not None:
                 continue
             message = (
@@ -225,11 +225,6 @@ def _group_by(census: Census, part: str, key: str) -> dict[tuple[str, str], list
         if name and template.pods != 0:
             found.setdefault((template.item.space, name), []).append(template)
     return found
-
-
-def _add_up(templates: list[Template]) -> int | None:
-    pods = [template.pods for template in templates]
-    return None if None in pods else sum(number or 0 for number in pods)
 
 
 def _is_nearly(name: str, known: str) -> bool:

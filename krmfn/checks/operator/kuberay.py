@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from krmfn.checks.operator.ray import autoscales, list_clusters
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
-from krmfn.model.values import dig
+from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
-_RAY_KINDS: Final = ("RayCluster", "RayJob", "RayService", "RayCronJob")
 _SCHEDULERS: Final = {
     "Volcano": "volcano",
     "YuniKorn": "yunikorn",
@@ -89,7 +89,7 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
     if settings.kuberay.manages != "Volcano":
         return
     clusters = {
-        (item.space, f"ray-{item.name}-pg"): item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)
+        (item.space, f"ray-{item.name}-pg"): item for kind in RAY_CLUSTERS for item in census.kind("ray.io", kind)
     }
     for item in census.kind("scheduling.volcano.sh", "PodGroup"):
         owner = clusters.get((item.space, item.name))
@@ -119,7 +119,7 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
         )
     else:
         return
-    for kind in _RAY_KINDS:
+    for kind in RAY_CLUSTERS:
         for item in census.kind("ray.io", kind):
             hint = "Correct kuberay.manages, or use matching versions of KubeRay and Kubernetes."
             yield Finding(item, ("apiVersion",), message, hint=hint)
@@ -130,19 +130,17 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
 def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
     if settings.kuberay.manages != "KubernetesWAS":
         return
-    for kind, field in (("RayCluster", ()), ("RayJob", ("rayClusterSpec",)), ("RayService", ("rayClusterConfig",))):
-        for item in census.kind("ray.io", kind):
-            path = ("spec", *field, "enableInTreeAutoscaling")
-            if _has_label(item) and dig(item.value, *path) is True:
-                message = (
-                    f"{KUBERAY_LABEL} has no effect: the operator creates no gang for a cluster that autoscales, and "
-                    "reports it in its log only"
-                )
-                hint = (
-                    "Turn enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
-                    "without the label)."
-                )
-                yield Finding(item, path, message, True, hint=hint)
+    for item, _cluster, base in list_clusters(census):
+        if item.kind != "RayCronJob" and _has_label(item) and autoscales(item):
+            message = (
+                f"{KUBERAY_LABEL} has no effect: the operator creates no gang for a cluster that autoscales, and "
+                "reports it in its log only"
+            )
+            hint = (
+                "Turn enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
+                "without the label)."
+            )
+            yield Finding(item, (*base, "enableInTreeAutoscaling"), message, True, hint=hint)
 
 
 def _has_label(item: Item) -> bool:
@@ -151,7 +149,4 @@ def _has_label(item: Item) -> bool:
 
 def _is_managed(item: Item) -> bool:
     """Whether the operator makes the gang of this Ray resource: labelled, not autoscaling. Crons hand no label down."""
-    if item.ref.group != "ray.io" or item.kind == "RayCronJob" or not _has_label(item):
-        return False
-    fields = {"RayJob": ("rayClusterSpec",), "RayService": ("rayClusterConfig",)}.get(item.kind, ())
-    return dig(item.value, "spec", *fields, "enableInTreeAutoscaling") is not True
+    return item.ref.group == "ray.io" and item.kind != "RayCronJob" and _has_label(item) and not autoscales(item)

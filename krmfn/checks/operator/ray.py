@@ -9,19 +9,13 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.model.tree import Path
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
 _METRICS: Final = 8080
-#: Where each kind keeps its cluster.
-_CLUSTERS: Final[dict[str, Path]] = {
-    "RayCluster": ("spec",),
-    "RayJob": ("spec", "rayClusterSpec"),
-    "RayService": ("spec", "rayClusterConfig"),
-    "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec"),
-}
 
 
 @rule("ray-submitter-linked", "error", "The submitter of a RayJob is in the gang of the cluster for which it waits.")
@@ -43,7 +37,7 @@ def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Findin
 @rule("ray-head-ports", "error", "Two ports of a Ray head get the same number in the service that KubeRay creates.")
 def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
     """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
-    for item, cluster, base in _clusters(census):
+    for item, cluster, base in list_clusters(census):
         place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
         ports: dict[str, tuple[int, int]] = {}
         for index, port in enumerate(as_list(dig(cluster, *place))):
@@ -72,7 +66,7 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
     """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
-    for item, cluster, base in _clusters(census):
+    for item, cluster, base in list_clusters(census):
         options = cluster.get("gcsFaultToleranceOptions")
         on = isinstance(options, dict) and dig(options, "backend") in (None, "redis")
         on = on or item.annotations.get("ray.io/ft-enabled", "").lower() == "true"
@@ -92,7 +86,7 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
-            item = next(owner for owner in gang.owners if _autoscales(owner))
+            item = next(owner for owner in gang.owners if autoscales(owner))
             message = (
                 f"{gang.group.counted} is {gang.group.quorum}, and the Ray autoscaler may scale {item.kind} "
                 f"{item.name} down to {lowest} pods: a replaced pod is then never scheduled"
@@ -103,9 +97,9 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds do not start together.")
 def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
-    for item, cluster, base in _clusters(census):
+    for item, cluster, base in list_clusters(census):
         linked = [template for template in census.templates_of(item) if template.link]
-        if not linked or not _autoscales(item):
+        if not linked or not autoscales(item):
             continue
         for index, group in enumerate(as_list(cluster.get("workerGroupSpecs"))):
             least, most = as_int(dig(group, "minReplicas")) or 0, as_int(dig(group, "maxReplicas"))
@@ -137,24 +131,26 @@ def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "backoffLimit"), message, limit, hint=hint)
 
 
-def _clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
-    for kind, base in _CLUSTERS.items():
+def list_clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
+    """Each Ray resource with its cluster, and where that is."""
+    for kind, base in RAY_CLUSTERS.items():
         for item in census.kind("ray.io", kind):
             yield item, dict(as_mapping(dig(item.value, *base))), base
 
 
-def _autoscales(item: Item) -> bool:
-    base = _CLUSTERS.get(item.kind)
+def autoscales(item: Item) -> bool:
+    """Whether the autoscaler changes the workers of a Ray resource."""
+    base = RAY_CLUSTERS.get(item.kind)
     return item.ref.group == "ray.io" and base is not None and dig(item.value, *base, "enableInTreeAutoscaling") is True
 
 
 def _lowest(census: Census, gang: LinkedGang) -> int | None:
     """The fewest pods of a gang that autoscales: the head and minReplicas times hosts; None when nothing autoscales."""
-    if not any(_autoscales(owner) for owner in gang.owners):
+    if not any(autoscales(owner) for owner in gang.owners):
         return None
     total = 0
     for template in gang.templates:
-        if not _autoscales(template.item) or template.path[-2] == "headGroupSpec":
+        if not autoscales(template.item) or template.path[-2] == "headGroupSpec":
             total += 1 if template.path[-2:-1] == ("headGroupSpec",) else template.pods or 0
             continue
         group = as_mapping(dig(template.item.value, *template.path[:-1]))

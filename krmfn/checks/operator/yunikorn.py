@@ -16,7 +16,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_mapping, as_text
 from krmfn.model.wording import count
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, count_pods
 from krmfn.survey.facts import Resources, read_resources
 
 _NAME: Final = "yunikorn.apache.org/task-group-name"
@@ -48,7 +48,7 @@ def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
         yield from _find_strangers(templates, groups)
         for name, (wanted, _room) in groups.items():
             mine = [each for each in templates if _annotation(each, _NAME) == name]
-            exist = None if any(each.pods is None for each in mine) else sum(each.pods or 0 for each in mine)
+            exist = count_pods(mine)
             if exist is not None and wanted > exist:
                 message = (
                     f"minMember of the task group {name} is {wanted}, but only {count(exist, 'pod')} can exist"

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
+from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.model.values import as_int, as_list, as_text, dig
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, count_pods
 from krmfn.survey.facts import Quota
-
-_RAY: Final = {
-    "RayCluster": ("spec",),
-    "RayJob": ("spec", "rayClusterSpec"),
-    "RayService": ("spec", "rayClusterConfig"),
-}
 
 
 def find_too_many_objects(census: Census) -> Iterator[Finding]:
@@ -81,7 +76,7 @@ def _list_made(item: Item) -> Mapping[str, int]:
         case "ray.io", "RayCluster" | "RayJob" | "RayService":
             if dig(value, "spec", "clusterSelector"):
                 return {}
-            groups = as_list(dig(value, *_RAY[item.kind], "workerGroupSpecs"))
+            groups = as_list(dig(value, *RAY_CLUSTERS[item.kind], "workerGroupSpecs"))
             several = any((as_int(dig(group, "numOfHosts")) or 1) > 1 for group in groups)
             own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
             return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
@@ -111,11 +106,10 @@ def _has_submitter(value: Mapping[str, Any]) -> bool:
 def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Finding]:
     """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
     for item in _list_gangs(census, quota) if not quota.scope else ():
-        pods = [each.pods for each in census.templates_of(item) if each.link]
-        need = sum(number or 0 for number in pods) + 1
-        if None not in pods and need == most + 1 and item.kind == "RayJob" and _has_submitter(item.value):
+        pods = count_pods(each for each in census.templates_of(item) if each.link)
+        if pods == most and item.kind == "RayJob" and _has_submitter(item.value):
             message = (
                 f"the ResourceQuota {quota.name} allows {most} pods in the namespace {item.space}, which the Ray "
                 "cluster uses up: the pod that submits the entrypoint is never created"
             )
-            yield Finding(item, (), message, hint=f"Raise {name} of the quota to {need}.", rule="quota-too-small")
+            yield Finding(item, (), message, hint=f"Raise {name} of the quota to {most + 1}.", rule="quota-too-small")

@@ -21,7 +21,7 @@ from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.rollouts import ROLLOUTS
 from krmfn.model.values import as_text, dig
-from krmfn.survey.census import Census, LinkedGang, Template, once, take_census
+from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import is_suspended
 
 #: Groups whose kinds delete their pods when they are suspended.
@@ -86,7 +86,7 @@ def _judge(census: Census, old: Item, step: Move) -> Move | None:
     at_once = count(item.value) if count else None
     if at_once is None and is_recreated(item):
         return None
-    pods = _count_pods(item, census)
+    pods = count_pods(census.templates_of(item))
     if at_once is not None and pods is not None and at_once >= pods:
         return None
     if step.needed is not None and step.needed <= (at_once or 1):
@@ -99,22 +99,12 @@ def _find_opted_in(census: Census, settings: Settings) -> Iterator[Move]:
     earlier = {identify(item.ref): item for item in census.old or ()} if census.asking else {}
     for item in census.asking:
         old = earlier.get(identify(item.ref))
-        pods = _count_pods(item, census)
+        pods = count_pods(census.templates_of(item))
         if old is None or is_selected(old, settings) or not pods:
             continue
         step = _judge(census, old, Move(item, ("metadata", "annotations"), "", "", pods, None))
         if step is not None and id(item) not in find_steps(census):
             yield step
-
-
-def _count_pods(item: Item, census: Census) -> int | None:
-    """How many pods an object has; None where that is not known."""
-    total = 0
-    for template in census.templates_of(item):
-        if template.pods is None:
-            return None
-        total += template.pods
-    return total
 
 
 def describe(step: Move) -> tuple[str, str]:
