@@ -11,7 +11,7 @@ the modules here know keywords:
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
 | `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `pods`, `podchanges`, `podspecs` | the rules |
-| `plain` | built-in kinds without pods; their rows are `schemas/kubernetes/plain.json` |
+| `fields`, `plain` | built-in kinds without pods: one field by itself, and several together |
 | `others` | other built-in kinds by their shapes |
 | `shipped`, `custom`, `structure`, `patterns` | custom resources by their definitions; those that come with krmfn |
 | `customrules`, `cel`, `correlation` | the CEL rules of definitions; what stays as it was in an update |

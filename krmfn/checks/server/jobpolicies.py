@@ -6,6 +6,8 @@ k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from krmfn.checks.server.formats import STATUSES, check_label_key, count_bytes
 from krmfn.checks.server.plain.values import check_domain_path
 from krmfn.checks.server.spell import write_json
@@ -33,147 +35,147 @@ _SUCCESS = "job-success-policy"
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
 
-def check_policies(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:
+def check_policies(spec: Object, written: Any, path: Path) -> Iterator[Cause]:
     """All policies of the spec of a Job at `path` of what was `written`."""
     if "managedBy" in spec:
-        _check_manager(spec["managedBy"], (*path, "managedBy"), out)
+        yield from _check_manager(spec["managedBy"], (*path, "managedBy"))
     if "podFailurePolicy" in spec:
-        _check_failure_policy(spec, written, (*path, "podFailurePolicy", "rules"), out)
+        yield from _check_failure_policy(spec, written, (*path, "podFailurePolicy", "rules"))
     if "successPolicy" in spec:
         where = (*path, "successPolicy")
         if spec.get("completionMode", "NonIndexed") != "Indexed":
-            out.append(invalid_text(where, "job-completion-mode", "{…}", "requires indexed completion mode"))
+            yield invalid_text(where, "job-completion-mode", "{…}", "requires indexed completion mode")
         else:
-            _check_success_policy(spec, (*where, "rules"), out)
+            yield from _check_success_policy(spec, (*where, "rules"))
     replacement = spec.get("podReplacementPolicy")
     known = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
     if replacement is not None and replacement not in known:
-        out.append(not_supported((*path, "podReplacementPolicy"), _FAILURE, write_json(replacement), known))
+        yield not_supported((*path, "podReplacementPolicy"), _FAILURE, write_json(replacement), known)
 
 
-def _check_manager(name: str, path: Path, out: list[Cause]) -> None:
+def _check_manager(name: str, path: Path) -> Iterator[Cause]:
     """A controller by a path with a domain."""
     if not name:
-        out.append(required(path, "job-managed-by"))
+        yield required(path, "job-managed-by")
     else:
-        out.extend(check_domain_path(name, path, "job-managed-by"))
+        yield from check_domain_path(name, path, "job-managed-by")
     if count_bytes(name) > 63:
-        out.append(too_long(path, "job-managed-by", 63))
+        yield too_long(path, "job-managed-by", 63)
 
 
-def _check_failure_policy(spec: Object, written: Any, path: Path, out: list[Cause]) -> None:
+def _check_failure_policy(spec: Object, written: Any, path: Path) -> Iterator[Cause]:
     rules = spec["podFailurePolicy"].get("rules", ())
     pods = spec.get("template", {}).get("spec", {})
     names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
     if len(rules) > 20:
-        out.append(too_many(path, _FAILURE, len(rules), 20))
+        yield too_many(path, _FAILURE, len(rules), 20)
     for index, rule in enumerate(rules):
         at = (*path, index)
         action = rule.get("action", "")
         where = (*at, "action")
         if not action:
-            out.append(required(where, _FAILURE, _values(_ACTIONS)))
+            yield required(where, _FAILURE, _values(_ACTIONS))
         elif action == "FailIndex":
             if "backoffLimitPerIndex" not in spec:
                 detail = "requires the backoffLimitPerIndex to be set"
-                out.append(invalid_text(where, _FAILURE, write_json(action), detail))
+                yield invalid_text(where, _FAILURE, write_json(action), detail)
         elif action not in _ACTIONS:
-            out.append(not_supported(where, _FAILURE, write_json(action), _ACTIONS))
+            yield not_supported(where, _FAILURE, write_json(action), _ACTIONS)
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
         if codes is not None:
-            _check_codes(codes, names, written, (*at, "onExitCodes"), out)
+            yield from _check_codes(codes, names, written, (*at, "onExitCodes"))
         if conditions:
-            _check_conditions(conditions, (*at, "onPodConditions"), out)
+            yield from _check_conditions(conditions, (*at, "onPodConditions"))
         if codes is not None and conditions:
             text = "specifying both OnExitCodes and OnPodConditions is not supported"
-            out.append(Cause("Invalid", at, f"Invalid value: {text}", _FAILURE))
+            yield Cause("Invalid", at, f"Invalid value: {text}", _FAILURE)
         if codes is None and not conditions:
             text = "specifying one of OnExitCodes and OnPodConditions is required"
-            out.append(Cause("Invalid", at, f"Invalid value: {text}", _FAILURE))
+            yield Cause("Invalid", at, f"Invalid value: {text}", _FAILURE)
 
 
 def _values(values: tuple[str, ...]) -> str:
     return f"valid values: [{' '.join(map(quote, values))}]"
 
 
-def _check_conditions(conditions: list[Any], path: Path, out: list[Cause]) -> None:
+def _check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
     if len(conditions) > 20:
-        out.append(too_many(path, _FAILURE, len(conditions), 20))
+        yield too_many(path, _FAILURE, len(conditions), 20)
     for index, pattern in enumerate(conditions):
         at = (*path, index)
         kind, status = pattern.get("type", ""), pattern.get("status", "")
-        out.extend(refuse_text((*at, "type"), _FAILURE, kind, check_label_key(kind)))
+        yield from refuse_text((*at, "type"), _FAILURE, kind, check_label_key(kind))
         if not status:
-            out.append(required((*at, "status"), _FAILURE, _values(STATUSES)))
+            yield required((*at, "status"), _FAILURE, _values(STATUSES))
         elif status not in STATUSES:
-            out.append(not_supported((*at, "status"), _FAILURE, write_json(status), STATUSES))
+            yield not_supported((*at, "status"), _FAILURE, write_json(status), STATUSES)
 
 
-def _check_codes(codes: Object, names: set[str], written: Any, path: Path, out: list[Cause]) -> None:
+def _check_codes(codes: Object, names: set[str], written: Any, path: Path) -> Iterator[Cause]:
     operator, name, values = codes.get("operator", ""), codes.get("containerName"), codes.get("values", [])
     if not operator:
-        out.append(required((*path, "operator"), _FAILURE, _values(("In", "NotIn"))))
+        yield required((*path, "operator"), _FAILURE, _values(("In", "NotIn")))
     elif operator not in ("In", "NotIn"):
-        out.append(not_supported((*path, "operator"), _FAILURE, write_json(operator), ("In", "NotIn")))
+        yield not_supported((*path, "operator"), _FAILURE, write_json(operator), ("In", "NotIn"))
     if name is not None and name not in names:
         detail = "must be one of the container or initContainer names in the pod template"
-        out.append(invalid((*path, "containerName"), _FAILURE, name, detail))
+        yield invalid((*path, "containerName"), _FAILURE, name, detail)
     where = (*path, "values")
     if not values:
         text = "[]" if dig(written, *where) == [] else "null"
-        out.append(invalid_text(where, _FAILURE, text, "at least one value is required"))
+        yield invalid_text(where, _FAILURE, text, "at least one value is required")
     elif len(values) > 255:
-        out.append(too_many(where, _FAILURE, len(values), 255))
+        yield too_many(where, _FAILURE, len(values), 255)
     seen = set()
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
-            out.append(invalid((*where, index), _FAILURE, value, "must not be 0 for the In operator"))
+            yield invalid((*where, index), _FAILURE, value, "must not be 0 for the In operator")
         if value in seen:
-            out.append(duplicate((*where, index), _FAILURE, str(value)))
+            yield duplicate((*where, index), _FAILURE, str(value))
         seen.add(value)
     if values != sorted(values):
-        out.append(invalid_text(where, _FAILURE, write_json(values), "must be ordered"))
+        yield invalid_text(where, _FAILURE, write_json(values), "must be ordered")
 
 
-def _check_success_policy(spec: Object, path: Path, out: list[Cause]) -> None:
+def _check_success_policy(spec: Object, path: Path) -> Iterator[Cause]:
     rules = spec["successPolicy"].get("rules", ())
     if not rules:
         detail = "at least one rules must be specified when the successPolicy is specified"
-        out.append(required(path, _SUCCESS, detail))
+        yield required(path, _SUCCESS, detail)
     if len(rules) > 20:
-        out.append(too_many(path, _SUCCESS, len(rules), 20))
+        yield too_many(path, _SUCCESS, len(rules), 20)
     completions = spec.get("completions")
     for index, rule in enumerate(rules):
         at = (*path, index)
         count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
         if count is None and indexes is None:
             detail = "at least one of succeededCount or succeededIndexes must be specified"
-            out.append(required(at, _SUCCESS, detail))
+            yield required(at, _SUCCESS, detail)
         if completions is None:
             continue  # the server has said so
         total = 0
         if indexes is not None:
             where = (*at, "succeededIndexes")
             if count_bytes(indexes) > 65536:
-                out.append(too_long(where, _SUCCESS, 65536))
+                yield too_long(where, _SUCCESS, 65536)
             total, wrong = _count_indexes(indexes, completions)
             if wrong:
-                out.append(invalid(where, _SUCCESS, indexes, f"error parsing succeededIndexes: {wrong}"))
+                yield invalid(where, _SUCCESS, indexes, f"error parsing succeededIndexes: {wrong}")
         if count is not None:
-            _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"), out)
+            yield from _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"))
 
 
-def _check_count(count: int, completions: int, total: int | None, path: Path, out: list[Cause]) -> None:
+def _check_count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Cause]:
     if count < 0:
-        out.append(invalid(path, _SUCCESS, count, "must be greater than or equal to 0"))
+        yield invalid(path, _SUCCESS, count, "must be greater than or equal to 0")
     if count > completions:
         detail = f"must be less than or equal to {completions} (the number of specified completions)"
-        out.append(invalid(path, _SUCCESS, count, detail))
+        yield invalid(path, _SUCCESS, count, detail)
     if total is not None and count > total:
         detail = (
             f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
         )
-        out.append(invalid(path, _SUCCESS, count, detail))
+        yield invalid(path, _SUCCESS, count, detail)
 
 
 def _count_indexes(text: str, completions: int) -> tuple[int, str]:

@@ -1,0 +1,60 @@
+"""The rows of `schemas/kubernetes/fields.json` are about fields that there are, in keywords that are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.versions import read_releases
+from krmfn.checks.server.schema import Kind, find_function, find_kind
+from krmfn.releases import schemastore
+
+ROOT = Path(__file__).parents[2]
+RELEASES = sorted(read_releases())
+
+TABLE: dict[str, dict[str, dict[str, Any]]] = schemastore.load("kubernetes/fields.json")
+ROWS = [
+    pytest.param(group, name, field, row, id=f"{group}-{name}-{field}")
+    for group, types in TABLE.items()
+    for names, rows in types.items()
+    for name in names.split()
+    for field, row in rows.items()
+]
+KEYWORDS = set(re.findall(r'"(\w+)" in row|row\.get\("(\w+)"', (ROOT / "krmfn/checks/server/fields.py").read_text()))
+KNOWN = {"default"}.union(*KEYWORDS) - {""}
+
+
+def find_field(release: str, group: str, name: str, field: str) -> bool:
+    try:
+        types = schemastore.load(f"kubernetes/{release}/others/{group}.json")["$defs"]
+    except schemastore.SchemaMissing:
+        return False
+    return any(
+        each.get("x-kubernetes-go-type", "").rpartition(".")[2] == name and field in each["properties"]
+        for each in types.values()
+    )
+
+
+@pytest.mark.parametrize(("group", "name", "field", "row"), ROWS)
+def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, field: str, row: dict[str, Any]) -> None:
+    assert any(find_field(release, group, name, field) for release in RELEASES)
+    for each in (row, row.get("items", {})):
+        assert each.keys() <= KNOWN
+        assert "format" not in each or callable(find_function(f"formats.check_{each['format']}"))
+        assert "check" not in each or callable(find_function(each["check"]))
+
+
+def test_the_readme_says_what_every_keyword_means() -> None:
+    text = (ROOT / "schemas/kubernetes/README.md").read_text()
+    assert [word for word in sorted(KNOWN) if f"`{word}`" not in text] == []
+
+
+def test_every_release_has_the_rows() -> None:
+    for release in RELEASES:
+        kind = find_kind("storage.k8s.io", "StorageClass", release, {})
+        assert isinstance(kind, Kind)
+        assert kind.root.fields["reclaimPolicy"].default == "Delete"
+        assert kind.root.fields["reclaimPolicy"].row["enum"] == ["Delete", "Retain"]
