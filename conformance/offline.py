@@ -45,8 +45,8 @@ def facts_of(profile: Profile) -> AdmissionFacts:
     workloads = {(namespace, "train"): frozenset(("workers", "driver")) for namespace in NAMESPACES}
     gangs = frozenset((namespace, "gang-pg") for namespace in NAMESPACES)
     if profile.release.name == "1.36":
-        return AdmissionFacts(classes, frozenset(), workloads, gangs, True)
-    return AdmissionFacts(classes, frozenset(), complete=True)
+        return AdmissionFacts(classes, frozenset(), workloads, gangs, True, False)
+    return AdmissionFacts(classes, frozenset(), complete=True, accounts=False)
 
 
 def kind_of(profile: Profile, name: str) -> Kind:

@@ -62,6 +62,7 @@ def leave_out_fragments(
         # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
         is_alone = not others or (beside and not others & _GROUPS)
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
+        is_part = is_part or (beside and any(map(_lacks_namespace, file.stream.items)))
         is_patch = called and (beside or not any(item.name for item in file.stream.items))
         is_expected = _is_called(file.path, _EXPECTED)
         if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
@@ -121,6 +122,13 @@ def _is_to_fill(item: Item) -> bool:
             waiting += value
     is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
     return is_odd and not is_name_placeholder(item.name)
+
+
+def _lacks_namespace(item: Item) -> bool:
+    """Whether kustomize would have to write the namespace of a subject of a role."""
+    subjects = item.value.get("subjects")
+    accounts = [each for each in subjects if isinstance(each, dict)] if isinstance(subjects, list) else []
+    return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in accounts)
 
 
 def _is_fragment(item: Item, beside: bool, called: bool) -> bool:

@@ -395,3 +395,14 @@ def test_a_conflict_names_the_place_in_etcd() -> None:
     verdict = validate_update(claimed, service, "1.37", {}, "replace")
     assert verdict is not None
     assert "Key: /services/specs/ml/a," in verdict.message
+
+
+def test_a_pod_without_an_account_has_the_one_of_its_namespace() -> None:
+    """As a server with the admission plugin ServiceAccount answered. Those that were recorded have it off."""
+    token = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
+    spec = {"containers": [{"name": "a", "image": "a"}], "volumes": [token]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}, "spec": spec}
+    assert told(validate_create(pod, "1.37", {})).accepted
+    assert told(validate_update(changed(pod, "metadata.labels", {"a": "b"}), pod, "1.37", {}, "apply")).accepted
+    mirror = changed(changed(pod, "spec.nodeName", "n"), "metadata.annotations", {"kubernetes.io/config.mirror": "a"})
+    assert [cause.rule for cause in told(validate_create(mirror, "1.37", {})).causes] == ["pod-volumes"]

@@ -220,3 +220,17 @@ def test_a_kustomization_that_a_program_fills_in_is_a_template(
     assert (code, ": error: not checked: it " in out) == (2, True)
     if "templates" in path:  # who names the folder means this one
         assert "../base, which does not exist [not-rendered]" in run(capsys, "validate", "hack/templates/app")[1]
+
+
+def test_a_role_binding_that_waits_for_kustomize_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kubebuilder writes such files, and lists them in a comment of the kustomization."""
+    binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
+    binding += "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: a}\n"
+    binding += "subjects: [{kind: ServiceAccount, name: a}]\n"
+    write(
+        folder, {"rbac/kustomization.yaml": "resources: [job.yaml]\n", "rbac/job.yaml": JOB, "rbac/proxy.yaml": binding}
+    )
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "parts of manifests (1)" in told) == (0, True)
+    (folder / "rbac/kustomization.yaml").unlink()
+    assert run(capsys, "validate", ".")[0] == 1

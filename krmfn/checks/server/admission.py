@@ -27,7 +27,8 @@ class AdmissionFacts(NamedTuple):
     """What is known of the cluster; None where nothing is.
 
     `workloads` maps (namespace, name) to the template names, `gangs` holds (namespace, name) of PodGroups with a gang
-    policy. With `complete` what is not listed does not exist; without it nobody knows.
+    policy. With `complete` what is not listed does not exist; without it nobody knows. `accounts`: ServiceAccount
+    admission is on, as in every cluster whose administrator did not turn it off.
     """
 
     priority_classes: Mapping[str, PriorityClass] | None = None
@@ -35,6 +36,7 @@ class AdmissionFacts(NamedTuple):
     workloads: Mapping[tuple[str, str], frozenset[str]] = {}
     gangs: frozenset[tuple[str, str]] = frozenset()
     complete: bool = False
+    accounts: bool = True
 
 
 def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
@@ -123,6 +125,17 @@ def keep_priority(
     for name in ("priority", "preemptionPolicy"):
         if name in before:
             spec.setdefault(name, before[name])
+    return None
+
+
+def name_account(
+    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
+) -> Cause | None:
+    """ServiceAccount: a pod that names no account has the one called default; a mirror of the kubelet has none."""
+    spec, metadata = new.setdefault("spec", {}), new.get("metadata", {})
+    is_mirror = "kubernetes.io/config.mirror" in metadata.get("annotations", {})
+    if facts.accounts and not is_mirror and not spec.get("serviceAccountName"):
+        spec["serviceAccountName"] = "default"
     return None
 
 
