@@ -25,8 +25,8 @@ MOST_BYTES = 256 * 2**20
 TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
-#: What the go command passes over, too (`go help packages`).
-_TEST_DATA = "testdata"
+#: What go passes over, too (`go help packages`), and where Maven and Gradle have it.
+_TEST_DATA = ("/testdata/", "/src/test/resources/")
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
@@ -164,7 +164,8 @@ class Tree:
                 elif self._is_read(path, kind):
                     found.append(path)
         # Who names such a folder wants to see it.
-        data = [] if _TEST_DATA in folder.split("/") else [path for path in found if f"/{_TEST_DATA}/" in f"/{path}"]
+        named = [mark for mark in _TEST_DATA if mark in f"/{folder}/"]
+        data = [path for path in found if not named and any(mark in f"/{path}" for mark in _TEST_DATA)]
         reason = "is the data of a test, which nobody applies"
         self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
         return sorted({*found}.difference(data))

@@ -114,12 +114,13 @@ def test_copies_of_go_modules_are_counted(folder: Path, capsys: pytest.CaptureFi
     assert run(capsys, "validate", ".")[0] == 1
 
 
-def test_data_of_tests_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(folder, {"a.yaml": ACCOUNT, "pkg/testdata/roles/binding.yaml": BINDING})
+@pytest.mark.parametrize("place", ["pkg/testdata/roles", "api/src/test/resources"])
+def test_data_of_tests_is_counted(place: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a.yaml": ACCOUNT, f"{place}/binding.yaml": BINDING})
     code, _, said = run(capsys, "validate", ".")
     assert (code, "not checked: data of tests (1)" in said) == (0, True)
     commit(folder)
     assert run(capsys, "diff", "HEAD")[1].endswith(" 1 unchanged\n")
-    assert run(capsys, "validate", "pkg/testdata/roles")[0] == 1, "who names it wants to see it"
-    write(folder, {"kustomization.yaml": "resources: [pkg/testdata/roles/binding.yaml]\n"})
+    assert run(capsys, "validate", place)[0] == 1, "who names it wants to see it"
+    write(folder, {"kustomization.yaml": f"resources: [{place}/binding.yaml]\n"})
     assert run(capsys, "validate", ".")[0] == 1, "a kustomization uses it"
