@@ -64,10 +64,13 @@ def leave_out_fragments(
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
         is_part = is_part or (beside and any(map(_lacks_namespace, file.stream.items)))
         is_patch = called and (beside or not any(item.name for item in file.stream.items))
+        is_partial = all(map(_is_partial_definition, file.stream.items))
         is_expected = _is_called(file.path, _EXPECTED)
         if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
             is_expected = any(_has_expression(item.value) for item in file.stream.items)
-        if file.stream.items and (is_part or is_patch or is_expected or re.search(rb"(?m)^\$patch:", file.data)):
+        if file.stream.items and (
+            is_part or is_patch or is_partial or is_expected or re.search(rb"(?m)^\$patch:", file.data)
+        ):
             message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
             told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
         else:
@@ -145,6 +148,13 @@ def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
         return (bool(images) or called or item.kind == "Pod" or is_empty) and not any(images)
     lacks_selector = item.ref.group == _APPS and dig(item.value, "spec", "selector", default=ABSENT) is ABSENT
     return not images or not all(images) or lacks_selector
+
+
+def _is_partial_definition(item: Item) -> bool:
+    """Whether an object only names a CustomResourceDefinition, or adds to one."""
+    if item.kind != "CustomResourceDefinition" or not isinstance(spec := item.value.get("spec"), dict):
+        return False
+    return spec.keys().isdisjoint(("group", "names", "scope"))
 
 
 def _list_containers(value: Any, path: str) -> Iterator[Any]:

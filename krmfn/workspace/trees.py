@@ -7,6 +7,7 @@ that is outside of the tree's boundary, and nothing that is not an ordinary file
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Container, Iterable
 
 from krmfn.krm.types import NamedTuple
@@ -25,8 +26,9 @@ MOST_BYTES = 256 * 2**20
 TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
-#: What go passes over, too (`go help packages`), and where Maven and Gradle have it.
-_TEST_DATA = ("/testdata/", "/src/test/resources/")
+#: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and `src/test/resources`
+#: of Maven and Gradle.
+_TEST_DATA = re.compile(r"(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/", re.IGNORECASE)
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
@@ -164,8 +166,7 @@ class Tree:
                 elif self._is_read(path, kind):
                     found.append(path)
         # Who names such a folder wants to see it.
-        named = [mark for mark in _TEST_DATA if mark in f"/{folder}/"]
-        data = [path for path in found if not named and any(mark in f"/{path}" for mark in _TEST_DATA)]
+        data = [] if _TEST_DATA.search(f"{folder}/") else list(filter(_TEST_DATA.search, found))
         reason = "is the data of a test, which nobody applies"
         self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
         return sorted({*found}.difference(data))

@@ -103,3 +103,9 @@ def test_one_mistake_is_one_finding_whatever_the_server_says_of_it() -> None:
     spec = "{template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}"
     server = validate(f"{head}Deployment\nspec: {spec}\n".replace(" v1", " apps/v1", 1).encode())
     assert [result.path for result in server.errors] == ["spec.selector"]
+    lease = validate(
+        f"{head}Lease\n".replace(" v1", " coordination.k8s.io/v1", 1)
+        .replace("ml}", "ml, annotations: {a/: b}}")
+        .encode()
+    )
+    assert ["name part must be non-empty; name part" in result.message for result in lease.errors] == [True]

@@ -114,9 +114,26 @@ def test_copies_of_go_modules_are_counted(folder: Path, capsys: pytest.CaptureFi
     assert run(capsys, "validate", ".")[0] == 1
 
 
-@pytest.mark.parametrize("place", ["pkg/testdata/roles", "api/src/test/resources"])
-def test_data_of_tests_is_counted(place: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(folder, {"a.yaml": ACCOUNT, f"{place}/binding.yaml": BINDING})
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [
+        ("testData", 1),
+        ("tests/data/kubectl", 1),
+        ("test-data", 1),
+        ("api/src/test/resources", 1),
+        ("test/e2e/data", 0),
+        ("data", 0),
+    ],
+)
+def test_folders_with_the_data_of_tests(
+    name: str, counted: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, {"a.yaml": ACCOUNT, f"pkg/{name}/binding.yaml": BINDING})
+    assert run(capsys, "validate", ".")[0] == 1 - counted
+
+
+def test_data_of_tests_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a.yaml": ACCOUNT, "pkg/testdata/roles/binding.yaml": BINDING})
     code, _, said = run(capsys, "validate", ".")
     assert (code, "not checked: data of tests (1)" in said) == (0, True)
     commit(folder)

@@ -193,6 +193,17 @@ def test_what_configures_a_function_of_kpt_is_not_applied(folder: Path, capsys: 
     assert "a/setters.yaml" not in run(capsys, "validate", ".")[1]
 
 
+@pytest.mark.parametrize(
+    ("spec", "code"), [("{}", 0), ("{versions: [{name: v1}]}", 0), ("{scope: Cluster}", 1), ("3", 1)]
+)
+def test_a_definition_without_names_is_a_part(
+    spec: str, code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\n"
+    write(folder, {"crd.yaml": f"{head}spec: {spec}\n"})
+    assert run(capsys, "validate", ".")[0] == code
+
+
 def test_a_template_that_a_kustomization_builds_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n"})
     write(folder, {"base/kustomization.yaml": "resources: ['${{ values.name }}.yaml']\n"})

@@ -172,7 +172,7 @@ class Judge:
             verdict = judge(as_sent(value))
         verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
-        for cause in verdict.causes:
+        for cause in join_reasons(verdict.causes, value):
             yield self._weigh(_note(root, value, cause), item)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
