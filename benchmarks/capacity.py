@@ -90,13 +90,13 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     from krmfn.krm import Item
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members
-    from krmfn.survey.gangs import survey
+    from krmfn.survey.gangs import list_present
     from krmfn.workspace import simulator
 
     nodes, gangs, pods, node_kinds, pod_kinds = row
     items = [Item.new(value) for value in make_gangs(gangs, pods, pod_kinds)]
     settings = read_settings(None)._replace(cluster={"items": list(make_nodes(nodes, node_kinds))})
-    members, _ = count_members(survey(items, settings).present, settings)
+    members, _ = count_members(list_present(items), settings)
     census = take_census(items, members, None, settings.cluster)
     roster = call_roll(census)
     question = ask(census, roster, settings, [{"name": "a", "seed": 0}])

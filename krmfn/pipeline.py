@@ -41,16 +41,19 @@ class Outcome(NamedTuple):
 def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) -> Outcome:
     """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out. `frugal` is
     for callers who want no more than the text (see reconcile)."""
-    from krmfn.survey.gangs import survey
+    from krmfn.survey.gangs import list_present, survey
 
     found = survey(items, settings)
-    if not found.present and not _has_generated(items):
+    again = _has_generated(items)
+    if not found.asked and not again:
         return Outcome((), (), to_results(found.findings))
     from krmfn.reconcile import reconcile
 
     wanted, findings = _write(found, items, settings)
     asking = {id(item) for asked in found.asked for item in asked.items} | {id(item) for item in found.undecided}
-    released = [item for item in found.present if id(item) not in asking]
+    # What is there for the first time has no earlier links, but the names of operators count.
+    present = list_present(items) if again or settings.kuberay.manages != "None" else ()
+    released = [item for item in present if id(item) not in asking]
     done = reconcile(items, wanted, released, settings.kuberay.manages, frugal)
     preview = _tell_preview([item for asked in found.asked for item in asked.items], settings)
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
@@ -141,15 +144,15 @@ def find_all(
         yield from links
         return
     from krmfn.checks.rule import check_stages
-    from krmfn.survey.gangs import survey
+    from krmfn.survey.gangs import list_present, survey
 
-    found = survey(items, settings)
+    found, present = survey(items, settings), list_present(items)
     members: Sequence[Member] = ()
-    if found.present:
+    if present:
         from krmfn.survey.counting import count_members, is_severe
         from krmfn.survey.lookup import make_lookup
 
-        members, notes = count_members(found.present, settings, make_lookup(items, settings))
+        members, notes = count_members(present, settings, make_lookup(items, settings))
         asking = {id(item) for asked in found.asked for item in asked.items}
         for finding in notes:
             if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):
@@ -311,7 +314,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
     accepted: set[str] = set()
-    classes = [item.value for item in items if item.kind == "PriorityClass"]
+    classes = [item.value for item in items if item.may_hold(b"PriorityClass") and item.kind == "PriorityClass"]
     cluster = {**settings.cluster, "items": [*as_list(settings.cluster.get("items")), *classes]}
     informed = settings._replace(cluster=cluster) if classes else settings
     for gang, owners, shaping in found.asked:
@@ -329,7 +332,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
 
 def _has_generated(items: Iterable[Item]) -> bool:
     """Whether an earlier run left something: then a stale object may have to go."""
-    return any(item.ref.group in GENERATED_GROUPS for item in items)
+    return any(item.may_hold(b"scheduling.") and item.ref.group in GENERATED_GROUPS for item in items)
 
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.

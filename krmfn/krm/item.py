@@ -213,11 +213,11 @@ class Item:
 
         Edits, escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
         """
-        if self.touched:
+        if self._reading is not None and self._reading.touched:
             return True
         source = self.frame.source
         signs = source.list_signs(word)
-        return bool(signs) and any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
+        return bool(signs) and any(source.holds(sign, self.start, self.end) for sign in signs)
 
     @property
     def is_new(self) -> bool:

@@ -37,7 +37,8 @@ class Ledger:
             identity: item for item in candidates if (identity := identify(item.ref)) not in self._by_identity
         }
         self._taken = {(identity.namespace, identity.name) for identity in self.foreign}
-        self.owners = Owners(items, self.marked, [owner for gang in gangs for owner in gang.owners])
+        owners = [owner for gang in gangs for owner in gang.owners]
+        self.owners = Owners(items if self.marked else (), self.marked, owners)
         shared = (gang.name for gang in gangs if not _is_called_after_its_owner(gang))
         self._claims = claim_all(self.marked, self.owners, shared)
         self._names: dict[str, set[str]] = {}

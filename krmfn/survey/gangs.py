@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from krmfn.sources.manifest import SourceReading
 
 
+#: Before the name of every annotation by which a resource can ask for a gang: ours, and those of KubeRay.
+_OURS, _RAY = PREFIX.encode(), b"ray.io/"
+
+
 class Asked(NamedTuple):
     """A gang and the items that it is for, in the order in which its pod templates count their owners. `findings` are
     what there is to say about its shape, which the configuration decides."""
@@ -36,11 +40,10 @@ class Asked(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the items ask for. `present` are all items of kinds that can become gangs, whether they want to or not;
-    `undecided` are those of them that a selector leaves out: another configuration may make gangs of them."""
+    """What the items ask for. `undecided` are those that a selector leaves out: another configuration may make gangs of
+    them."""
 
     asked: tuple[Asked, ...]
-    present: tuple[Item, ...]
     findings: tuple[Finding, ...]
     undecided: tuple[Item, ...] = ()
 
@@ -60,12 +63,11 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     """
     items = tuple(items)
     find = make_lookup(items, settings)
-    present = list_present(items)
     findings: list[Finding] = list(find_strangers(items))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []
     joined: dict[tuple[str, str], list[_Wish]] = {}
-    for item in present:
+    for item in _leave_out_made(filter(_may_ask, items) if settings.select.mode == "OptIn" else items, items):
         chosen = _choose(settings, item)
         findings += [note.on(item) for note in chosen.notes]
         if chosen.options is None:
@@ -91,13 +93,18 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
                 gangs.append(joined[key])
             joined[key].append(wish)
     asked = tuple(gang if isinstance(gang, Asked) else _ask(gang) for gang in gangs)
-    return Survey(asked, present, tuple(findings), tuple(undecided))
+    return Survey(asked, tuple(findings), tuple(undecided))
 
 
 def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
     """All items of kinds that can become gangs, whether they want to or not, save those that another one made."""
+    return tuple(_leave_out_made(items, items))
+
+
+def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Item]:
+    """Those of some items that can become gangs, and that none of all the items made."""
     owned = list_owned(items)
-    return tuple(item for item in _list_sources(items) if not is_local(item) and id(item) not in owned)
+    return (item for item in _list_sources(some) if not is_local(item) and id(item) not in owned)
 
 
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
@@ -112,13 +119,16 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
+def _may_ask(item: Item) -> bool:
+    """False where the text of an item shows that it does not ask for a gang: most items need not be read for that."""
+    return item.may_hold(_OURS) or item.may_hold(_RAY)
+
+
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
-    select = settings.select
-    if not item.may_hold(PREFIX.encode()) and not item.api_version.startswith("ray.io/"):
-        selected = select.selector.matches(item) if select.selector is not None else select.mode == "All"
-        if not selected:
-            return Selection(None, "not selected")
+    selector = settings.select.selector
+    if selector is not None and not _may_ask(item) and not selector.matches(item):
+        return Selection(None, "not selected")
     return options_for(settings, item)
 
 

@@ -13,7 +13,7 @@ from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.survey.census import take_census
 from krmfn.survey.counting import count_members
-from krmfn.survey.gangs import survey
+from krmfn.survey.gangs import list_present
 
 QUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
 EXCLUSIVE = {"annotations": {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}}
@@ -70,7 +70,7 @@ def find(check: Any, values: Iterable[dict[str, Any]]) -> list[str]:
     """The messages of one rule."""
     items = [Item.new(value) for value in values]
     settings = read_settings(None)
-    members, _ = count_members(survey(items, settings).present, settings)
+    members, _ = count_members(list_present(items), settings)
     return [finding.message for finding in check.find(take_census(items, members), settings)]
 
 
