@@ -26,8 +26,8 @@ MOST_BYTES = 256 * 2**20
 TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
-#: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and `src/test/resources`
-#: of Maven and Gradle.
+#: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and
+#: `src/test/resources` of Maven and Gradle.
 _TEST_DATA = re.compile(r"(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/", re.IGNORECASE)
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096

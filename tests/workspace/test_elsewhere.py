@@ -138,6 +138,6 @@ def test_data_of_tests_is_counted(folder: Path, capsys: pytest.CaptureFixture[st
     assert (code, "not checked: data of tests (1)" in said) == (0, True)
     commit(folder)
     assert run(capsys, "diff", "HEAD")[1].endswith(" 1 unchanged\n")
-    assert run(capsys, "validate", place)[0] == 1, "who names it wants to see it"
-    write(folder, {"kustomization.yaml": f"resources: [{place}/binding.yaml]\n"})
+    assert run(capsys, "validate", "pkg/testdata")[0] == 1, "who names it wants to see it"
+    write(folder, {"kustomization.yaml": "resources: [pkg/testdata/roles/binding.yaml]\n"})
     assert run(capsys, "validate", ".")[0] == 1, "a kustomization uses it"
