@@ -23,8 +23,8 @@ ROWS = [
     for name in names.split()
     for field, row in rows.items()
 ]
-KEYWORDS = set(re.findall(r'"(\w+)" in row|row\.get\("(\w+)"', (ROOT / "krmfn/checks/server/fields.py").read_text()))
-KNOWN = {"default"}.union(*KEYWORDS) - {""}
+CODE = (ROOT / "krmfn/checks/server/fields.py").read_text()
+KNOWN = {"default", *re.findall(r'(?:row\.get\(|^    )"(\w+)"', CODE, re.M)}
 
 
 def find_field(release: str, group: str, name: str, field: str) -> bool:
