@@ -140,9 +140,7 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
     scale = subresources.get("scale")
     for field, starts in _PATHS.items() if scale is not None else ():
         text, where = (scale or {}).get(field) or "", (*at, "subresources", "scale", field)
-        if not text and field != "labelSelectorPath":
-            yield required(where, "required")
-        elif text and not text.startswith(starts):
+        if text and not text.startswith(starts):
             yield invalid(where, RULE, text, f"should be a json path under {' or '.join(each[:-1] for each in starts)}")
 
 
@@ -177,17 +175,11 @@ def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
 
 def _check_column(column: Mapping[str, Any], at: Path) -> Iterator[Cause]:
     kind, path, form = column.get("type") or "", column.get("jsonPath") or "", column.get("format")
-    if not column.get("name"):
-        yield required((*at, "name"), "required")
-    if not kind:
-        yield required((*at, "type"), "required", f"must be one of {','.join(_COLUMNS)}")
-    elif kind not in _COLUMNS:
-        yield invalid((*at, "type"), RULE, kind, f"must be one of {','.join(sorted(_COLUMNS))}")
+    if kind and kind not in _COLUMNS:
+        yield invalid((*at, "type"), RULE, kind, f"must be one of {','.join(_COLUMNS)}")
     if form and form not in _FORMATS:
         yield invalid((*at, "format"), RULE, form, f"must be one of {','.join(_FORMATS)}")
-    if not path:
-        yield required((*at, "jsonPath"), "required")
-    elif path[0] != ".":
+    if path and path[0] != ".":
         yield invalid((*at, "jsonPath"), RULE, path, "must be a simple json path starting with .")
 
 
