@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.server.formats import check_long_name
-from krmfn.checks.server.plain.values import RULE, check_choice, check_immutable, check_label_selector, refuse
+from krmfn.checks.server.plain.values import RULE, check_choice, check_label_selector, refuse
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
@@ -20,18 +20,13 @@ _GROUP = "rbac.authorization.k8s.io"
 _REF: Path = ("roleRef",)
 
 
-def check_role(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    for index, rule in enumerate(new.get("rules", ())):
-        yield from _check_rule(kind, rule, ("rules", index))
-
-
 def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
     yield from check_label_selector(kind, selector, path)
     if is_wrong_selector(selector):
         yield invalid_text(path, RULE, "null", "invalid label selector.")
 
 
-def _check_rule(kind: Kind, rule: Object, path: Path) -> Iterator[Cause]:
+def check_rule(kind: Kind, rule: Object, path: Path) -> Iterator[Cause]:
     if rule.get("nonResourceURLs"):
         at = (*path, "nonResourceURLs")
         if not kind.cluster:
@@ -52,19 +47,16 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    if old:
-        earlier = kind.gates.get("older-texts", False) and new.get("roleRef") != old.get("roleRef")
-        if earlier:
-            yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef")
-        else:
-            yield from check_immutable(new, old, "roleRef", ())
-    kinds = ("ClusterRole",) if kind.cluster else ("Role", "ClusterRole")
-    yield from check_choice(new["roleRef"].get("kind", ""), (*_REF, "kind"), kinds)
-    for index, subject in enumerate(new.get("subjects", ())):
-        yield from _check_subject(kind, subject, ("subjects", index))
+    if old and new.get("roleRef") != old.get("roleRef"):
+        older = kind.gates.get("older-texts", False)
+        yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef" if older else "field is immutable")
 
 
-def _check_subject(kind: Kind, subject: Object, path: Path) -> Iterator[Cause]:
+def check_kind_of_role(kind: Kind, word: str, path: Path) -> Iterator[Cause]:
+    yield from check_choice(word, path, ("ClusterRole",) if kind.cluster else ("Role", "ClusterRole"))
+
+
+def check_subject(kind: Kind, subject: Object, path: Path) -> Iterator[Cause]:
     name, word, group = subject.get("name", ""), subject.get("kind", ""), subject.get("apiGroup", "")
     if word == "ServiceAccount":
         if name:

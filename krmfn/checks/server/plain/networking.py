@@ -202,8 +202,6 @@ def check_network_policy(kind: Kind, new: Object, old: Object | None, argument: 
     for way, side in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way, ())):
             at: Path = (*_SPEC, way, index)
-            for place, port in enumerate(rule.get("ports", ())):
-                yield from _check_policy_port(kind, port, (*at, "ports", place))
             for place, peer in enumerate(rule.get(side, ())):
                 yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
     types = spec.get("policyTypes", ())
@@ -220,7 +218,7 @@ def _list_blocks(spec: Object) -> Iterator[Object]:
             yield from (peer["ipBlock"] for peer in rule.get(side, ()) if "ipBlock" in peer)
 
 
-def _check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
+def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
     port, end = one.get("port"), one.get("endPort")
     if end is None:
         return
