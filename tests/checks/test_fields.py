@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.versions import read_releases
+from krmfn.checks.server import validate_create
 from krmfn.checks.server.schema import Kind, find_function, find_kind
 from krmfn.releases import schemastore
 
@@ -24,7 +25,7 @@ ROWS = [
     for field, row in rows.items()
 ]
 CODE = (ROOT / "krmfn/checks/server/fields.py").read_text()
-KNOWN = {"default", *re.findall(r'(?:row\.get\(|^    )"(\w+)"', CODE, re.M)}
+KNOWN = {"default", "x-kubernetes-feature-gate", *re.findall(r'(?:row\.get\(|^    )"(\w+)"', CODE, re.M)}
 
 
 def find_field(release: str, group: str, name: str, field: str) -> bool:
@@ -49,7 +50,11 @@ def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, fi
 
 def test_the_readme_says_what_every_keyword_means() -> None:
     text = (ROOT / "schemas/kubernetes/README.md").read_text()
-    assert [word for word in sorted(KNOWN) if f"`{word}`" not in text] == []
+    assert [
+        word
+        for word in sorted(KNOWN)
+        if f"`{word}`" not in text and f"`{word.removeprefix('x-kubernetes')}`" not in text
+    ] == []
 
 
 def test_every_release_has_the_rows() -> None:
@@ -58,3 +63,15 @@ def test_every_release_has_the_rows() -> None:
         assert isinstance(kind, Kind)
         assert kind.root.fields["reclaimPolicy"].default == "Delete"
         assert kind.root.fields["reclaimPolicy"].row["enum"] == ["Delete", "Retain"]
+
+
+def test_a_field_whose_gate_is_off_is_dropped_and_told() -> None:
+    tolerations = [{"operator": "Exists"}]
+    request = {"name": "a", "exactly": {"deviceClassName": "gpu.example.com", "tolerations": tolerations}}
+    metadata, spec = {"name": "a"}, {"devices": {"requests": [request]}}
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+    path = ("spec", "devices", "requests", 0, "exactly", "tolerations")
+    for gates, dropped in (({}, ((path, "DRADeviceTaints"),)), ({"DRADeviceTaints": True}, ())):
+        verdict = validate_create(claim, "1.35", gates)
+        assert verdict is not None
+        assert (verdict.accepted, verdict.dropped) == (True, dropped)

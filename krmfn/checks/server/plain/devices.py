@@ -20,7 +20,6 @@ from krmfn.checks.server.pods.claims import check_metadata_of_claims
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -58,46 +57,6 @@ def _fill_spec(spec: Object) -> None:
     for request in _list_requests(spec):
         if request["allocationMode"] == "ExactCount" and not request.get("count"):
             request["count"] = 1
-
-
-def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
-    prepare_claim(kind, new)
-
-
-def prepare_claim_template_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
-    prepare_claim_template(kind, new)
-
-
-def prepare_device_class_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
-    if not kind.gates.get("DRAExtendedResource", False):
-        new.get("spec", {}).pop("extendedResourceName", None)
-
-
-def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
-    _drop_gated(kind, new.get("spec", {}))
-
-
-def prepare_claim_template(kind: Kind, new: dict[str, Any]) -> None:
-    _drop_gated(kind, new.get("spec", {}).get("spec", {}))
-
-
-def prepare_device_class(kind: Kind, new: dict[str, Any]) -> None:
-    first_generation(kind, new)
-    if not kind.gates.get("DRAExtendedResource", False):
-        new.get("spec", {}).pop("extendedResourceName", None)
-
-
-def _drop_gated(kind: Kind, spec: Object) -> None:
-    for gate, name in (
-        ("DRADeviceTaints", "tolerations"),
-        ("DRAConsumableCapacity", "capacity"),
-        ("DRADerivedAttributes", "derivedAttributes"),
-    ):
-        for request in _list_requests(spec) if not kind.gates.get(gate, False) else ():
-            request.pop(name, None)
-    if not kind.gates.get("DRAConsumableCapacity", False):
-        for constraint in spec.get("devices", {}).get("constraints", ()):
-            constraint.pop("distinctAttribute", None)
 
 
 def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
