@@ -23,6 +23,7 @@ from krmfn.checks.server.spell import to_internal, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
+    find_repeated,
     invalid,
     invalid_text,
     not_supported,
@@ -162,13 +163,13 @@ _NO_REASON = (
 def check_conditions(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its
     type."""
-    seen: set[str] = set()
-    for index, condition in enumerate(new.get("status", {}).get("conditions", ())):
+    conditions = new.get("status", {}).get("conditions", ())
+    again = find_repeated(condition.get("type", "") for condition in conditions)
+    for index, condition in enumerate(conditions):
         path: Path = ("status", "conditions", index)
-        name = condition.get("type", "")
-        if name in seen:
-            yield duplicate(path if argument == "item" else (*path, "type"), "conditions", quote(name))
-        seen.add(name)
+        if index in again:
+            at = path if argument == "item" else (*path, "type")
+            yield duplicate(at, "conditions", quote(condition.get("type", "")))
         yield from _check_condition(condition, path, argument)
 
 
@@ -224,9 +225,11 @@ def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argumen
     elif len(groups) > argument:
         yield too_many(("spec", "podGroups"), "pod-groups", len(groups), argument)
     else:
-        seen: set[str] = set()
+        again = find_repeated(group.get("name", "") for group in groups)
         for index, group in enumerate(groups):
-            yield from _check_v1alpha1_group(group, ("spec", "podGroups", index), seen)
+            if index in again:
+                yield duplicate(("spec", "podGroups", index, "name"), "pod-groups", quote(group.get("name", "")))
+            yield from _check_v1alpha1_group(group, ("spec", "podGroups", index))
 
 
 def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
@@ -242,12 +245,9 @@ def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
             yield from refuse_text((*path, name), "controller-ref", value, check_path_segment(value))
 
 
-def _check_v1alpha1_group(group: Object, path: Path, seen: set[str]) -> Iterator[Cause]:
+def _check_v1alpha1_group(group: Object, path: Path) -> Iterator[Cause]:
     name = group.get("name", "")
     yield from refuse_text((*path, "name"), "pod-groups", name, check_short_name(name))
-    if name in seen:
-        yield duplicate((*path, "name"), "pod-groups", quote(name))
-    seen.add(name)
     policy = group.get("policy", {})
     if len(policy) == 2:
         detail = "exactly one of `basic`, `gang` is required, but multiple fields are set"

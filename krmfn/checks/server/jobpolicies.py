@@ -14,6 +14,7 @@ from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
+    find_repeated,
     invalid,
     invalid_text,
     not_supported,
@@ -126,13 +127,12 @@ def _check_codes(codes: Object, names: set[str], written: Any, path: Path) -> It
         yield invalid_text(where, _FAILURE, text, "at least one value is required")
     elif len(values) > 255:
         yield too_many(where, _FAILURE, len(values), 255)
-    seen = set()
+    again = find_repeated(values)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
             yield invalid((*where, index), _FAILURE, value, "must not be 0 for the In operator")
-        if value in seen:
+        if index in again:
             yield duplicate((*where, index), _FAILURE, str(value))
-        seen.add(value)
     if values != sorted(values):
         yield invalid_text(where, _FAILURE, write_json(values), "must be ordered")
 

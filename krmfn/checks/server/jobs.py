@@ -17,9 +17,9 @@ from krmfn.checks.server.plain.values import check_counts, check_label_selector
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.setting import Object
-from krmfn.checks.server.replicated import is_wrong_selector, spell_labels
+from krmfn.checks.server.replicated import check_kept, is_wrong_selector, spell_labels
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import to_api, write_json
+from krmfn.checks.server.spell import write_json
 from krmfn.checks.server.strategy import STORED_UID
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, required
 from krmfn.krm.paths import Path
@@ -208,19 +208,9 @@ def _check_generated(new: Object) -> Iterator[Cause]:
 def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     """What cannot change. A suspended Job may change a little more of its template."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    of = kind.root.fields["spec"].type
     yield from _check_completions(spec, before)
-    for name in (
-        "selector",
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy",
-    ):
-        if spec.get(name) != before.get(name):
-            text = write_json(to_api(of.fields[name].type, spec[name])) if name in spec else "null"
-            yield invalid_text(("spec", name), "job-immutable", text, "field is immutable")
+    kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+    yield from check_kept(kind, spec, before, *kept, rule="job-immutable")
     yield from _check_template_change(kind, spec, old or {})
     scheduling, previous = spec.get("scheduling"), before.get("scheduling")
     if scheduling is not None and previous is not None:

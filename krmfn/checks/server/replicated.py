@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.server.formats import (
-    check_label_key,
-    check_label_value,
-    check_short_name,
-)
+from krmfn.checks.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.checks.server.plain.values import check_counts, check_label_selector, check_part, check_share, count_share
 from krmfn.checks.server.pods.changes import list_template_causes
 from krmfn.checks.server.pods.claims import check_claim_spec
@@ -104,7 +100,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
     if deadline is not None and deadline <= ready:
         detail = "must be greater than minReadySeconds"
         yield invalid((*_SPEC, "progressDeadlineSeconds"), _COUNT, deadline, detail)
-    yield from _check_immutable(kind, spec, before, "selector")
+    yield from check_kept(kind, spec, before, "selector")
 
 
 def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -112,7 +108,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any
     yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
-    yield from _check_immutable(kind, spec, before, "selector")
+    yield from check_kept(kind, spec, before, "selector")
 
 
 def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -127,7 +123,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(spec, "DaemonSet")
     yield from _check_daemon_strategy(spec.get("updateStrategy", {}), (*_SPEC, "updateStrategy"))
-    yield from _check_immutable(kind, spec, before, "selector")
+    yield from check_kept(kind, spec, before, "selector")
 
 
 def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -145,7 +141,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
             yield forbidden(_SPEC, "immutable", argument)
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
-        yield from _check_immutable(kind, spec, before, *fields)
+        yield from check_kept(kind, spec, before, *fields)
 
 
 _CHANGING = (
@@ -300,16 +296,16 @@ def _check_running(spec: Object, noun: str) -> Iterator[Cause]:
         yield forbidden((*path, "activeDeadlineSeconds"), "pod-deadline", detail)
 
 
-def _check_immutable(kind: Kind, spec: Object, before: Object | None, *names: str) -> Iterator[Cause]:
-    if before is None:
-        return
-    fields = kind.root.fields["spec"].type.fields
-    for name in names:
-        if spec.get(name) != before.get(name):
-            of = fields[name].type
-            unset = '""' if of.kind == "string" else "null"
-            text = write_json(to_api(of, spec[name])) if name in spec else unset
-            yield invalid_text((*_SPEC, name), "immutable", text, "field is immutable")
+def check_kept(
+    kind: Kind, spec: Object, before: Object | None, *names: str, rule: str = "immutable"
+) -> Iterator[Cause]:
+    """Fields of the spec that an update does not change."""
+    for name in names if before is not None else ():
+        if spec.get(name) != (before or {}).get(name):
+            field = kind.root.fields["spec"].type.fields[name]
+            unset = '""' if field.type.kind == "string" and not field.pointer else "null"
+            text = write_json(to_api(field.type, spec[name])) if name in spec else unset
+            yield invalid_text((*_SPEC, name), rule, text, "field is immutable")
 
 
 def _check_deployment_strategy(strategy: Object, path: Path) -> Iterator[Cause]:

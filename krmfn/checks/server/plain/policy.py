@@ -15,7 +15,7 @@ from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.replicated import is_wrong_selector
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
@@ -76,12 +76,9 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
     tolerations = scheduling.get("tolerations", ())
     check_tolerations(tolerations, ("scheduling", "tolerations"), pod)
     yield from out
-    seen: list[Any] = []
-    for index, toleration in enumerate(tolerations):
-        key = [toleration.get(name, "") for name in ("key", "operator", "value", "effect")]
-        if key in seen:
-            yield duplicate(("scheduling", "tolerations", index), "unique-key", "{…}")
-        seen.append(key)
+    keys = [tuple(one.get(name, "") for name in ("key", "operator", "value", "effect")) for one in tolerations]
+    for index in sorted(find_repeated(keys)):
+        yield duplicate(("scheduling", "tolerations", index), "unique-key", "{…}")
 
 
 def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:

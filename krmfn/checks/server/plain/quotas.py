@@ -15,7 +15,7 @@ from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
 from krmfn.checks.server.strategy import STORED_UID
-from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -52,17 +52,17 @@ def prepare_limit_range(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def check_limit_range(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    seen = set()
-    for index, limit in enumerate(new.get("spec", {}).get("limits", ())):
+    limits = new.get("spec", {}).get("limits", ())
+    again = find_repeated(limit.get("type", "") for limit in limits)
+    for index, limit in enumerate(limits):
         at: Path = (*_SPEC, "limits", index)
         name = limit.get("type", "")
         wrong = check_label_key(name)
         yield from refuse((*at, "type"), name, wrong)
         if not wrong and "/" not in name and name not in _TYPES:
             yield invalid((*at, "type"), RULE, name, "must be a standard limit type or fully qualified")
-        if name in seen:
+        if index in again:
             yield duplicate((*at, "type"), "unique-key", quote(name))
-        seen.add(name)
         yield from _check_limit(limit, name, at)
 
 

@@ -25,7 +25,7 @@ from krmfn.checks.server.plain.values import (
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, write_json
-from krmfn.checks.server.verdict import Cause, duplicate, forbidden, invalid, invalid_text, required
+from krmfn.checks.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -192,11 +192,11 @@ def _check_type(spec: Object) -> Iterator[Cause]:
 
 def _check_ports(spec: Object) -> Iterator[Cause]:
     ports = spec.get("ports", ())
-    names, numbers, on_nodes = set(), set(), set()
+    names, on_nodes = set(), set()
+    again = find_repeated((port.get("protocol", ""), port.get("port", 0)) for port in ports)
     for index, port in enumerate(ports):
         at = (*_SPEC, "ports", index)
-        name, protocol = port.get("name", ""), port.get("protocol", "")
-        number, on_node = port.get("port", 0), port.get("nodePort", 0)
+        name, protocol, on_node = port.get("name", ""), port.get("protocol", ""), port.get("nodePort", 0)
         if name:
             if name in names:
                 yield duplicate((*at, "name"), "unique-key", quote(name))
@@ -208,9 +208,8 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         if on_node and (protocol, on_node) in on_nodes:
             yield duplicate((*at, "nodePort"), "unique-key", str(on_node))
         on_nodes.add((protocol, on_node))
-        if (protocol, number) in numbers:
+        if index in again:
             yield duplicate(at, "unique-key", "{…}")
-        numbers.add((protocol, number))
 
 
 def _check_affinity(spec: Object) -> Iterator[Cause]:

@@ -15,6 +15,7 @@ from krmfn.checks.server.pods.resources import check_resources
 from krmfn.checks.server.pods.security import check_container_security
 from krmfn.checks.server.pods.setting import PULL_POLICIES, Object, Setting
 from krmfn.checks.server.spell import write_json
+from krmfn.checks.server.verdict import find_repeated
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -40,14 +41,12 @@ def check_containers(spec: Object, path: Path, pod: Setting) -> None:
     if not containers:
         pod.required(where, "pod-containers")
         return
-    names = set()
+    again = find_repeated(container.get("name", "") for container in containers)
     for index, container in enumerate(containers):
         at = (*where, index)
         _check_common(container, at, pod)
-        name = container.get("name", "")
-        if name in names:
-            pod.duplicate((*at, "name"), "pod-containers", quote(name))
-        names.add(name)
+        if index in again:
+            pod.duplicate((*at, "name"), "pod-containers", quote(container.get("name", "")))
         check_running(container, at, pod)
         if pod.is_on("ContainerRestartRules"):
             _check_restart_rules(container, at, pod)
@@ -206,14 +205,13 @@ def _check_mount_options(mount: Object, container: Object, where: Path, at: Path
 
 
 def _check_bind_options(mount: Object, path: Path, pod: Setting) -> None:
-    seen = set()
+    again = find_repeated(mount["bindMountOptions"])
     values = ("nodev", "noexec", "nosuid")
     for index, option in enumerate(mount["bindMountOptions"]):
         if option not in values:
             pod.not_supported((*path, index), "pod-mounts", quote(option), values)
-        if option in seen:
+        if index in again:
             pod.duplicate((*path, index), "pod-mounts", quote(option))
-        seen.add(option)
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
         pod.invalid_text(path, "pod-mounts", write_json(mount["bindMountOptions"]), detail)
@@ -253,12 +251,11 @@ def _check_devices(container: Object, where: Path, pod: Setting) -> None:
 
 def _check_resize_policy(policies: list[Any], path: Path, pod: Setting) -> None:
     """How a container takes other resources. The server names the list, not the entry."""
-    seen = set()
+    again = find_repeated(policy.get("resourceName", "") for policy in policies)
     for index, policy in enumerate(policies):
         name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-        if name in seen:
+        if index in again:
             pod.duplicate((*path, index), "pod-restart", write_json(name))
-        seen.add(name)
         for value, values in ((name, ("cpu", "memory")), (restart, ("NotRequired", "RestartContainer"))):
             if not value:
                 pod.required(path, "pod-restart")

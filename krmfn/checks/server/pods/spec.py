@@ -30,7 +30,7 @@ from krmfn.checks.server.pods.security import check_host_processes, check_operat
 from krmfn.checks.server.pods.setting import Object, Setting, visit_containers
 from krmfn.checks.server.pods.volumes import check_volumes
 from krmfn.checks.server.spell import write_json
-from krmfn.checks.server.verdict import Cause, forbidden, invalid
+from krmfn.checks.server.verdict import Cause, find_repeated, forbidden, invalid
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
@@ -146,13 +146,13 @@ def _check_gates(spec: Object, path: Path, pod: Setting) -> None:
     for index, gate in enumerate(spec.get("readinessGates", ())):
         name = gate.get("conditionType", "")
         pod.refuse((*path, "readinessGates", index, "conditionType"), "pod-gates", name, check_label_key(name))
-    seen = set()
-    for index, gate in enumerate(spec.get("schedulingGates", ())):
-        name, at = gate.get("name", ""), (*path, "schedulingGates", index)
+    names = [gate.get("name", "") for gate in spec.get("schedulingGates", ())]
+    again = find_repeated(names)
+    for index, name in enumerate(names):
+        at = (*path, "schedulingGates", index)
         pod.refuse(at, "pod-gates", name, check_label_key(name))
-        if name in seen:
+        if index in again:
             pod.duplicate(at, "pod-gates", quote(name))
-        seen.add(name)
 
 
 def _check_network(spec: Object, path: Path, pod: Setting) -> None:
