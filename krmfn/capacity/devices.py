@@ -101,7 +101,7 @@ class Devices:
             if claim.alike:
                 alike: dict[str, list[_Device]] = {}
                 for driver, device in pool:
-                    value = _find_attribute(claim.alike, driver, device)
+                    value = _find_entry("attributes", claim.alike, driver, device)
                     if value is not None:
                         alike.setdefault(repr(value), []).append((driver, device))
                 parts = list(alike.values())
@@ -221,13 +221,10 @@ def may_match(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
         found = _COMPARISON.fullmatch(term)
         if found:
             domain, name, text = found.group("domain", "name", "text")
-            if text != (dig(_find_attribute(f"{domain}/{name}", driver, device), "string") if name else driver):
+            attribute = _find_entry("attributes", f"{domain}/{name}", driver, device)
+            if text != (dig(attribute, "string") if name else driver):
                 return False
     return True
-
-
-def _find_attribute(name: str, driver: str, device: Mapping[str, Any]) -> Any:
-    return _find_entry("attributes", name, driver, device)
 
 
 def _find_entry(field: str, name: str, driver: str, device: object) -> Any:

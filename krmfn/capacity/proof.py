@@ -115,8 +115,7 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
     def build(group: Group) -> GroupNeed:
         below = [build(composites[child]) for child in inner.get(id(group.item), ())]
         found = (*children.get(id(group.item), ()), *below)
-        need = group.quorum if group.policy == "gang" and group.quorum else 1
-        return GroupNeed(group, need, group.topology_key if keys else "", (), found)
+        return GroupNeed(group, group.quorum or 1, group.topology_key if keys else "", (), found)
 
     yield from leaves
     for root in roots.values():
@@ -125,7 +124,7 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
 
 def _leaf(gang: LinkedGang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> GroupNeed | None:
     """The gang as a leaf; None without pods, or with fewer than its quorum (another rule speaks of that)."""
-    need = gang.group.quorum if gang.group.policy == "gang" and gang.group.quorum else 1
+    need = gang.group.quorum or 1
     placed = [kind for kind in kinds if kind.node and not find_refusal(kind, facts)]
     bound = sum(kind.pods or 0 for kind in placed)
     free = tuple(kind for kind in kinds if kind not in placed)

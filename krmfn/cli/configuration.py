@@ -242,6 +242,3 @@ def _parse(data: bytes, path: str) -> Item:
             f"{path}: contains {len(chosen)} objects; the configuration is one object of kind GangScheduling"
         )
     return chosen[0]
-
-
-__all__ = ["ConfigError", "Configurations", "parse_gates", "read_rulings"]

@@ -32,7 +32,7 @@ def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Ma
     mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) not in rendered])
     changes = plan_changes(worlds.files, (), ())
     if options["diff"]:
-        streams.write(paint_diff(channels.diff(spell_diff(changes)), is_colored(options)))
+        streams.write(paint_diff(channels.lines(spell_diff(changes)), is_colored(options)))
     if not options["fix"]:
         return findings
     if worlds.unreadable:

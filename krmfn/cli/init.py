@@ -44,7 +44,7 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
     if options["diff"]:
-        streams.write(channels.diff(spell_diff(changes)))
+        streams.write(channels.lines(spell_diff(changes)))
         return 0
     replace(changes)
     if not options["quiet"]:

@@ -66,7 +66,7 @@ def rewrite(
     except NotPossible as reason:
         raise UsageError(str(reason)) from None
     if options["check"]:
-        streams.write(paint_diff(channels.diff(spell_diff(changes)), is_colored(options)))
+        streams.write(paint_diff(channels.lines(spell_diff(changes)), is_colored(options)))
         return changes
     replace(changes)
     if not options["quiet"]:

@@ -298,19 +298,15 @@ def _starts(tree: _RootedTree, placed: Mapping[str, Any], roster: Roster, census
         bound += sum(
             bool(placed.get(pod.name, {}).get("node")) for pod in roster.waiting if id(pod.template) in templates
         )
-        quorum = gang.group.quorum if gang.group.policy == "gang" else 1
-        ready = bound >= (quorum or 1)
-        group = gang.group
-        for parent in census.chain(group)[0] if trees else ():
+        ready = bound >= (gang.group.quorum or 1)
+        for parent in census.chain(gang.group)[0] if trees else ():
             if not ready:
                 break
             started[id(parent.item)] = started.get(id(parent.item), 0) + 1
-            quorum = parent.quorum if parent.policy == "gang" else 1
-            ready = started[id(parent.item)] == (quorum or 1)  # just now: it counts once for its own parent
+            ready = started[id(parent.item)] == (parent.quorum or 1)  # just now: it counts once for its own parent
         if ready and (not trees or not tree.root.composite):
             return True
-    quorum = tree.root.quorum if tree.root.policy == "gang" else 1
-    return tree.root.composite and trees and started.get(id(tree.root.item), 0) >= (quorum or 1)
+    return tree.root.composite and trees and started.get(id(tree.root.item), 0) >= (tree.root.quorum or 1)
 
 
 def _judge(
@@ -333,8 +329,8 @@ def _judge(
         return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
     if not results:
         return Standing(name, tree.root, groups, "open", places)
-    other = next((each for gang in tree.gangs for each in map(_scheduler_of, gang.templates) if each), "")
-    if other:
+    schedulers = (template.scheduler for gang in tree.gangs for template in gang.templates)
+    if other := next((name for name in schedulers if name != DEFAULT_SCHEDULER), ""):
         why = f"its pods name the scheduler {other}, which is not simulated"
         return Standing(name, tree.root, groups, "open", places, why)
     if not all(result.get("settled", True) for result in results.values()):
@@ -373,11 +369,6 @@ def _compare_orders(tree: _RootedTree, started: Mapping[str, Mapping[int, str]],
 
 def _name(tree: _RootedTree) -> str:
     return f"{tree.root.namespace}/{tree.root.name}"
-
-
-def _scheduler_of(template: Template) -> str:
-    """The scheduler that a template names, where it is not the default one."""
-    return "" if template.scheduler == DEFAULT_SCHEDULER else template.scheduler
 
 
 def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:

@@ -48,6 +48,11 @@ class ResourceRef(NamedTuple):
         name = self.name or "(no name)"
         return f"{self.kind} {self.namespace}/{name}" if self.namespace else f"{self.kind} {name}"
 
+    def to_json(self) -> dict[str, str]:
+        """The identity as the specification spells it."""
+        ref = {"apiVersion": self.api_version, "kind": self.kind, "name": self.name}
+        return {**ref, "namespace": self.namespace} if self.namespace else ref
+
 
 class FileRef(NamedTuple):
     """A place in a file. `index` counts documents from 0, `line` and `column` from 1 (0: unknown)."""
@@ -65,6 +70,11 @@ class FileRef(NamedTuple):
     def tell(self, message: str) -> str:
         """The place, and what there is to say of it: `base/job.yaml:3:5: mapping values are not allowed here`."""
         return f"{self.spell()}: {message}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The place as the specification spells it."""
+        file = {"path": self.path, "index": self.index}
+        return {**file, "line": self.line, "column": self.column} if self.line else file
 
 
 class Edit(NamedTuple):
@@ -97,10 +107,7 @@ class Result(NamedTuple):
         """The result as the specification spells it; keys without a value are left out."""
         out: dict[str, Any] = {"message": self.message, "severity": self.severity}
         if self.ref:
-            ref = {"apiVersion": self.ref.api_version, "kind": self.ref.kind, "name": self.ref.name}
-            if self.ref.namespace:
-                ref["namespace"] = self.ref.namespace
-            out["resourceRef"] = ref
+            out["resourceRef"] = self.ref.to_json()
         if self.path:
             field: dict[str, Any] = {"path": self.path}
             if self.current is not ABSENT:
@@ -109,10 +116,7 @@ class Result(NamedTuple):
                 field["proposedValue"] = self.proposed
             out["field"] = field
         if self.file:
-            file: dict[str, Any] = {"path": self.file.path, "index": self.file.index}
-            if self.file.line:
-                file |= {"line": self.file.line, "column": self.file.column}
-            out["file"] = file
+            out["file"] = self.file.to_json()
         if self.tags:
             out["tags"] = dict(self.tags)
         return out

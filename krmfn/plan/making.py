@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
@@ -88,7 +88,7 @@ class _UpdateJudge:
 
     def judge_new(self, item: Item) -> Entry:
         """An object that was not there."""
-        reasons = self._refuse_create(item)
+        reasons = self._refuse(item)
         return Entry("refuse" if reasons else "new", item.ref, item.locate(()), reasons=reasons)
 
     def judge_pair(self, old: Item, new: Item) -> Entry:
@@ -103,9 +103,9 @@ class _UpdateJudge:
         if stopping:
             return Entry("replace", new.ref, file, changes, (stopping,), _explain_order(self.release))
         # An update is judged as one: a live object may keep what a new one could not have.
-        refused = self._refuse_create(new)
-        stored = self._read_stored(old)
-        reasons = refused if self._refuse_create(stored) else self._refuse_update(stored, new, before, after)
+        refused = self._refuse(new)
+        stored, verdict = self._read_stored(old)
+        reasons = refused if self._refuse(stored, verdict) else self._refuse_update(stored, new, before, after)
         if reasons and refused:
             return Entry("refuse", new.ref, file, changes, refused)
         if reasons:
@@ -115,15 +115,17 @@ class _UpdateJudge:
         consequences = tuple(explain_update(new, changes, self.census))
         return Entry("update", new.ref, file, changes, consequences=consequences)
 
-    def _read_stored(self, item: Item) -> Item:
+    def _read_stored(self, item: Item) -> tuple[Item, Verdict | None]:
         """What the server reads of a stored object: not the fields that it does not have, such as a link of an older
-        release."""
+        release; and what it would say of its creation, where that was asked."""
         verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
         unknown = [cause.path for cause in verdict.causes if cause.rule == "unknown-field"] if verdict else []
-        value = copy.deepcopy(item.value) if unknown else item.value
+        if not unknown:
+            return item, verdict
+        value = copy.deepcopy(item.value)
         for path in unknown:
             dig(value, *path[:-1]).pop(path[-1], None)
-        return Item.new(value) if unknown else item
+        return Item.new(value), None
 
     def judge_removed(self, item: Item) -> Entry:
         """An object that is not there any more."""
@@ -138,19 +140,19 @@ class _UpdateJudge:
             consequences=tuple(explain_removal(item, self.census, self.settings.release)),
         )
 
-    def _refuse_create(self, item: Item) -> tuple[Reason, ...]:
+    def _refuse(self, item: Item, verdict: Verdict | None = None, before: Item | None = None) -> tuple[Reason, ...]:
+        """Why the server refuses to create an object, or to update it from what was there `before`; its `verdict`
+        where that is known. What placeholders will be, or others add, is unknown."""
+        if missing := self._refuse_missing(item):
+            return missing
         gates = self._assume_gates(item)
 
         def judge(value: Any) -> Verdict | None:
-            return validate_create(value, self.release, gates, self.facts)
+            if before is None:
+                return validate_create(value, self.release, gates, self.facts)
+            return validate_update(value, before.value, self.release, gates, self.update, self.facts)
 
-        return self._refuse(item, judge, None)
-
-    def _refuse(self, item: Item, judge: Callable[[Any], Verdict | None], before: Item | None) -> tuple[Reason, ...]:
-        """Why `judge` refuses an object; what placeholders will be, or others add, is unknown."""
-        if missing := self._refuse_missing(item):
-            return missing
-        verdict = judge(item.value)
+        verdict = verdict or judge(item.value)
         if verdict is None:
             return self._refuse_other(item, before)
         known, _ = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
@@ -185,12 +187,7 @@ class _UpdateJudge:
     def _refuse_update(
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
-        gates = self._assume_gates(new)
-
-        def judge(value: Any) -> Verdict | None:
-            return validate_update(value, old.value, self.release, gates, self.update, self.facts)
-
-        told = self._refuse(new, judge, old)
+        told = self._refuse(new, before=old)
         paths = {reason.path for reason in told}
         known = _find_immutable(new.ref.group, new.kind, before, after)
         return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))

@@ -139,7 +139,9 @@ def find_release(text: str) -> Release:
 
 
 def _refuse(text: str) -> UnknownRelease:
-    return UnknownRelease(f'unknown Kubernetes version "{text}": use {join_releases()}')
+    *others, last = list_releases()
+    known = f"{', '.join(others)} or {last}" if others else last
+    return UnknownRelease(f'unknown Kubernetes version "{text}": use {known}')
 
 
 def list_releases() -> list[str]:
@@ -156,9 +158,3 @@ def newest_release() -> Release:
 def first_release(feature: str) -> Release:
     """The oldest release that has a feature. Raises StopIteration when none has."""
     return next(found for name in list_releases() if (found := find_release(name)).has(feature))
-
-
-def join_releases() -> str:
-    """All releases for a sentence: `1.35, 1.36 or 1.37`."""
-    *others, last = list_releases()
-    return f"{', '.join(others)} or {last}" if others else last

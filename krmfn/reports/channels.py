@@ -24,18 +24,13 @@ _MERMAID: Final = r"[\"#&<>`%;\\]"
 
 
 def lines(text: str) -> str:
-    """Text of several lines, such as a difference of files: line feeds and tabs stay."""
-    return re.sub(START, r"\1\\x3a:", re.sub(_TEXT, spell, text))
+    """Text of several lines, such as a difference of files: line feeds and tabs stay. Behind a sign at the beginning of
+    a line no runner looks for commands.
 
-
-def diff(text: str) -> str:
-    """A unified difference. Its lines begin with a sign, behind which a runner would not look for commands; the rest
-    is as for `lines`.
-
-    >>> diff("+::set-output\\n ::group::\\n")
+    >>> lines("+::set-output\\n ::group::\\n")
     '+::set-output\\n \\\\x3a:group::\\n'
     """
-    return lines(text)
+    return re.sub(START, r"\1\\x3a:", re.sub(_TEXT, spell, text))
 
 
 def json(value: Any, *, indent: int | None = 2) -> str:

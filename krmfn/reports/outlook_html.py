@@ -43,17 +43,13 @@ def render(views: Sequence[View]) -> str:
         heading = f"{view.world}: {summarize(view.outlook)}" if view.world else summarize(view.outlook)
         lines.append(f"<h1>{_text(heading)}</h1>")
         lines.append(f"<p>{_text(name_authority(view))}</p>")
-        lines += _draw(view, number)
+        if view.outlook.loads:
+            lines.append(outlook_svg.render([view._replace(world="")], f"-{number}", headed=False))
         lines += _list_gangs(view.outlook)
         lines += _list_nodes(view.outlook)
     note = note_worlds(views)
     lines += [f"<p>{_text(note)}</p>"] if note else []
     return "\n".join([*lines, "</body></html>", ""])
-
-
-def _draw(view: View, number: int) -> Iterator[str]:
-    if view.outlook.loads:
-        yield outlook_svg.render([view._replace(world="")], f"-{number}", headed=False)
 
 
 def _list_gangs(outlook: Outlook) -> Iterator[str]:

@@ -12,7 +12,7 @@ from posixpath import commonprefix
 from typing import Any, Final
 
 from krmfn.krm.paths import format_path
-from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result
+from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
@@ -240,8 +240,8 @@ def _spell_shift(shift: Shift) -> dict[str, Any]:
 
 
 def _spell_entry(entry: Entry) -> dict[str, Any]:
-    document: dict[str, Any] = {"action": entry.action, "resourceRef": _spell_ref(entry.ref)}
-    document |= {"file": _spell_file(entry.file)} if entry.file and entry.file.path else {}
+    document: dict[str, Any] = {"action": entry.action, "resourceRef": entry.ref.to_json()}
+    document |= {"file": entry.file.to_json()} if entry.file and entry.file.path else {}
     document |= {"world": entry.world} if entry.world else {}
     if entry.changes:
         document["changes"] = [_spell_change(change) for change in entry.changes]
@@ -254,8 +254,8 @@ def _spell_entry(entry: Entry) -> dict[str, Any]:
         document["consequences"] = list(entry.consequences)
     if entry.renames:
         document["renames"] = [
-            {"resourceRef": _spell_ref(place.ref), "path": format_path(place.path)}
-            | ({"file": _spell_file(place.file)} if place.file and place.file.path else {})
+            {"resourceRef": place.ref.to_json(), "path": format_path(place.path)}
+            | ({"file": place.file.to_json()} if place.file and place.file.path else {})
             for place in entry.renames
         ]
     return document
@@ -266,16 +266,6 @@ def _spell_change(change: Change) -> dict[str, Any]:
     document |= {} if change.old is ABSENT else {"old": change.old}
     document |= {} if change.new is ABSENT else {"new": change.new}
     return document
-
-
-def _spell_ref(ref: ResourceRef) -> dict[str, str]:
-    document = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name}
-    return {**document, "namespace": ref.namespace} if ref.namespace else document
-
-
-def _spell_file(file: FileRef) -> dict[str, Any]:
-    document: dict[str, Any] = {"path": file.path, "index": file.index}
-    return {**document, "line": file.line, "column": file.column} if file.line else document
 
 
 _DONE = {"remove": "is removed", "new": "is new", "update": "is updated in place", "unchanged": "is unchanged"}

@@ -114,7 +114,7 @@ class LinkedGang:
 
     def list_needed(self) -> list[Template]:
         """The templates without whose pods the quorum is not met, as far as anybody knows."""
-        quorum = (self.group.quorum if self.group.policy == "gang" else 1) or 1
+        quorum = self.group.quorum or 1
         known = sum(each.pods or 0 for each in self.templates)
         unknown = sum(each.pods is None for each in self.templates)
         return [each for each in self.templates if unknown > (each.pods is None) or known - (each.pods or 0) < quorum]
@@ -279,7 +279,7 @@ def take_census(
     index: dict[tuple[str, str], Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
-    _addlist_previous_names(index, composites, workloads)
+    _add_previous_names(index, composites, workloads)
     gangs, dangling = _muster(groups, index, templates)
     frozen = {key: tuple(items) for key, items in by_kind.items()}
     by_item: dict[int, tuple[Template, ...]] = {}
@@ -333,21 +333,13 @@ def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
     return None
 
 
-def _addlist_previous_names(
-    groups: dict[tuple[str, str], Group],
-    composites: dict[tuple[str, str], Group],
-    workloads: dict[tuple[str, str], Workload],
-) -> None:
-    for group in tuple(groups.values()):
-        _, slash, entry = group.name.partition("/")
-        for name in list_previous_names(group.item):
-            groups.setdefault((group.namespace, f"{name}/{entry}" if slash else name), group)
-    for composite in tuple(composites.values()):
-        for name in list_previous_names(composite.item):
-            composites.setdefault((composite.namespace, name), composite)
-    for workload in tuple(workloads.values()):
-        for name in list_previous_names(workload.item):
-            workloads.setdefault((workload.namespace, name), workload)
+def _add_previous_names(*named: dict[tuple[str, str], Any]) -> None:
+    """To groups, composites or Workloads by namespace and name."""
+    for known in named:
+        for each in tuple(known.values()):
+            _, slash, entry = each.name.partition("/")
+            for name in list_previous_names(each.item):
+                known.setdefault((each.namespace, f"{name}/{entry}" if slash else name), each)
 
 
 def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Iterator[Template]:

@@ -7,7 +7,7 @@ annotations do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import format_quantity
@@ -227,9 +227,7 @@ def _shrink_schema(crd: Value) -> Value:
     versions = [
         {
             "name": dig(version, "name"),
-            "schema": {
-                "openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema"), LINK_FIELDS.__contains__) or {}
-            },
+            "schema": {"openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema")) or {}},
         }
         for version in as_list(dig(crd, "spec", "versions"))
     ]
@@ -243,13 +241,13 @@ def _shrink_schema(crd: Value) -> Value:
     }
 
 
-def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:
-    """A schema without the properties that do not lead to a wanted one, or to what is kept unread."""
+def _prune(node: object) -> dict[str, Any]:
+    """A schema without the properties that do not lead to a link, or to what is kept unread."""
     if dig(node, "x-kubernetes-preserve-unknown-fields") is True:
         return {"x-kubernetes-preserve-unknown-fields": True}
     pruned: dict[str, Any] = {}
     properties = {
-        name: {"type": "object"} if wanted(name) else _prune(below, wanted)
+        name: {"type": "object"} if name in LINK_FIELDS else _prune(below)
         for name, below in as_mapping(dig(node, "properties")).items()
     }
     properties = {name: below for name, below in properties.items() if below}
@@ -257,6 +255,6 @@ def _prune(node: object, wanted: Callable[[str], bool]) -> dict[str, Any]:
         pruned["properties"] = properties
     for field in ("items", "additionalProperties"):
         below = dig(node, field)
-        if isinstance(below, Mapping) and (kept := _prune(below, wanted)):
+        if isinstance(below, Mapping) and (kept := _prune(below)):
             pruned[field] = kept
     return pruned

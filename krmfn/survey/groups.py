@@ -25,8 +25,8 @@ class Group(NamedTuple):
     """A PodGroup or, when `composite`, a CompositePodGroup.
 
     `path` is where its fields are: `spec`, or an entry of `spec.podGroups` in 1.35. `quorum` is minCount or
-    minGroupCount, None when the policy is no gang or the value is unreadable. `workload` and `template` are what it
-    refers to. `spec` has the names of 1.37, whatever the release calls them.
+    minGroupCount, None when the policy is no gang (then one is enough) or the value is unreadable. `workload` and
+    `template` are what it refers to. `spec` has the names of 1.37, whatever the release calls them.
     """
 
     item: Item

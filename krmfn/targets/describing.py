@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.krm.paths import dig
-from krmfn.krm.types import Any, Final, NamedTuple
+from krmfn.krm.types import Any, Final
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.tree import Gang
@@ -15,24 +15,19 @@ from krmfn.model.values import as_mapping
 _OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
 
 
-class KindVersion(NamedTuple):
-    """A kind in one of its versions."""
-
-    api_version: str
-    name: str
-
-
-def describe(kind: KindVersion, name: str, gang: Gang, spec: dict[str, Any], revision: str = "") -> dict[str, Any]:
+def describe(
+    api_version: str, kind: str, name: str, gang: Gang, spec: dict[str, Any], revision: str = ""
+) -> dict[str, Any]:
     """An object with our marks, its keys in the order in which people write them. Of the owner's annotations only
     those are taken over that say when an applier creates it; others would steer the wrong object."""
     metadata: dict[str, Any] = {"name": name}
     if gang.namespace:
         metadata["namespace"] = gang.namespace
     metadata["labels"] = {MANAGED_BY: MANAGER}
-    metadata["annotations"] = {GENERATED_FROM: name_sources(gang.owners), **_find_phase(gang, _OFFSETS[kind.name])}
+    metadata["annotations"] = {GENERATED_FROM: name_sources(gang.owners), **_find_phase(gang, _OFFSETS[kind])}
     if revision:
         metadata["annotations"][REVISION] = revision
-    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _find_phase(gang: Gang, offset: int) -> dict[str, str]:

@@ -19,7 +19,7 @@ from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.releases.spelling import spell
 from krmfn.targets.agreement import Agreement, agree
-from krmfn.targets.describing import KindVersion, describe
+from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
@@ -60,9 +60,9 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
     objects = _write_groups(gang, name, layouts, agreed, settings, revision)
     if "Workload" in release.kinds:
-        spec = {**refer_to_owner(gang), **templates}
-        spec = spell(spec, release)
-        objects = (describe(_kind(settings, "Workload", spec), name, gang, spec, revision), *objects)
+        spec = spell({**refer_to_owner(gang), **templates}, release)
+        version = _find_version(settings, "Workload", spec)
+        objects = (describe(version, "Workload", name, gang, spec, revision), *objects)
     links = _write_links(layouts, name, release)
     found = (
         *notes,
@@ -95,7 +95,8 @@ def _write_groups(
             spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
         spec = spell(spec, release)
-        into += [describe(_kind(settings, kind, spec), name, gang, spec, revision) for name in _list_names(node)]
+        version = _find_version(settings, kind, spec)
+        into += [describe(version, kind, name, gang, spec, revision) for name in _list_names(node)]
     if composites:
         groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
     return (*composites, *groups)
@@ -170,11 +171,10 @@ def _note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
     return note_order(layout, gang)
 
 
-def _kind(settings: Settings, name: str, spec: Mapping[str, Any]) -> KindVersion:
-    """The kind in the version that an object with this spec is written in. Raises NotWritable."""
-    release = settings.release
-    fields = list_fields(spec) if name in release.lacks else frozenset[str]()
-    return KindVersion(release.api_version(name, fields, settings.api_versions.get(name, "")), name)
+def _find_version(settings: Settings, kind: str, spec: Mapping[str, Any]) -> str:
+    """The version that an object of a kind with this spec is written in. Raises NotWritable."""
+    fields = list_fields(spec) if kind in settings.release.lacks else frozenset[str]()
+    return settings.release.api_version(kind, fields, settings.api_versions.get(kind, ""))
 
 
 def _note_pinned(problem: NotWritable, settings: Settings) -> Note:

@@ -10,7 +10,7 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
-from krmfn.targets.describing import KindVersion, describe
+from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.remarks import blame
@@ -64,7 +64,7 @@ def finish(
     """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
     row = find_row(settings)
     told = (*agreed.notes, *_note_scheduler(agreed.scheduler, row, settings), *notes, *_note_modes(groups, settings))
-    group = describe(KindVersion(row.api_version, "PodGroup"), gang.name, gang, spec)
+    group = describe(row.api_version, "PodGroup", gang.name, gang, spec)
     group["metadata"]["labels"] |= labels or {}
     return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), told))
 

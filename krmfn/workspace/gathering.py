@@ -41,7 +41,7 @@ from krmfn.workspace.overlays import (
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
-from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, ManifestFile, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, ManifestFile, Tree, find_around
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -358,12 +358,5 @@ def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str,
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:
     """Those of the folders below one that are in no other of them."""
-    below = {folder for folder in folders if above == "." or folder.startswith(above + "/")}
-    return [folder for folder in sorted(below) if not any(each in below for each in _list_above(folder))]
-
-
-def _list_above(folder: str) -> Iterator[str]:
-    """The folders that a folder is in, the nearest first."""
-    while "/" in folder:
-        folder = folder.rpartition("/")[0]
-        yield folder
+    below = {folder for folder in folders if folder != "." and (above == "." or folder.startswith(above + "/"))}
+    return [folder for folder in sorted(below) if find_around(folder, below) is None]
