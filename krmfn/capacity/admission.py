@@ -12,7 +12,6 @@ from typing import Any, Final
 from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
 from krmfn.capacity.podsecurity import find_violation
 from krmfn.capacity.requests import (
-    add,
     container_limits,
     container_requests,
     default_limits,
@@ -20,12 +19,11 @@ from krmfn.capacity.requests import (
     list_containers,
     list_defaults,
     list_ranges,
-    list_running,
 )
 from krmfn.krm.types import NamedTuple
-from krmfn.model.quantity import format_quantity
+from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.facts import Facts, Quota, Resources, read_resources
+from krmfn.survey.facts import Facts, Quota, Resources, list_running, read_resources
 
 _ONE: Final = 10**9
 #: The label of namespaces in which claims may ask for the access of an administrator.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.capacity.pods import list_ports
-from krmfn.capacity.requests import add, count_requests
+from krmfn.capacity.requests import count_requests
+from krmfn.model.quantity import add
 from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, NodePort, is_daemon, read_resources
 

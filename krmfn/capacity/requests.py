@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.krm.types import Any
+from krmfn.model.quantity import add
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, Resources, read_resources
 
@@ -30,12 +31,6 @@ def list_defaults(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
 def list_containers(spec: Mapping[str, Any]) -> list[Any]:
     """All containers of a pod."""
     return [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
-
-
-def list_running(spec: Mapping[str, Any]) -> list[Any]:
-    """The containers of a pod that run at the same time: all but those that end before the others begin."""
-    first = as_list(spec.get("initContainers"))
-    return [*as_list(spec.get("containers")), *(box for box in first if dig(box, "restartPolicy") == "Always")]
 
 
 def count_requests(
@@ -94,12 +89,6 @@ def default_limits(item: Mapping[str, Any]) -> Resources:
 def default_requests(item: Mapping[str, Any]) -> Resources:
     """What a LimitRange item gives a container without requests."""
     return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
-
-
-def add(total: dict[str, int], amounts: Resources) -> None:
-    """Adds amounts to a sum."""
-    for name, amount in amounts.items():
-        total[name] = total.get(name, 0) + amount
 
 
 def lift(total: dict[str, int], amounts: Resources) -> None:

@@ -104,8 +104,7 @@ def read_mapping(item: Item, path: Path) -> Mapping[str, Any]:
 
 def read_entries(item: Item, path: Path) -> list[Mapping[str, Any]]:
     """The mappings in the list at `path`; none where there is something else."""
-    value = item.get(path)
-    return [entry for entry in as_list(value) if isinstance(entry, Mapping)]
+    return [entry for entry in as_list(item.get(path)) if isinstance(entry, Mapping)]
 
 
 def move_mark(source: Item, kind: str) -> dict[str, Any]:

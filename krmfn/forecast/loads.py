@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from krmfn.capacity.requests import add, count_requests
+from krmfn.capacity.requests import count_requests
 from krmfn.forecast.question import name_nodes
 from krmfn.forecast.roster import Pod
 from krmfn.forecast.standing import Load, Place, Standing
+from krmfn.model.quantity import add
 from krmfn.model.values import as_text, dig
 from krmfn.survey.facts import Facts, Resources, read_resources
 

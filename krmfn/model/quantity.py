@@ -6,6 +6,7 @@ Source: k8s.io/apimachinery/pkg/api/resource; the tests replay recorded answers 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from krmfn.krm.types import NamedTuple
@@ -178,6 +179,12 @@ def parse_quantity(value: object) -> int | None:
         return quantity_of(value).billionths
     except BadQuantity:
         return None
+
+
+def add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    """Add amounts to a sum, name by name."""
+    for name, amount in amounts.items():
+        total[name] = total.get(name, 0) + amount
 
 
 def format_quantity(amount: int) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.krm.types import NamedTuple
-from krmfn.model.quantity import format_quantity
+from krmfn.model.quantity import add, format_quantity
 from krmfn.model.wording import count
 
 #: What a verdict means, in a few words.
@@ -184,6 +184,5 @@ def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:
 def _sum(amounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     total: dict[str, int] = {}
     for each in amounts:
-        for name, amount in each.items():
-            total[name] = total.get(name, 0) + amount
+        add(total, each)
     return total

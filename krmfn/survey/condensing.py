@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.model.quantity import format_quantity
+from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
-from krmfn.survey.facts import is_daemon, read_resources
+from krmfn.survey.facts import is_daemon, list_running, read_resources
 
 Value = Mapping[str, Any]
 #: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.
@@ -115,12 +115,9 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
             taken = daemons.setdefault(as_text(dig(pod, "spec", "nodeName")), {"pods": 0})
             taken["pods"] += 10**9
             occupied = ports.setdefault(as_text(dig(pod, "spec", "nodeName")), [])
-            first = as_list(dig(pod, "spec", "initContainers"))
-            beside = (box for box in first if dig(box, "restartPolicy") == "Always")
-            for box in (*as_list(dig(pod, "spec", "containers")), *beside):
+            for box in list_running(as_mapping(pod.get("spec"))):
                 occupied += _list_ports(as_mapping(box))
-                for name, amount in read_resources(dig(box, "resources", "requests")).items():
-                    taken[name] = taken.get(name, 0) + amount
+                add(taken, read_resources(dig(box, "resources", "requests")))
     found: list[dict[str, Any]] = []
     places: dict[str, int] = {}
     for node in nodes:

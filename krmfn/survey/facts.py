@@ -310,6 +310,12 @@ def _quota(value: Mapping[str, Any]) -> Quota:
     return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope, used)
 
 
+def list_running(spec: Mapping[str, Any]) -> list[Any]:
+    """The containers of a pod that run at the same time: all but those that end before the others begin."""
+    first = as_list(spec.get("initContainers"))
+    return [*as_list(spec.get("containers")), *(box for box in first if dig(box, "restartPolicy") == "Always")]
+
+
 def read_resources(value: object) -> Resources:
     """A resource map in billionths; what is no quantity is left out."""
     parsed = {str(name): parse_quantity(amount) for name, amount in as_mapping(value).items()}

@@ -38,8 +38,7 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
 def count_requests(value: Any, path: Path) -> dict[str, int] | None:
     """The requests of one pod of the template at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
-    containers = dig(value, *path, "spec", "containers")
-    for container in as_list(containers):
+    for container in as_list(dig(value, *path, "spec", "containers")):
         limits, requests = (dig(container, "resources", part) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
         for name, text in dict(named).items():

@@ -228,8 +228,7 @@ def _name_source(item: Item) -> tuple[str, str]:
 def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:
     """The folders of an Application's spec; charts have none."""
     namespace = as_text(as_mapping(spec.get("destination")).get("namespace"))
-    sources = spec.get("sources")
-    values = [as_mapping(source) for source in [spec.get("source"), *as_list(sources)]]
+    values = [as_mapping(source) for source in [spec.get("source"), *as_list(spec.get("sources"))]]
     called = [as_text(value.get("chart")) or as_text(value.get("path")) for value in values]
     for index, value in enumerate(values):
         path = as_text(value.get("path"))
@@ -252,8 +251,7 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
 def _list_before(spec: Mapping[str, Any]) -> Iterator[str]:
     """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
     for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
-        listed = spec.get(field)
-        for each in as_list(listed):
+        for each in as_list(spec.get(field)):
             if name := as_text(as_mapping(each).get("name")) or as_text(each):
                 yield f"{words} {name}"
 
@@ -270,8 +268,7 @@ def _is_either(path: str, pattern: str) -> bool:
 
 def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What `_list_sources` reads of a template: all of it is filled in for every element."""
-    sources = spec.get("sources")
-    listed = [spec.get("source"), *as_list(sources)]
+    listed = [spec.get("source"), *as_list(spec.get("sources"))]
     folders = [
         {name: value[name] if name in _READ else {} for name in (*_READ, *_RENDERERS) if name in value}
         for value in map(as_mapping, listed)
@@ -285,8 +282,7 @@ def _list_parameters(repository: _Repository, generators: object, depth: int = 0
     for generator in map(as_mapping, as_list(generators)):
         if generator.keys() - _GENERATORS:
             yield {}
-        elements = as_mapping(generator.get("list")).get("elements")
-        for element in as_list(elements):
+        for element in as_list(as_mapping(generator.get("list")).get("elements")):
             yield dict(_flatten(element))
         git = as_mapping(generator.get("git"))
         yield from map(_name_folder, _list_folders(repository, git.get("directories")))
@@ -298,9 +294,9 @@ def _list_parameters(repository: _Repository, generators: object, depth: int = 0
 
 def _multiply(repository: _Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
     """The parameters of a matrix: its second generator can use those of the first."""
-    generators = matrix.get("generators")
-    for outer in _list_parameters(repository, as_list(generators)[:1], depth):
-        for inner in _list_parameters(repository, _fill(as_list(generators)[1:2], outer), depth):
+    generators = as_list(matrix.get("generators"))
+    for outer in _list_parameters(repository, generators[:1], depth):
+        for inner in _list_parameters(repository, _fill(generators[1:2], outer), depth):
             repository.spend(_STEPS_OF_ELEMENT)
             yield {**outer, **inner}
 
@@ -416,9 +412,7 @@ def _fill(value: object, parameters: Mapping[str, str]) -> object:
 def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str, str]:
     """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
     variables: dict[str, str] = {}
-    listed = build.get("substituteFrom")
-    for reference in as_list(listed):
-        named = as_mapping(reference)
+    for named in map(as_mapping, as_list(build.get("substituteFrom"))):
         for other in items:
             if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:
                 variables |= {key: text for key, text in as_mapping(other.value.get("data")).items() if as_text(text)}

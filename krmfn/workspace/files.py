@@ -80,8 +80,7 @@ def open_tree(argument: str, default: str = ".") -> tuple[Tree, str]:
 
 def read_tree(tree: Tree, path: str) -> Inputs:
     """A file of a tree, or all manifests of a folder of it. Raises InputMissing for a path that is not there."""
-    kind = tree.kind(path)
-    if kind != "folder":
+    if tree.kind(path) != "folder":
         try:
             return Inputs((ManifestFile(path.replace(os.sep, "/"), tree.read(path)),), ())
         except FileNotFoundError:

@@ -165,8 +165,7 @@ def _read_fields(item: Item) -> dict[str, Any]:
 
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
     """The texts in a list of a kustomization."""
-    listed = value.get(field)
-    return [entry for entry in as_list(listed) if isinstance(entry, str)]
+    return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]
 
 
 def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLUGINS)) -> Iterator[str]:
