@@ -13,7 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import ResourceRef
 from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.identity import Identity, identify, is_near
-from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names
+from krmfn.model.marks import REVISION, list_previous_names, list_sources
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.spelling import TEMPLATES, list_words
@@ -76,20 +76,16 @@ def read_marks(items: Iterable[Item]) -> list[Marked]:
     found = []
     for item in items:
         identity = identify(item.ref)
-        sources = _read_sources(item.annotations.get(GENERATED_FROM, ""))
-        if sources:
+        if sources := tuple(map(_read_source, list_sources(item))):
             names = frozenset((item.name, *list_previous_names(item)))
             found.append(Marked(item, identity, sources, names, _workload_of(item)))
     return found
 
 
-def _read_sources(text: str) -> tuple[MarkedSource, ...]:
-    sources = []
-    for entry in filter(None, text.split(",")):
-        kind, _, name = entry.strip().partition("/")
-        kind, _, group = kind.partition(".")
-        sources.append(MarkedSource(group, kind, name))
-    return tuple(sources)
+def _read_source(text: str) -> MarkedSource:
+    kind, _, name = text.strip().partition("/")
+    kind, _, group = kind.partition(".")
+    return MarkedSource(group, kind, name)
 
 
 def _workload_of(item: Item) -> str:

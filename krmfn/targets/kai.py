@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
-from krmfn.model.schedulers import NODE_POOL, counts_sub_groups
+from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
-from krmfn.targets.others import find_first, find_queue, find_row, finish, least
+from krmfn.targets.others import find_first, find_queue, finish, least
 from krmfn.targets.remarks import check_quorums
 
 #: The queue in which KAI's grouper puts what names none.
@@ -28,7 +28,7 @@ _TOPOLOGY: Final = "kai.scheduler/topology"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Its minima can be changed at any time; without a queue its pods are never scheduled."""
-    pruned, row = prune(gang.root), find_row(settings)
+    pruned, row = prune(gang.root), SCHEDULERS[settings.scheduler]
     if pruned is None:
         return Emission((), (), ())
     root = lay_out_whole(gang.name, pruned)

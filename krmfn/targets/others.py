@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from krmfn.targets.agreement import Agreement
 
 
-def find_row(settings: Settings) -> Scheduler:
-    """The scheduler that the groups are for. Raises KeyError for Kubernetes' own."""
-    return SCHEDULERS[settings.scheduler]
-
-
 def least(node: PlacedGroup) -> int:
     """How many pods of the group have to start together; one of a group without quorum."""
     return (node.group.min_count or 1) if isinstance(node.group, Leaf) else 0
@@ -62,7 +57,7 @@ def finish(
     labels: Mapping[str, str] | None = None,
 ) -> Emission:
     """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
-    row = find_row(settings)
+    row = SCHEDULERS[settings.scheduler]
     told = (*agreed.notes, *_note_scheduler(agreed.scheduler, row, settings), *notes, *_note_modes(groups, settings))
     group = describe(row.api_version, "PodGroup", gang.name, gang, spec)
     group["metadata"]["labels"] |= labels or {}
@@ -72,7 +67,9 @@ def finish(
 def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
     """The queue that the owners' labels name. Owners without one follow the others."""
     queues = {
-        str(queue): index for index, value in enumerate(gang.values) if (queue := read_part(value, "labels", row.queue))
+        str(queue): index
+        for index, value in enumerate(gang.values)
+        if (queue := dig(value, "metadata", "labels", row.queue))
     }
     if len(queues) < 2:
         return next(iter(queues), ""), ()
@@ -83,12 +80,7 @@ def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
 
 def find_first(gang: Gang, part: str, key: str) -> str:
     """The first value that an owner has for a label or an annotation."""
-    return next((str(found) for value in gang.values if (found := read_part(value, part, key))), "")
-
-
-def read_part(value: Mapping[str, Any], part: str, key: str) -> Any:
-    """A label or an annotation of a manifest, of whatever type; None where there is none."""
-    return dig(value, "metadata", part, key)
+    return next((str(found) for value in gang.values if (found := dig(value, "metadata", part, key))), "")
 
 
 def _note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:

@@ -13,17 +13,18 @@ from typing import Any
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import lay_out_flat, prune
-from krmfn.targets.others import find_row, finish, least, sum_least
+from krmfn.targets.others import finish, least, sum_least
 from krmfn.targets.remarks import check_quorums
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Priorities are those of the pods; everything in it can be changed."""
-    root, row = prune(gang.root), find_row(settings)
+    root, row = prune(gang.root), SCHEDULERS[settings.scheduler]
     if root is None:
         return Emission((), (), ())
     if len(gang.name) > LABEL_LIMIT:

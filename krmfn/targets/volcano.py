@@ -13,11 +13,12 @@ from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
-from krmfn.targets.others import find_first, find_queue, find_row, finish, least, sum_least
+from krmfn.targets.others import find_first, find_queue, finish, least, sum_least
 from krmfn.targets.remarks import check_quorums
 
 _MODE: Final = "volcano.sh/network-topology-mode"
@@ -26,7 +27,7 @@ _TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. It has no feature gates, and its minimum can be changed at any time."""
-    root, row = prune(gang.root), find_row(settings)
+    root, row = prune(gang.root), SCHEDULERS[settings.scheduler]
     if root is None:
         return Emission((), (), ())
     nodes = lay_out_flat(gang.name, root)
