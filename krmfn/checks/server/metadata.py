@@ -8,7 +8,7 @@ k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from krmfn.checks.server.formats import (
     check_label_key,
@@ -25,7 +25,6 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, TypeAlias
 from krmfn.model.gotext import quote
 
-Out = list[Cause]
 Check: TypeAlias = "Callable[[str], tuple[str, ...]]"
 
 _ANNOTATIONS = 256 * 1024
@@ -39,64 +38,63 @@ _MANAGED = ("metadata", "managedFields")
 def check_new_metadata(
     of: Type,
     meta: Mapping[str, Any],
-    out: Out,
     check: Check = check_long_name,
     kind: Kind | None = None,
     any_finalizer: bool = False,
-) -> None:
+) -> Iterator[Cause]:
     """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
-    _check_names(meta, check, out, kind)
-    _check_common(of, meta, out)
+    yield from _check_names(meta, check, kind)
+    yield from _check_common(of, meta)
     if not any_finalizer:
-        _check_kube_finalizers(meta, out, kind)
+        yield from _check_kube_finalizers(meta, kind)
 
 
-def check_shared_metadata(of: Type, meta: Mapping[str, Any], out: Out) -> None:
+def check_shared_metadata(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
     """What a create of any kind refuses. Kinds differ in what names they take and whether they have a namespace."""
     if not meta.get("name") and not meta.get("generateName"):
-        out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
-    _check_common(of, meta, out)
+        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
+    yield from _check_common(of, meta)
 
 
 def check_changed_metadata(
-    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], out: Out, kind: Kind | None = None
-) -> None:
+    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], kind: Kind | None = None
+) -> Iterator[Cause]:
     """What an update refuses. Both have the system's fields filled in."""
     if meta == old:
         return
     names = kind is not None and kind.names_on_update
-    _check_names(meta, check_long_name if names else check_path_segment, out, kind, changed=True)
-    _check_common(of, meta, out)
+    yield from _check_names(meta, check_long_name if names else check_path_segment, kind, changed=True)
+    yield from _check_common(of, meta)
     if "deletionTimestamp" in old:
         added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
         if added:
             listed = ", ".join(quote(name) for name in added)
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
-            out.append(forbidden(_FINALIZERS, "metadata-finalizer", f"{detail} []string{{{listed}}}"))
+            yield forbidden(_FINALIZERS, "metadata-finalizer", f"{detail} []string{{{listed}}}")
     for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != old.get(name):
             text = write_json(meta.get(name))
-            out.append(invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable"))
-    _check_kube_finalizers(meta, out, kind)
+            yield invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable")
+    yield from _check_kube_finalizers(meta, kind)
 
 
-def _check_names(meta: Mapping[str, Any], check: Check, out: Out, kind: Kind | None, changed: bool = False) -> None:
+def _check_names(meta: Mapping[str, Any], check: Check, kind: Kind | None, changed: bool = False) -> Iterator[Cause]:
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
         wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
-        out.extend(refuse_text(("metadata", "generateName"), "metadata-name", prefix, wrong))
+        yield from refuse_text(("metadata", "generateName"), "metadata-name", prefix, wrong)
     name = meta.get("name")
     if not name:
-        out.append(required(("metadata", "name"), "metadata-name", "name or generateName is required"))
+        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
     else:
-        out.extend(refuse_text(("metadata", "name"), "metadata-name", name, check(name)))
+        yield from refuse_text(("metadata", "name"), "metadata-name", name, check(name))
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
         return
     if not namespace:
-        out.append(required(("metadata", "namespace"), "metadata-namespace"))
+        yield required(("metadata", "namespace"), "metadata-namespace")
     else:
-        out.extend(refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, check_short_name(namespace)))
+        yield from refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, check_short_name(namespace))
 
 
 def _mask_dash(prefix: str) -> str:
@@ -105,99 +103,97 @@ def _mask_dash(prefix: str) -> str:
     return (text[:-2] + b"a").decode("utf-8", "replace") if len(text) > 1 and text[-1:] == b"-" else prefix
 
 
-def _check_common(of: Type, meta: Mapping[str, Any], out: Out) -> None:
+def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
     generation = meta.get("generation", 0)
     if generation < 0:
-        out.append(
-            invalid(("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0")
+        yield invalid(
+            ("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"
         )
-    check_template_metadata(meta, ("metadata",), out)
+    yield from check_template_metadata(meta, ("metadata",))
     if "ownerReferences" in meta:
-        _check_owners(of, meta["ownerReferences"], out)
+        yield from _check_owners(of, meta["ownerReferences"])
     if "finalizers" in meta:
-        _check_finalizers(meta["finalizers"], out)
+        yield from _check_finalizers(meta["finalizers"])
     if "managedFields" in meta:
-        _check_managed_fields(meta["managedFields"], out)
+        yield from _check_managed_fields(meta["managedFields"])
 
 
-def check_template_metadata(meta: Mapping[str, Any], path: Path, out: Out) -> None:
+def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cause]:
     """The labels and annotations at a path: those of an object, or of a template."""
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
-        out.extend(refuse_text(labels, "metadata-label", key, check_label_key(key)))
-        out.extend(refuse_text(labels, "metadata-label", value, check_label_value(value)))
+        yield from refuse_text(labels, "metadata-label", key, check_label_key(key))
+        yield from refuse_text(labels, "metadata-label", value, check_label_value(value))
     for key, value in meta.get("annotations", _NOTHING).items():
-        out.extend(refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower())))
+        yield from refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower()))
         size += count_bytes(key) + count_bytes(value)
     if size > _ANNOTATIONS:
-        out.append(too_long(annotations, "metadata-annotation", _ANNOTATIONS))
+        yield too_long(annotations, "metadata-annotation", _ANNOTATIONS)
 
 
-def _check_owners(of: Type, owners: list[Any], out: Out) -> None:
+def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
     indexed = of.keywords.get("x-kubernetes-owner-references") == "indexed"
     controller = whole = ""
     for index, owner in enumerate(owners):
         if indexed:
-            _check_owner(owner, (*_OWNERS, index), out)
+            yield from _check_owner(owner, (*_OWNERS, index))
         else:
-            _check_owner_plainly(owner, out)
+            yield from _check_owner_plainly(owner)
         api_version = owner.get("apiVersion", "")
         if api_version == "v1" and owner.get("kind") == "Event":
             where = (*_OWNERS, index) if indexed else _OWNERS
             item = of.fields["ownerReferences"].type.item
             text = write_json(to_api(item, owner)) if item else ""
-            out.append(invalid_text(where, "metadata-owner", text, "/v1, Kind=Event is disallowed from being an owner"))
+            yield invalid_text(where, "metadata-owner", text, "/v1, Kind=Event is disallowed from being an owner")
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
                 detail = 'Only one reference can have Controller set to true. Found "true" in references for'
-                out.append(invalid_text(_OWNERS, "metadata-owner", whole, f"{detail} {controller} and {name}"))
+                yield invalid_text(_OWNERS, "metadata-owner", whole, f"{detail} {controller} and {name}")
             else:
                 controller = name
 
 
-def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...], out: Out) -> None:
+def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Cause]:
     api_version = owner.get("apiVersion", "")
     if not api_version:
-        out.append(required((*path, "apiVersion"), "metadata-owner", "must not be empty"))
+        yield required((*path, "apiVersion"), "metadata-owner", "must not be empty")
     elif api_version.count("/") > 1 or api_version.endswith("/"):
-        out.append(
-            invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
-        )
+        yield invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            out.append(required((*path, name), "metadata-owner", "must not be empty"))
+            yield required((*path, name), "metadata-owner", "must not be empty")
 
 
-def _check_owner_plainly(owner: Mapping[str, Any], out: Out) -> None:
+def _check_owner_plainly(owner: Mapping[str, Any]) -> Iterator[Cause]:
     """The spelling of 1.35 and 1.36: no index, Invalid instead of Required."""
     api_version = owner.get("apiVersion", "")
     if not api_version or api_version == "/" or api_version.count("/") > 1 or api_version.endswith("/"):
-        out.append(invalid((*_OWNERS, "apiVersion"), "metadata-owner", api_version, "version must not be empty"))
+        yield invalid((*_OWNERS, "apiVersion"), "metadata-owner", api_version, "version must not be empty")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            out.append(invalid((*_OWNERS, name), "metadata-owner", "", "must not be empty"))
+            yield invalid((*_OWNERS, name), "metadata-owner", "", "must not be empty")
 
 
-def _check_finalizers(finalizers: list[str], out: Out) -> None:
+def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
     for name in finalizers:
-        out.extend(refuse_text(_FINALIZERS, "metadata-finalizer", name, check_label_key(name)))
+        yield from refuse_text(_FINALIZERS, "metadata-finalizer", name, check_label_key(name))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        out.append(invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail))
+        yield invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail)
 
 
-def _check_kube_finalizers(meta: Mapping[str, Any], out: Out, kind: Kind | None) -> None:
+def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:
     for index, name in enumerate(meta.get("finalizers", ())):
         if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            out.append(invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail))
+            yield invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail)
 
 
-def _check_managed_fields(entries: list[Any], out: Out) -> None:
+def _check_managed_fields(entries: list[Any]) -> Iterator[Cause]:
     """Entries that the server cannot read never get here: see strategy.forget_unreadable_managers."""
     for index, entry in enumerate(entries):
         for name, limit in (("manager", 128), ("subresource", 256)):
             if count_bytes(entry.get(name, "")) > limit:
-                out.append(too_long((*_MANAGED, index, name), "metadata-managed-fields", limit))
+                yield too_long((*_MANAGED, index, name), "metadata-managed-fields", limit)

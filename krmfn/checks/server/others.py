@@ -53,13 +53,12 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
         if found.problems:
             return found.problems
         read = found.value
-    causes: list[Cause] = []
     given = read.get("metadata", {})
     wipe_system_fields(given)
     forget_unreadable_managers(given)
     drop_repeated_owners(given)
     given.pop("generation", None)  # most kinds count by themselves
-    check_shared_metadata(root.fields["metadata"].type, given, causes)
+    causes = list(check_shared_metadata(root.fields["metadata"].type, given))
     if given.get("name") and value["kind"] in schemastore.load(_NAMED)["subdomains"]:
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)

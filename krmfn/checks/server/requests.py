@@ -67,10 +67,10 @@ def create(
     if causes:
         return refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
     if not kind.late_metadata:
-        check_new_metadata(kind.meta, meta, causes, kind.check_name, kind)
+        causes.extend(check_new_metadata(kind.meta, meta, kind.check_name, kind))
     _check_by_hand(kind, "create", new, None, causes)
     if kind.late_metadata and not causes:
-        check_new_metadata(kind.meta, meta, causes, check_path_segment, kind)
+        causes.extend(check_new_metadata(kind.meta, meta, check_path_segment, kind))
     if kind.declarative:
         check_create(kind.root, new, (), causes)
     if causes:
@@ -125,7 +125,7 @@ def update(
     causes = [cause for check in kind.first for cause in check(kind, new, stored)]
     if causes:
         return refuse(kind.name, kind.group, where.name, causes)
-    check_changed_metadata(kind.meta, meta, before, causes, kind)
+    causes.extend(check_changed_metadata(kind.meta, meta, before, kind))
     _check_by_hand(kind, "update", new, stored, causes)
     if kind.declarative:
         check_update(kind.root, new, stored, causes)

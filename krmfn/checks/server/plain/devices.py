@@ -65,9 +65,7 @@ def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
 
 
 def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    spec, out = new.get("spec", {}), list[Cause]()
-    check_metadata_of_claims(spec.get("metadata", {}), ("spec", "metadata"), out)
-    yield from out
+    yield from check_metadata_of_claims(dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
     yield from _check_devices(kind, new, ("spec", "spec"))
 
 

@@ -6,6 +6,8 @@ k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from krmfn.checks.server.amounts import write_amount
 from krmfn.checks.server.formats import check_long_name, check_short_name
 from krmfn.checks.server.metadata import check_template_metadata
@@ -22,21 +24,17 @@ _TEMPLATE_META = ("annotations", "labels")
 
 def check_claim_template(template: Object, path: Path, pod: Setting) -> None:
     """The template of an ephemeral volume."""
-    check_metadata_of_claims(template.get("metadata", {}), (*path, "metadata"), pod.out)
+    pod.out.extend(check_metadata_of_claims(template.get("metadata", {}), (*path, "metadata")))
     check_claim_spec(template.get("spec", {}), (*path, "spec"), pod)
 
 
-def check_metadata_of_claims(meta: Object, path: Path, out: list[Cause]) -> None:
+def check_metadata_of_claims(meta: Object, path: Path) -> Iterator[Cause]:
     """What the claims of a template get: labels and annotations, nothing else."""
-    check_template_metadata(meta, path, out)
+    yield from check_template_metadata(meta, path)
     for field in meta:
         if field not in _TEMPLATE_META:
-            out.append(forbidden((*path, _go_field(field)), _RULE, "cannot be set"))
-
-
-def _go_field(field: str) -> str:
-    """The Go field in lower camel case, as the server spells it here."""
-    return {"uid": "uID"}.get(field, field)
+            # The Go field in lower camel case, as the server spells it here.
+            yield forbidden((*path, "uID" if field == "uid" else field), _RULE, "cannot be set")
 
 
 def check_claim_spec(spec: Object, path: Path, pod: Setting) -> None:

@@ -49,7 +49,7 @@ def check_template(
 ) -> None:
     """The template of a pod, with its labels and annotations."""
     meta, spec = template.get("metadata", {}), template.get("spec", {})
-    check_template_metadata(meta, path, out)
+    out.extend(check_template_metadata(meta, path))
     pod = Setting(spec, gates, out, None, allowed)
     annotations = meta.get("annotations")
     if annotations:
