@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.types import Any, NamedTuple
@@ -314,7 +314,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
     accepted: set[str] = set()
-    classes = [item.value for item in items if item.may_hold(b"PriorityClass") and item.kind == "PriorityClass"]
+    classes = [item.value for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
     cluster = {**settings.cluster, "items": [*as_list(settings.cluster.get("items")), *classes]}
     informed = settings._replace(cluster=cluster) if classes else settings
     for gang, owners, shaping in found.asked:
@@ -332,7 +332,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
 
 def _has_generated(items: Iterable[Item]) -> bool:
     """Whether an earlier run left something: then a stale object may have to go."""
-    return any(item.may_hold(b"scheduling.") and item.ref.group in GENERATED_GROUPS for item in items)
+    return any(item.ref.group in GENERATED_GROUPS for item in list_holding(items, b"scheduling."))
 
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.

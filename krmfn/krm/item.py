@@ -12,7 +12,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
-from krmfn.krm.types import Any, Callable, Iterator, Mapping
+from krmfn.krm.types import Any, Callable, Iterable, Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,11 +213,13 @@ class Item:
 
         Edits, escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
         """
-        if self._reading is not None and self._reading.touched:
+        if self.touched:
             return True
         source = self.frame.source
-        signs = source.list_signs(word)
-        return bool(signs) and any(source.holds(sign, self.start, self.end) for sign in signs)
+        find = source.data.find
+        return find(word, self.start, self.end) >= 0 or any(
+            find(sign, self.start, self.end) >= 0 for sign in source.list_stand_ins()
+        )
 
     @property
     def is_new(self) -> bool:
@@ -405,6 +407,33 @@ class Item:
             key: value if isinstance(value, str) else self._word(("metadata", field, key))
             for key, value in values.items()
         }
+
+
+def list_holding(items: Iterable[Item], *words: bytes) -> list[Item]:
+    """The items that may hold one of the words (see `Item.may_hold`), in their order.
+
+    A text is searched once for each word, however many items are cut from it: most hold none.
+    """
+    holding = []
+    source: Source | None = None
+    last = 0
+    #: Where each sign stands next, from the start of the last item on.
+    places: dict[bytes, int] = {}
+    for item in items:
+        start = item.start
+        if item.frame.source is not source or start < last:
+            source = item.frame.source
+            places = {sign: -1 for word in words for sign in source.list_signs(word)}
+        last = start
+        holds = item._reading is not None and item._reading.touched
+        for sign in places:
+            if places[sign] < start:
+                found = source.data.find(sign, start)
+                places[sign] = found if found >= 0 else len(source.data)
+            holds = holds or places[sign] + len(sign) <= item.end
+        if holds:
+            holding.append(item)
+    return holding
 
 
 def _read_address(annotations: Mapping[str, str], index: int) -> FileRef:

@@ -112,7 +112,7 @@ def _answer(
     if source.isatty():
         raise Unreadable("stdin is a terminal; pipe a ResourceList in, or run krmfn --help")
     data = source.read()
-    if not data.strip():
+    if not data or data.isspace():
         raise Unreadable("stdin is empty; expected a ResourceList")
     resources = ResourceList.parse(data)
     try:

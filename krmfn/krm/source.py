@@ -24,7 +24,7 @@ _LARGE = 16_384
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_characters", "_gaps", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
+    __slots__ = ("_characters", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
@@ -41,32 +41,21 @@ class Source:
         self._characters: array[int] | None = None
         self._signs: dict[bytes, tuple[bytes, ...]] = {}
         self._stand_ins: tuple[bytes, ...] | None = None
-        #: By sign: two bytes between which it does not begin. Items are asked in their order, most of them in vain.
-        self._gaps: dict[bytes, tuple[int, int]] = {}
 
     def list_signs(self, word: bytes) -> tuple[bytes, ...]:
         """Those that the data has of a word and of what may stand for it: aliases and escapes."""
         found = self._signs.get(word)
         if found is None:
-            if self._stand_ins is None:
-                self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
-            found = (word, *self._stand_ins) if word in self.data else self._stand_ins
+            found = (word, *self.list_stand_ins()) if word in self.data else self.list_stand_ins()
             if len(self.data) > _LARGE:
                 self._signs[word] = found
         return found
 
-    def holds(self, sign: bytes, start: int, end: int) -> bool:
-        """Whether `sign` stands between two bytes. Asking for spans in their order looks at every byte once."""
-        begin, near = self._gaps.get(sign, (0, 0))
-        if not begin <= start <= near:
-            begin = near = start
-        last = end - len(sign)
-        if near <= last and not self.data.startswith(sign, near):
-            stop = max(end, near + _LARGE)
-            near = self.data.find(sign, near, stop)
-            near = stop - len(sign) + 1 if near < 0 else near
-            self._gaps[sign] = begin, near
-        return near <= last
+    def list_stand_ins(self) -> tuple[bytes, ...]:
+        """Those that the data has of what may stand for any word."""
+        if self._stand_ins is None:
+            self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
+        return self._stand_ins
 
     def line(self, offset: int) -> int:
         """Number of the line that has a byte, from 1. Lines end with LF, CR LF, or CR."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, list_previous_names
@@ -30,7 +30,7 @@ class Ledger:
 
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
-        candidates = [item for item in items if is_generated_kind(item)]
+        candidates = [item for item in list_holding(items, b"scheduling.") if is_generated_kind(item)]
         self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {

@@ -67,7 +67,7 @@ class Claim(NamedTuple):
 
 def is_generated_kind(item: Item) -> bool:
     """Whether targets generate objects of an item's kind."""
-    return item.may_hold(b"scheduling.") and item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
+    return item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
 
 
 def read_marks(items: Iterable[Item]) -> list[Marked]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import Severity
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from krmfn.sources.manifest import SourceReading
 
 
-#: Before the name of every annotation by which a resource can ask for a gang: ours, and those of KubeRay.
-_OURS, _RAY = PREFIX.encode(), b"ray.io/"
+#: In the names of all annotations and labels by which a resource can ask for a gang: ours, and those of KubeRay.
+_SIGNS = (PREFIX.encode(), b"ray.io/")
 
 
 class Asked(NamedTuple):
@@ -63,11 +63,12 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     """
     items = tuple(items)
     find = make_lookup(items, settings)
-    findings: list[Finding] = list(find_strangers(items))
+    asking = list_holding(items, *_SIGNS)
+    findings: list[Finding] = list(find_strangers(asking))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []
     joined: dict[tuple[str, str], list[_Wish]] = {}
-    for item in _leave_out_made(filter(_may_ask, items) if settings.select.mode == "OptIn" else items, items):
+    for item in _leave_out_made(asking if settings.select.mode == "OptIn" else items, items):
         chosen = _choose(settings, item)
         findings += [note.on(item) for note in chosen.notes]
         if chosen.options is None:
@@ -119,15 +120,10 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
-def _may_ask(item: Item) -> bool:
-    """False where the text of an item shows that it does not ask for a gang: most items need not be read for that."""
-    return item.may_hold(_OURS) or item.may_hold(_RAY)
-
-
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
     selector = settings.select.selector
-    if selector is not None and not _may_ask(item) and not selector.matches(item):
+    if selector is not None and not any(map(item.may_hold, _SIGNS)) and not selector.matches(item):
         return Selection(None, "not selected")
     return options_for(settings, item)
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.model.values import as_list, as_text, dig
 
 
 def list_owned(items: Iterable[Item]) -> frozenset[int]:
     """The identities of those items whose controller is among the items."""
     items = list(items)
-    owned = [(item, owner) for item in items if item.may_hold(b"ownerReferences") and (owner := find_controller(item))]
+    owned = [(item, owner) for item in list_holding(items, b"ownerReferences") if (owner := find_controller(item))]
     if not owned:
         return frozenset()
     known = {(item.ref.group, item.kind, item.space, item.name) for item in items}
