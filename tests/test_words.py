@@ -32,7 +32,7 @@ BANNED = {
     r"\b(is|are) mended\b|\bmends?\b": "fixes, repairs",
     r"\bwholly\b|\bthereby\b|\banyhow\b": "completely, and so, a shorter sentence",
     r"\bgives what\b": "prints, its output",
-    r"\b(stand|stands) (in|there|by)\b": "is, exists",
+    r"\b(stand|stands) (in|there|by|where|on|for)\b": "is, exists, are, mean",
     r"\b(of|by) (its|their|your) own\b(?! \w)": "a separate …, your …",
     r"\b(left|stays?) as (it is|they are)\b": "unchanged",
     r"\bin parts\b": "incomplete",
@@ -44,7 +44,6 @@ BANNED = {
     r"\bonce for (a|the) cluster\b": "once per cluster",
     r"(?<!there )\b(is|are) (?-i:none)\b": "is not one",
     r"\bwould say of\b": "would treat",
-    r"\bstand for\b": "are, mean",
 }
 MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("examples/*/README.md"))]

@@ -255,8 +255,8 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanati
     members = sum(id(pod) not in pods.done for pod in pods.mine)
     short = f"the group waits for {quorum} pods, but {members} exist"
     if pods.older and members < quorum:
-        other = "1 pod is" if len(pods.older) == 1 else f"{len(pods.older)} pods are"
-        cause = f"{short}: {other} not in it, having been created before the link"
+        other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
+        cause = f"{short}: {other} created before the link, and so not in the group"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
         return _Explanation(cause, _REPLACED.get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):

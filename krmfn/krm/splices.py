@@ -51,7 +51,7 @@ def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any,
         return _replace_value(text, key, node, value, style)
     if node.start == node.end and ":" not in text[key.end : node.start]:
         if line_end(text, key.start) < key.end:
-            raise EditRefused("the key stands on several lines")
+            raise EditRefused("the key is on several lines")
         return [(key.end, 0, ": " + write_flow(value, flow_style(text, holder, style)))]
     return _replace_in_flow(text, holder, node, value, style)
 

@@ -105,7 +105,7 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
                     yield Finding(template.item, path, message, other, hint=hint)
 
 
-@rule("kueue-queue-unread", "warning", "The name of a Kueue queue stands where Kueue does not read it.")
+@rule("kueue-queue-unread", "warning", "A Kueue queue is named where Kueue does not read it.")
 def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.objects if census.has_text(KUEUE_QUEUE) else ():
         templates = census.templates_of(item)

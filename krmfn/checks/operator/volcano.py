@@ -155,7 +155,7 @@ def find_queue_refused(census: Census, _: Settings) -> Iterator[Finding]:
                     f"{path[1]} is {format_quantity(less[wrong])} {wrong}, {other[1]} only "
                     f"{format_quantity(more[wrong])}: the webhook of Volcano refuses the Queue"
                 )
-                hint = "A queue has a guarantee of at most what it deserves, and deserves at most its capability."
+                hint = "Set guarantee to at most deserved, and deserved to at most capability."
                 yield Finding(item, (*path, wrong), message, hint=hint)
                 break
 
@@ -307,8 +307,8 @@ def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
             exist = pods.get(task, 0)
             if exist is not None and wanted > exist:
                 message = (
-                    f"minTaskMember of the task {task} is {wanted}, but only {count(exist, 'pod')} of it can exist: no "
-                    "pod of the group is ever scheduled"
+                    f"minTaskMember of the task {task} is {wanted}, but only {count(exist, 'pod')} of this task can "
+                    "exist: no pod of the group is ever scheduled"
                 )
                 hint = f"Correct minTaskMember, or the annotation {_TASK} of the pods."
                 yield Finding(item, ("spec", "minTaskMember", task), message, wanted, hint=hint)

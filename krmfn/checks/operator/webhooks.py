@@ -137,7 +137,7 @@ def _find_share_refused(annotations: Mapping[str, Any], spec: Mapping[str, Any])
     if fraction is not None and whole:
         yield _FRACTION, "the pods request a part of a GPU and a whole one"
     elif memory is not None and (whole or fraction is not None):
-        yield _MEMORY, "the pods request memory of a GPU and the GPU, or a part of it"
+        yield _MEMORY, "the pods request GPU memory and also a GPU, or a part of one"
     elif fraction is None and memory is None:
         yield _DEVICES, f"{_DEVICES} needs {_FRACTION} or {_MEMORY}"
     elif fraction is not None and not 0 < _read_number(fraction) < 1:

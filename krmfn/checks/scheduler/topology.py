@@ -35,7 +35,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]
             port = kind.ports[0][2]
             message = (
                 f"the {needed} pods that the gang {gang.group.name} needs must share one node ({HOSTNAME}) and "
-                f"each takes its port {port}: only one of them fits, and the gang is never scheduled"
+                f"each takes port {port} of it: only one of them fits, and the gang is never scheduled"
             )
             hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
             path = (*kind.template.spec_path, "containers")

@@ -251,11 +251,11 @@ class Judge:
         if rule != "required":
             return ""
         if "{{" in item.name:
-            return "The object becomes a template. Check what is made of it."
+            return "The name is a template: check the rendered object instead."
         if self.settings.is_base and path[:1] == ("subjects",) and path[-1:] == ("namespace",):
             subject = (item.get((*path[:-1], "kind")), item.get((*path[:-1], "name")))
             if any((each.kind, each.name, each.namespace) == (*subject, "") for each in self.items):
-                return "kustomize writes it here too where a kustomization that builds on this one sets namespace."
+                return "kustomize adds the namespace if an overlay sets one."
         metadata = item.value.get("metadata")
         adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
         if len(path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
