@@ -12,6 +12,7 @@ import pytest
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, LeftOut
+from tests.e2e.tools import require
 from tests.front_door import call
 from tests.workspace.repositories import JOB
 
@@ -53,7 +54,10 @@ def test_without_a_repository_files_name_nothing_outside(folder: Path) -> None:
     )
     done = call(b"", ["validate", "."], folder)
     assert (done.code, b"secret.yaml is outside of" in done.err) == (2, True), done
-    (folder / "krmfn.yaml").unlink()
+
+
+def test_without_a_repository_kustomizations_name_nothing_outside(folder: Path) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
     (folder / "kustomization.yaml").write_text("resources: [job.yaml, ../outside]\n")
     (folder.parent / "outside/kustomization.yaml").write_text("resources: [secret.yaml]\n")
     done = call(b"", ["validate", "--require-render", "."], folder)
