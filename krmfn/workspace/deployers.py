@@ -25,8 +25,9 @@ from krmfn.workspace.trees import LeftOut, Tree
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"
 _PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
-_VARIABLE = re.compile(rb"\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
-
+_VARIABLE = re.compile(rb"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
+#: A default can name a variable whose default names one.
+_NESTED = 3
 
 #: Of one object, and of all; more than any cluster has of one kind. A list in a list is millions in a few lines.
 MOST_DEPLOYMENTS = 10_000
@@ -69,6 +70,7 @@ class Deployment(NamedTuple):
     included: str = ""
     excluded: str = ""
     repository: str = ""
+    components: tuple[str, ...] = ()  # which Flux adds to the kustomization in the folder, seen from there
 
     def takes(self, path: str) -> bool:
         """Whether a file, seen from the folder, is deployed."""
@@ -162,7 +164,9 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
             raise NotRendered(f"gets more than {_MOST_FILLED // 2**20} MiB of variables filled in")
         return text
 
-    return _VARIABLE.sub(fill, data)
+    for _ in range(_NESTED):
+        data = _VARIABLE.sub(fill, data)
+    return data
 
 
 def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
@@ -174,7 +178,9 @@ def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]
         variables = _read_variables(as_mapping(spec.get("postBuild")), items)
         placing = Placing(as_text(spec.get("targetNamespace")), True, variables)
         folder = _find_folder(tree, as_text(spec.get("path")), item.file.path)
-        yield Deployment(str(item.ref), folder, placing, True, True, tuple(_list_before(spec)))
+        before = tuple(_list_before(spec))
+        components = tuple(filter(None, map(as_text, as_list(spec.get("components")))))
+        yield Deployment(str(item.ref), folder, placing, True, True, before, components=components)
     elif group == _ARGO and item.kind == "Application":
         yield from _list_sources(tree, str(item.ref), as_mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":

@@ -37,6 +37,7 @@ from krmfn.workspace.overlays import (
     list_files,
     list_named,
     list_uses,
+    with_components,
 )
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
@@ -91,6 +92,8 @@ class Gathering:
             reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders, and only these are checked"
             self._tell(path, NotRendered(reason))
             deployments.pop()
+        added = _find_components(tree, deployments, overlays)
+        overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}
         places = {tree.resolve(folder): folder for folder in overlays}
         uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
         used = set().union(*uses.values(), (tree.resolve(each.folder) for each in deployments))
@@ -111,7 +114,7 @@ class Gathering:
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         wanted = dict.fromkeys(overlay.folder for overlay in rendered)
-        self._queue = render_all(tree, wanted, programs, self._free, partly=severity != "error")
+        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added)
         try:
             for name, folder, found, deployment in steps:
                 known = len(self.worlds)
@@ -119,7 +122,8 @@ class Gathering:
                     self._add(name, found, deployment.placing if deployment else Placing(), folder)
                 elif deployment is not None:
                     self._add_folder(name, deployment)
-                beside = deployment.beside if deployment else ()
+                seen = {f"the component {each}" for each in added.get(folder, ())}
+                beside = tuple(each for each in deployment.beside if each not in seen) if deployment else ()
                 is_base = found is not None and deployment is None and not found.value.get("namespace")
                 fresh = (each._replace(beside=beside, is_base=is_base) for each in self.worlds[known:])
                 self.worlds[known:] = list(fresh)
@@ -159,7 +163,7 @@ class Gathering:
             if each.builds and each.folder not in overlays:
                 for folder in _find_topmost(each.folder, overlays):
                     if not overlays[folder].is_component:
-                        yield each._replace(folder=folder)
+                        yield each._replace(folder=folder, components=())
 
     def _find_deployments(self) -> list[Deployment]:
         """Those of folders below the one that was named."""
@@ -339,6 +343,23 @@ def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:
     # The entry may be one of a kustomization that this one builds on.
     is_filled = is_placeholder(reason.entry) or (reason.entry.isupper() and reason.entry.isidentifier())
     return is_filled or not TEMPLATES.isdisjoint(key.split("/"))
+
+
+def _find_components(
+    tree: Tree, deployments: Iterable[Deployment], overlays: Mapping[str, Overlay]
+) -> dict[str, tuple[str, ...]]:
+    """The folders with a kustomization to which Flux adds components, which are here, and the same for all."""
+    wanted: dict[str, set[tuple[str, ...]]] = {}
+    for each in deployments:
+        wanted.setdefault(each.folder, set()).add(each.components)
+    return {
+        folder: components
+        for folder, (components, *others) in wanted.items()
+        if folder in overlays
+        and components
+        and not others
+        and all(tree.kind(posixpath.normpath(posixpath.join(folder, each))) == "folder" for each in components)
+    }
 
 
 def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:

@@ -15,6 +15,7 @@ from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
+from krmfn.model.placeholders import is_placeholder
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
@@ -48,6 +49,8 @@ class Sources:
             name = item.name[:_LONGEST]
             parts = {name[at : at + size] for size in lengths for at in range(len(name) - size + 1)}
             same = [each for part in parts for each in names.get(part, ())]
+        if not same:  # Flux filled in the name
+            same = [each for listed in names.values() for each in listed if is_placeholder(each.name)]
         return same[0] if len(same) == 1 else None
 
     def take(self, path: str) -> bool:

@@ -163,6 +163,12 @@ def _read_fields(item: Item) -> dict[str, Any]:
     return found
 
 
+def with_components(overlay: Overlay, components: Sequence[str]) -> Overlay:
+    """The kustomization with components that another program adds, as Flux does."""
+    listed = [*list_entries(overlay.value, "components"), *components]
+    return overlay._replace(value={**overlay.value, "components": listed}) if components else overlay
+
+
 def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
     """The texts in a list of a kustomization."""
     return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]

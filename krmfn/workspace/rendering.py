@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -86,10 +86,12 @@ def render_all(
     allowed: Sequence[str] = (),
     free: Collection[str] = (),
     partly: bool = False,
+    added: Mapping[str, Sequence[str]] = {},
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
     processors. What render() says holds for each. The `free` ones may use files that are not below their folder.
-    `partly`: all are, and what cannot be had and only adds objects is left out."""
+    `partly`: all are, and what cannot be had and only adds objects is left out. `added` are components besides those
+    that a folder's kustomization lists."""
     kustomize = find_program("kustomize")
     if not kustomize:
         reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
@@ -100,7 +102,7 @@ def render_all(
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
         aside = Aside(os.path.basename(root))
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside)
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside, added)
         rest = iter(folders)
         try:
             while True:
@@ -137,6 +139,7 @@ class _Workshop(NamedTuple):
     partly: bool
     lost: set[tuple[str, str]]
     aside: Aside
+    added: Mapping[str, Sequence[str]]
 
 
 class Build:
@@ -155,7 +158,9 @@ class Build:
         each of which is used `depth` levels below it; None for an outer one. Inner ones run no function, leave nothing
         out, and do not say where objects come from. Raises NotRendered."""
         plain = known is not None
-        self._workshop = workshop = workshop._replace(programs={}, partly=False, lost=set()) if plain else workshop
+        self._workshop = workshop = (
+            workshop._replace(programs={}, partly=False, lost=set(), added={}) if plain else workshop
+        )
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._copied: set[str] = set()
         self._running: Background | None = None
@@ -180,7 +185,8 @@ class Build:
             workshop.tree, place, program, workshop.programs, render_plainly, workshop.aside, free, workshop.partly
         )
         try:
-            self._built = built = stage.add(folder, top=not plain, depth=depth)
+            components = workshop.added.get(folder, ())
+            self._built = built = stage.add(folder, top=not plain, depth=depth, components=components)
             stage.finish()
             self._supplied = supply_values(stage.emptied, stage.files)
             self._drop_lost()

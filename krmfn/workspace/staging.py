@@ -12,7 +12,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import FileRef, Stream, Unreadable
@@ -42,6 +42,7 @@ from krmfn.workspace.overlays import (
     list_sources,
     read_function,
     read_objects,
+    with_components,
     with_program,
     without_charts,
 )
@@ -120,8 +121,9 @@ class Stage:
         """Where a path of the tree is in the copy."""
         return os.path.join(self._root, os.path.normpath(os.path.join(self._here, path)).lstrip(os.sep))
 
-    def add(self, folder: str, *, top: bool = False, depth: int = 0) -> str:
-        """Copies the kustomization in `folder` and everything that it builds on; its folder in the copy.
+    def add(self, folder: str, *, top: bool = False, depth: int = 0, components: Sequence[str] = ()) -> str:
+        """Copies the kustomization in `folder` and everything that it builds on, with `components` besides its own; its
+        folder in the copy.
 
         With `top` its output says where each object comes from. Raises NotRendered.
         """
@@ -141,6 +143,7 @@ class Stage:
             raise NotRendered(f"uses {named}, a folder without a kustomization.yaml")
         if depth > DEEPEST:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
+        overlay = with_components(overlay, components)
         self._note(overlay.path)
         self._builds[place] = 1
         self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._spell(overlay, place, top, depth))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,6 +157,41 @@ def test_flux_sets_the_namespace_and_fills_in_variables(folder: Path) -> None:
     assert (prod.namespace, prod.value["spec"]["parallelism"]) == ("prod", 6)
     assert dev.value["spec"]["template"]["spec"]["containers"][0] == {"name": "main", "image": "train:1", "tty": "true"}
     assert dev.locate(("spec", "parallelism")).line == 7
+
+
+RESOURCES = "resources: [job.yaml]\npatches: [{target: {kind: PersistentVolumeClaim}, patch: '"
+COMPONENT = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: "${APP}"}
+spec: {accessModes: ["${MODE:=${OTHER:=ReadWriteOnce}}"], wrong: 1, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+def test_flux_adds_components(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their objects are checked, and a patch in the folder can change them; a mistake in one is a single finding."""
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    flux = FLUX.replace("  postBuild", "  components: [../../components/claim]\n  postBuild")
+    patch = json.dumps([{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}])
+    kind = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [claim.yaml]\n"
+    write(folder, {"components/claim/kustomization.yaml": kind, "components/claim/claim.yaml": COMPONENT})
+    for name in ("a", "b"):
+        text = flux.replace("NAME", name).replace("apps/train", f"apps/{name}").replace('pods: "4"', f"APP: {name}")
+        write(folder, {f"clusters/{name}.yaml": text, f"apps/{name}/job.yaml": JOB})
+        write(folder, {f"apps/{name}/kustomization.yaml": RESOURCES + patch + "'}]\n"})
+    found = {world.name: world for world in find().worlds}
+    claim = next(item for item in found["apps/b"].items if item.kind == "PersistentVolumeClaim")
+    assert (claim.name, claim.value["spec"]["accessModes"], claim.labels) == ("b", ["ReadWriteOnce"], {"a": "b"})
+    assert main(["validate", "."]) == 1
+    out = capsys.readouterr().out
+    assert out.count("[unknown-field]") == 1
+    assert "components/claim/claim.yaml:4:" in out
+    assert "(in apps/a, apps/b)" in out
+    write(folder, {"clusters/c.yaml": FLUX.replace("NAME", "c").replace("apps/train", "apps/b")})
+    assert len([each for world in find().worlds for each in world.items if each.kind == "PersistentVolumeClaim"]) == 1
 
 
 def test_a_kustomization_that_is_deployed_is_one_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,11 +388,9 @@ def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypat
     monkeypatch.setenv("PATH", PATH)
     calls: list[str] = []
 
-    def count(
-        tree: Tree, folders: Iterable[str], programs: Sequence[str], free: set[str], partly: bool
-    ) -> Iterator[object]:
+    def count(tree: Tree, folders: Iterable[str], *rest: Any) -> Iterator[object]:
         calls.extend(folders)
-        return render_all(tree, calls, programs, free, partly)
+        return render_all(tree, calls, *rest)
 
     monkeypatch.setattr("krmfn.workspace.gathering.render_all", count)
     write(folder, {"s.json": make_set(list_elements(5), "apps"), "apps/job.yaml": JOB})
