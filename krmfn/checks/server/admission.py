@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.checks.server.formats import check_path_segment
+from krmfn.checks.server.spell import read_written
 from krmfn.checks.server.verdict import Cause
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
@@ -176,8 +177,7 @@ def check_overhead(
 ) -> Cause | None:
     """RuntimeClass: without a class there is no overhead."""
     spec = new.get("spec", {})
-    written = getattr(new, "written", {}).get("spec") or {}
-    if ("overhead" not in spec and written.get("overhead") is None) or "runtimeClassName" in spec:
+    if ("overhead" not in spec and read_written(new, "spec", "overhead") is None) or "runtimeClassName" in spec:
         return None
     detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
     return deny("runtime-class", detail, ("spec", "overhead"))

@@ -19,7 +19,7 @@ from krmfn.checks.server.formats import (
     count_bytes,
 )
 from krmfn.checks.server.schema import Kind, Type
-from krmfn.checks.server.spell import to_internal, write_json
+from krmfn.checks.server.spell import read_written, to_internal, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -32,7 +32,7 @@ from krmfn.checks.server.verdict import (
     too_long,
     too_many,
 )
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import TEMPLATES, find_word
@@ -76,7 +76,7 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
             of = kind.root.fields["spec"].type.fields[field].type
-            written = dig(getattr(new, "written", None), "spec", field, index, field)
+            written = read_written(new, "spec", field, index, field)
             text = write_json(to_internal(of, composite.get(field, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
             yield invalid_text(("spec", field, index), "max-tree-depth", text, detail)
@@ -267,8 +267,7 @@ def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument:
         text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
         yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
     if spec.get("podGroups") != before.get("podGroups"):
-        written = dig(getattr(new, "written", None), "spec", "podGroups")
-        text = _internal(fields["podGroups"].type, spec.get("podGroups"), written)
+        text = _internal(fields["podGroups"].type, spec.get("podGroups"), read_written(new, "spec", "podGroups"))
         yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import STATUSES, check_label_key, count_bytes
 from krmfn.checks.server.plain.values import check_domain_path
-from krmfn.checks.server.spell import write_json
+from krmfn.checks.server.spell import read_written, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -23,7 +23,7 @@ from krmfn.checks.server.verdict import (
     too_long,
     too_many,
 )
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote, read_digits
 
@@ -36,12 +36,12 @@ _SUCCESS = "job-success-policy"
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
 
-def check_policies(spec: Object, written: Any, path: Path) -> Iterator[Cause]:
-    """All policies of the spec of a Job at `path` of what was `written`."""
+def check_policies(spec: Object, new: Object, path: Path) -> Iterator[Cause]:
+    """All policies of the spec of a Job at a path of a new object."""
     if "managedBy" in spec:
         yield from _check_manager(spec["managedBy"], (*path, "managedBy"))
     if "podFailurePolicy" in spec:
-        yield from _check_failure_policy(spec, written, (*path, "podFailurePolicy", "rules"))
+        yield from _check_failure_policy(spec, new, (*path, "podFailurePolicy", "rules"))
     if "successPolicy" in spec:
         where = (*path, "successPolicy")
         if spec.get("completionMode", "NonIndexed") != "Indexed":
@@ -64,7 +64,7 @@ def _check_manager(name: str, path: Path) -> Iterator[Cause]:
         yield too_long(path, "job-managed-by", 63)
 
 
-def _check_failure_policy(spec: Object, written: Any, path: Path) -> Iterator[Cause]:
+def _check_failure_policy(spec: Object, new: Object, path: Path) -> Iterator[Cause]:
     rules = spec["podFailurePolicy"].get("rules", ())
     pods = spec.get("template", {}).get("spec", {})
     names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
@@ -84,7 +84,7 @@ def _check_failure_policy(spec: Object, written: Any, path: Path) -> Iterator[Ca
             yield not_supported(where, _FAILURE, write_json(action), _ACTIONS)
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
         if codes is not None:
-            yield from _check_codes(codes, names, written, (*at, "onExitCodes"))
+            yield from _check_codes(codes, names, new, (*at, "onExitCodes"))
         if conditions:
             yield from _check_conditions(conditions, (*at, "onPodConditions"))
         if codes is not None and conditions:
@@ -112,7 +112,7 @@ def _check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
             yield not_supported((*at, "status"), _FAILURE, write_json(status), STATUSES)
 
 
-def _check_codes(codes: Object, names: set[str], written: Any, path: Path) -> Iterator[Cause]:
+def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Iterator[Cause]:
     operator, name, values = codes.get("operator", ""), codes.get("containerName"), codes.get("values", [])
     if not operator:
         yield required((*path, "operator"), _FAILURE, _values(("In", "NotIn")))
@@ -123,7 +123,7 @@ def _check_codes(codes: Object, names: set[str], written: Any, path: Path) -> It
         yield invalid((*path, "containerName"), _FAILURE, name, detail)
     where = (*path, "values")
     if not values:
-        text = "[]" if dig(written, *where) == [] else "null"
+        text = "[]" if read_written(new, *where) == [] else "null"
         yield invalid_text(where, _FAILURE, text, "at least one value is required")
     elif len(values) > 255:
         yield too_many(where, _FAILURE, len(values), 255)

@@ -114,7 +114,7 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
             if name in spec:
                 detail = "requires indexed completion mode"
                 yield invalid((*path, name), "job-completion-mode", spec[name], detail)
-    yield from check_policies(spec, getattr(new, "written", None), path)
+    yield from check_policies(spec, new, path)
     yield from _check_scheduling(spec, (*path, "scheduling"))
     template = spec.get("template", {})
     yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))

@@ -15,9 +15,9 @@ from krmfn.checks.server.pods.claims import check_claim_spec
 from krmfn.checks.server.pods.defaults import fill_template
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import spell, to_api, write_json
+from krmfn.checks.server.spell import read_written, spell, to_api, write_json
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, refuse_text, required
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.selectors import match_labels
 
@@ -237,7 +237,7 @@ def spell_labels(labels: Object, new: Object, path: Path) -> str:
     """The labels at a path of a new object as a text of the server shows them: an empty map is not none."""
     if labels:
         return write_json(dict(sorted(labels.items())))
-    return "{}" if dig(getattr(new, "written", None), *path) == {} else "null"
+    return "{}" if read_written(new, *path) == {} else "null"
 
 
 def _needs(selector: Object) -> int:

@@ -6,7 +6,7 @@ Source: strconv.Quote; k8s.io/apimachinery/pkg/util/validation/field/errors.go (
 from __future__ import annotations
 
 from krmfn.checks.server.schema import Field, Type
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
@@ -15,6 +15,11 @@ class Key(str):
     """A key of a map in a path, which the server puts in brackets."""
 
     __slots__ = ()
+
+
+def read_written(new: Any, *path: str | int) -> Any:
+    """What was written at a place of an object, before it was made normal: there an empty list is not none."""
+    return dig(getattr(new, "written", None), *path)
 
 
 def spell_path(path: Path) -> str:

@@ -13,9 +13,10 @@ from krmfn.checks.server.plain.values import RULE, check_choice, check_least, ne
 from krmfn.checks.server.pods.resources import list_container_misnomers
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
+from krmfn.checks.server.spell import read_written
 from krmfn.checks.server.strategy import first_generation
 from krmfn.checks.server.verdict import Cause, forbidden, invalid, required
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote
 
@@ -47,10 +48,10 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     if "behavior" in spec:
-        behavior, written = spec["behavior"], getattr(new, "written", {})
+        behavior = spec["behavior"]
         for way, rules in _RULES.items():
             behavior[way] = {**rules, **behavior.get(way, {})}
-            if dig(written, "spec", "behavior", way, "policies") == []:
+            if read_written(new, "spec", "behavior", way, "policies") == []:
                 behavior[way]["policies"] = []  # an empty list is not filled in
 
 

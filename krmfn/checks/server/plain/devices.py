@@ -19,7 +19,7 @@ from krmfn.checks.server.plain.values import RULE, refuse
 from krmfn.checks.server.pods.claims import check_metadata_of_claims
 from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import write_json
+from krmfn.checks.server.spell import read_written, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -222,7 +222,7 @@ def _check_references(references: list[str], names: set[str], path: Path) -> Ite
 
 def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
     path = (*at, "opaque", "parameters")
-    parameters = dig(getattr(new, "written", None), *path)  # of any type, and `{}` is not nothing
+    parameters = read_written(new, *path)  # of any type, and `{}` is not nothing
     if "opaque" not in config:
         return
     if parameters is None:

@@ -18,7 +18,7 @@ from krmfn.checks.server.pods.placement import check_node_selector
 from krmfn.checks.server.pods.setting import Object, Setting
 from krmfn.checks.server.pods.volumes import check_kind
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import Key, write_json
+from krmfn.checks.server.spell import Key, read_written, write_json
 from krmfn.checks.server.verdict import (
     Cause,
     duplicate,
@@ -196,7 +196,7 @@ def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
         if not kind.gates.get("oldest-texts", False):
             yield from check_immutable(new, old or {}, name, ())
             continue
-        emptied = getattr(new, "written", {}).get(name) == {}  # which is not the same as none
+        emptied = read_written(new, name) == {}  # which is not the same as none
         if emptied or new.get(name) != (old or {}).get(name):
             yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
 

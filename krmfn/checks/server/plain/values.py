@@ -19,7 +19,7 @@ from krmfn.checks.server.formats import (
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Form, Object, Setting
 from krmfn.checks.server.schema import Kind
-from krmfn.checks.server.spell import spell, write_json
+from krmfn.checks.server.spell import read_written, spell, write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
@@ -173,9 +173,7 @@ def spell_any(value: Any) -> str:
 
 def spell_empty(new: Object, name: str) -> str:
     """How an error prints a field of the spec in which nothing is: an empty list or map is none in the normal form."""
-    written = getattr(new, "written", None)
-    spec = written.get("spec") if isinstance(written, dict) else None
-    return "{…}" if isinstance(spec, dict) and spec.get(name) in ([], {}) else "null"
+    return "{…}" if read_written(new, "spec", name) in ([], {}) else "null"
 
 
 def count_share(value: int | str) -> int:
