@@ -22,25 +22,41 @@ from krmfn.workspace.trees import LeftOut
 _HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
 
 
-def handle_baseline(results: Sequence[Result], options: Mapping[str, Any]) -> list[Result]:
-    """The findings that are new; with --write-baseline none, since they are written down. Raises UsageError."""
+def read_baseline(options: Mapping[str, Any]) -> bytes | None:
+    """What the file of --baseline holds; None where --write-baseline will make it. Raises UsageError."""
+    path: str = options["baseline"]
+    try:
+        old = Disk(path).read(path)
+    except FileNotFoundError:
+        if options["write_baseline"]:
+            return None
+        raise UsageError(f"--baseline {path}: no such file; --write-baseline writes it") from None
+    except LeftOut as left:
+        raise UsageError(f"--baseline {left}") from None
+    if options["write_baseline"] and old and not old.startswith(_HEAD[:10].encode()):
+        raise UsageError(f"--write-baseline: {path} is not a file that krmfn wrote; name another one, or remove it")
+    return old
+
+
+def handle_baseline(results: Sequence[Result], old: bytes | None, options: Mapping[str, Any]) -> list[Result]:
+    """The findings that are not in `old`, the text of the file; with --write-baseline none, since they are written."""
     path: str = options["baseline"]
     known = order(results)
     if options["write_baseline"]:
-        unreadable = [result for result in known if result.tags.get("rule") == "unreadable"]
-        text = spell_baseline(result for result in known if result not in unreadable)
-        old = Disk(path).find(path)
-        if old and not old.startswith(_HEAD[:10].encode()):
-            raise UsageError(f"--write-baseline: {path} is not a file that krmfn wrote; name another one, or remove it")
+        text = spell_baseline(result for result in known if not _is_unreadable(result))
         replace([FileChange(path, old, text.encode())])
         if not options["quiet"]:
             streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
-        return unreadable
-    kept, left_out, gone = leave_out_known(known, path)
+        return list(filter(_is_unreadable, known))
+    kept, left_out, gone = leave_out_known(known, (old or b"").decode("utf-8", "replace").splitlines())
     if not options["quiet"] and (left_out or gone):
         more = f", {gone} no longer found (--write-baseline removes them)" if gone else ""
         streams.say(f"{count(left_out, 'known finding')} of {path} left out{more}")
     return kept
+
+
+def _is_unreadable(result: Result) -> bool:
+    return result.tags.get("rule") == "unreadable"
 
 
 def spell_baseline(results: Iterable[Result]) -> str:
@@ -48,14 +64,8 @@ def spell_baseline(results: Iterable[Result]) -> str:
     return _HEAD + "".join(sorted(f"{_spell(result)}\n" for result in results if result.severity != "info"))
 
 
-def leave_out_known(results: Sequence[Result], path: str) -> tuple[list[Result], int, int]:
-    """The findings that are not in a file, how many are, and how many of the file are gone. Raises UsageError."""
-    try:
-        lines = Disk(path).read(path).decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        raise UsageError(f"--baseline {path}: no such file; --write-baseline writes it") from None
-    except LeftOut as left:
-        raise UsageError(f"--baseline {left}") from None
+def leave_out_known(results: Sequence[Result], lines: Sequence[str]) -> tuple[list[Result], int, int]:
+    """The findings that are not in the lines of a file, how many are, and how many of the lines are gone."""
     known = Counter(line for line in lines if line.strip() and not line.startswith("#"))
     kept = [result for result in results if not _take(known, _spell(result))]
     moved = Counter(  # of files that were renamed: the same object may have the finding elsewhere

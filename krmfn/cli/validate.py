@@ -88,6 +88,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")
+    if options["baseline"]:
+        from krmfn.cli.baseline import handle_baseline, read_baseline
+
+        baseline = read_baseline(options)  # before --fix changes files
     configurations = Configurations(options)
     judged = Judged(configurations, options)
     new = read_worlds(words, options, complete=True).apply(run_functions)
@@ -121,9 +125,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         found = fix(words, new, found, options)
     results = [*problems, *_merge(found), *judged.tell_unused(words)]
     if options["baseline"]:
-        from krmfn.cli.baseline import handle_baseline
-
-        results = handle_baseline(results, options)
+        results = handle_baseline(results, baseline, options)
     report(
         results,
         options,

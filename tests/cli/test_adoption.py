@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,21 @@ def test_only_what_is_new_fails(pods: Path, krmfn: Call) -> None:
     done = krmfn("validate", "--baseline", "old/pod.yaml", "--write-baseline", "old")
     assert "old/pod.yaml is not a file that krmfn wrote" in done.err
     assert ((pods / "old/pod.yaml").read_bytes(), done.code) == (pod, 2)
+
+
+@pytest.mark.parametrize("more", [(), ("--write-baseline",)])
+def test_nothing_is_fixed_when_the_baseline_cannot_be_used(pods: Path, krmfn: Call, more: Sequence[str]) -> None:
+    text = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
+    text += "spec: {schedulingPolicy: {gang: {minCount: 5}}}\n---\n"
+    text += "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+    text += "spec: {schedulingGroup: {podGroupName: g}, containers: [{name: a, image: b}]}\n"
+    (pods / "group.yaml").write_text(text)
+    done = krmfn("validate", "--fix", "--diff", "--baseline", "old", *more, "group.yaml")
+    assert (done.out, done.code) == ("", 2)
+    assert "old is a folder" in done.err
+    assert (pods / "group.yaml").read_text() == text
+    assert krmfn("validate", "--fix", "group.yaml").code == 0
+    assert "minCount: 1" in (pods / "group.yaml").read_text()
 
 
 CONFIGURATION = """\

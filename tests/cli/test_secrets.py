@@ -123,7 +123,7 @@ def test_a_difference_hides_secrets_however_they_are_written(above: str, tmp_pat
 
 def test_no_placeholder_in_a_secret_is_shown(tmp_path: Path, krmfn: Call) -> None:
     """A password may look like one."""
-    text = MANIFESTS.replace("secret8", "secret$word").replace("{c: secretA}", "{c: secret$word}")
+    text = MANIFESTS.replace("secret8", "secret$word").replace("{c: secretA}", "{c: secret$word, d: {secretE}}")
     (tmp_path / "a.yaml").write_text(text.replace("name: B, value: secret2, x: y", "name: B, Value: secret$(X)"))
     done = krmfn("validate", "-v", "a.yaml")
     assert f"not checked: {HIDDEN} is a placeholder" in done.out

@@ -371,7 +371,7 @@ def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
 
     is_whole = is_braced(found) or isinstance(found, str)
     text = spell(found) if is_whole and 0 < len(found) <= _MOST_SHOWN else "a part of it"
-    message = hide(item.kind, path, f"not checked: {text} is a placeholder", found)
+    message = hide(item.kind, path, f"not checked: {text} is a placeholder", text)
     return Finding(
         item, path, message, hint="Check the object again after the value is filled in.", rule="value-unknown"
     )
