@@ -124,6 +124,7 @@ def pods(n: int) -> str:
 
 
 JOB_DOCUMENT = "\n".join(line[2:] for line in JOB.splitlines()) + "\n"
+JOB_OF_SPACE = JOB_DOCUMENT.replace("  name: job-{n}\n", "  name: job\n  namespace: s-{n}\n")
 BAD_GROUP = (
     '{{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {{"name": "g{n}"}}, "spec": {{}}}}'
 )
@@ -175,6 +176,24 @@ def jobset(replicas: int, n: int) -> str:
 
 
 FUNCTION: Sequence[str] = ()
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 8, pods: 110}}\n"
+RUNNING = """---
+apiVersion: v1
+kind: Pod
+metadata: {{name: job-{n}-0, namespace: default, labels: {{job-name: job-{n}}}}}
+spec: {{nodeName: n, containers: [{{name: main, image: a}}]}}
+"""
+SPACE = """apiVersion: v1
+kind: Namespace
+metadata: {{name: s-{n}}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: a, namespace: s-{n}}}
+spec: {{hard: {{pods: 10}}}}
+---
+"""
+running = repeat(RUNNING)
 VALIDATE = ("validate", "--stage", "server", "FILE")
 FOLDER = ("validate", "FOLDER")
 SHAPES: Mapping[str, Shape] = {
@@ -276,6 +295,12 @@ SHAPES: Mapping[str, Shape] = {
         lambda n: KAI + "".join(f"  - {{name: e{k}, parent: e{k - 1}}}\n" for k in range(1, n + 1)),
         1_000,
     ),
+    "Jobs and their pods in a cluster": Shape(
+        ("fit", "--prove", "--cluster", "FOLDER/cluster.yaml", "FOLDER/jobs.yaml"),
+        lambda n: {"cluster.yaml": NODE + running(n), "jobs.yaml": documents(JOB_DOCUMENT)(n)},
+        150,
+    ),
+    "namespaces with quotas": Shape(("validate", "FILE"), documents(SPACE + JOB_OF_SPACE), 100),
     "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
 }
 

@@ -19,7 +19,6 @@ from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import as_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -314,9 +313,12 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
     accepted: set[str] = set()
-    classes = [item.value for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
-    cluster = {**settings.cluster, "items": [*as_list(settings.cluster.get("items")), *classes]}
-    informed = settings._replace(cluster=cluster) if classes else settings
+    classes = [item for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
+    informed = settings
+    if classes or settings.cluster:
+        from krmfn.survey.facts import read_given_classes
+
+        informed = settings._replace(priority_classes=read_given_classes(settings.cluster, classes))
     for gang, owners, shaping in found.asked:
         findings += shaping
         emission = emit(gang, informed)

@@ -18,7 +18,6 @@ from krmfn.capacity.requests import (
     lift,
     list_containers,
     list_defaults,
-    list_ranges,
 )
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import add, format_quantity
@@ -43,13 +42,13 @@ class Refusal(NamedTuple):
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
     spec = kind.template.spec
-    spaces = [value for value in facts.objects("", "Namespace") if _name(value) == kind.namespace]
-    said = next(filter(None, (_find_ban(value, kind) for value in spaces)), "")
-    if not spaces and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
+    space = facts.by_name("", "Namespace").get(kind.namespace)
+    said = _find_ban(space, kind) if space else ""
+    if not space and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
         said = f'namespaces "{kind.namespace}" not found'
     if said:
         return Refusal(said, "Namespace", kind.namespace)
-    if any(dig(space, "metadata", "labels", _ADMIN) != "true" for space in spaces):
+    if space and dig(space, "metadata", "labels", _ADMIN) != "true":
         for template, request in _list_device_requests(kind, facts):
             if dig(request, "exactly", "adminAccess") is True:
                 said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
@@ -58,8 +57,8 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
         return Refusal(said, "RuntimeClass", as_text(spec.get("runtimeClassName")))
     account = as_text(spec.get("serviceAccountName") or spec.get("serviceAccount"))
     if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
-        accounts = [value for value in facts.objects("", "ServiceAccount") if _is_in(value, kind.namespace)]
-        if not any(_name(value) == account for value in accounts):
+        accounts = map(_name, facts.within("", "ServiceAccount", kind.namespace))
+        if account not in accounts:
             where = f"{kind.namespace}/{account}"
             said = f'error looking up service account {where}: serviceaccount "{account}" not found'
             return Refusal(said, "ServiceAccount", account)
@@ -80,9 +79,11 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     refused = next(_check_limits(kind, facts), None)
     if refused is not None:
         return refused
-    for quota in facts.quotas:
+    quotas = facts.quotas_within(kind.namespace)
+    amounts = _list_amounts(kind, facts) if quotas else ()
+    for quota in quotas:
         if counts(quota, kind, facts):
-            missing = _list_missing(quota, kind, facts)
+            missing = _list_missing(quota, amounts)
             if missing:
                 said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
                 return Refusal(said, "ResourceQuota", quota.name)
@@ -112,7 +113,7 @@ def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
 def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
     """What a LimitRange of the namespace says against a container, or against the pod as a whole."""
     spec = kind.template.spec
-    ranges, defaults = list_ranges(kind.namespace, facts), list_defaults(kind.namespace, facts)
+    ranges, defaults = facts.within("", "LimitRange", kind.namespace), list_defaults(kind.namespace, facts)
     yield from _check_defaults(spec, ranges)
     for value in ranges:
         name = _name(value)
@@ -218,26 +219,31 @@ def _sum_limits(spec: Mapping[str, Any], defaults: Sequence[Mapping[str, Any]]) 
     return {**total, **read_resources(dig(spec, "resources", "limits"))}
 
 
-def _list_missing(quota: Quota, kind: PodKind, facts: Facts) -> list[str]:
-    """The resources that the quota limits and a container does not name."""
+def _list_amounts(kind: PodKind, facts: Facts) -> list[tuple[str, Resources, Resources]]:
+    """Requests and limits of each container, by its name; none of a pod that has its own and is counted as a whole."""
     spec = kind.template.spec
     if read_resources(dig(spec, "resources", "requests")) or read_resources(dig(spec, "resources", "limits")):
-        return []  # with resources of its own the pod is counted as a whole
+        return []
     defaults = list_defaults(kind.namespace, facts)
+    return [
+        (as_text(dig(box, "name")), container_requests(box, defaults), container_limits(box, defaults))
+        for box in list_containers(spec)
+    ]
+
+
+def _list_missing(quota: Quota, amounts: Iterable[tuple[str, Resources, Resources]]) -> list[str]:
+    """The resources that the quota limits and a container does not name."""
     missing = {}
-    for box in list_containers(spec):
-        requests, limits = container_requests(box, defaults), container_limits(box, defaults)
+    for box, requests, limits in amounts:
         for name in sorted(quota.hard):
             where, _, resource = name.rpartition(".")
             if name in _COMPUTE and resource not in (limits if where == "limits" else requests):
-                missing[name] = f"{name} for: {as_text(dig(box, 'name'))}"
+                missing[name] = f"{name} for: {box}"
     return list(missing.values())
 
 
 def counts(quota: Quota, kind: PodKind, facts: Facts) -> bool:
-    """Whether a quota certainly counts pods of the kind: its namespace, scopes and scope selector."""
-    if (quota.namespace or kind.namespace) != kind.namespace:
-        return False
+    """Whether a quota of its namespace certainly counts pods of the kind: scopes and scope selector."""
     scopes = [{"scopeName": scope, "operator": "Exists"} for scope in as_list(quota.scope.get("scopes"))]
     terms = (*scopes, *as_list(dig(quota.scope, "scopeSelector", "matchExpressions")))
     return all(_is_in_scope(as_mapping(term), kind, facts) for term in terms)
@@ -328,7 +334,3 @@ def _list_device_requests(kind: PodKind, facts: Facts) -> Iterator[tuple[str, An
     for name in kind.device_templates:
         spec = dig(templates.get((kind.namespace, name)), "spec", "spec")
         yield from ((name, request) for request in as_list(dig(spec, "devices", "requests")))
-
-
-def _is_in(value: Mapping[str, Any], namespace: str) -> bool:
-    return (as_text(dig(value, "metadata", "namespace")) or namespace) == namespace

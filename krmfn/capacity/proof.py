@@ -288,7 +288,7 @@ def _try_together(branch: GroupNeed, children: Iterable[GroupNeed], world: Clust
 def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
     """A quota that allows less than the pods that a root cannot start without."""
     leaves = list(_needed_leaves(root))
-    for quota in world.facts.quotas:
+    for quota in world.facts.quotas_within(root.group.namespace):
         for name, allowed in quota.hard.items():
             need = sum(_least_usage(leaf, name, quota, world) for leaf in leaves)
             if need > allowed:

@@ -16,15 +16,11 @@ from krmfn.survey.facts import Facts, Resources, read_resources
 _POD_LEVEL = ("cpu", "memory")
 
 
-def list_ranges(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
-    """The LimitRanges of a namespace."""
-    ranges = facts.objects("", "LimitRange")
-    return [value for value in ranges if dig(value, "metadata", "namespace") in (namespace, None, "")]
-
-
 def list_defaults(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
     """The items of LimitRanges that fill in what containers in a namespace leave out."""
-    items = (item for value in list_ranges(namespace, facts) for item in as_list(dig(value, "spec", "limits")))
+    items = (
+        item for value in facts.within("", "LimitRange", namespace) for item in as_list(dig(value, "spec", "limits"))
+    )
     return [item for item in items if dig(item, "type") == "Container"]
 
 

@@ -112,6 +112,8 @@ class Settings(NamedTuple):
     rivals: Sequence[Item] = ()
     #: Whether the objects are those of a kustomization without a namespace, which one that builds on it may give.
     is_base: bool = False
+    #: The priority classes of the cluster (survey.facts.PriorityClass) by name, while gangs are written.
+    priority_classes: Mapping[str, Any] = {}
 
     def has(self, feature: str) -> bool:
         """Whether the cluster has a feature of its release, as far as the feature gates tell."""

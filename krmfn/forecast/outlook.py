@@ -57,7 +57,7 @@ def forecast(
     refused = _admit((*roster.bound, *roster.waiting), census)
     for tree in found:
         if _key(tree.root) in absent:
-            refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster.waiting)), _UNMADE)
+            refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster)), _UNMADE)
     results: dict[str, dict[str, Any]] = {}
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, blamed, refused, simulator, trees)
@@ -207,7 +207,7 @@ def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], boun
     """The words of a quota that has no room for one more pod; otherwise the pod is counted, where it was not yet."""
     usage = list_usage(kind, facts, claims=False)  # they may be there already, and in what is used
     taken = []
-    for quota in facts.quotas:
+    for quota in facts.quotas_within(kind.namespace):
         if not counts(quota, kind, facts) or (created and quota.used):
             continue
         for name, hard in quota.hard.items():
@@ -234,7 +234,7 @@ def _simulate(
     """Results by the name of the trial: all together in several orders; then what did not start each time, alone."""
     # What is proved never to start is tried once, because single pods of it may take room.
     open_trees = [tree for tree in found if _key(tree.root) not in blamed]
-    lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster.waiting)}
+    lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster)}
     admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
     others = [name for name in admitted if name not in lost]
     together: list[dict[str, Any]] = [{"name": "together 0", "seed": 0, "pods": admitted}]
@@ -243,10 +243,10 @@ def _simulate(
     alone = []
     for number, tree in enumerate(open_trees):
         if not any(_starts(tree, result["pods"], roster, census, trees) for result in results.values()):
-            mine = _pods_of(tree, roster.waiting)
+            mine = _pods_of(tree, roster)
             alone_refused = _admit(mine, census, empty=True)
             names = [pod.name for pod in mine if pod.name not in alone_refused]
-            names += [pod.name for pod in _pods_of(tree, roster.bound)] if names else []
+            names += [pod.name for pod in _pods_of(tree, roster, bound=True)] if names else []
             alone += [
                 {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}
                 for seed in (ALONE if _may_differ(tree, names) else ALONE[:2])
@@ -272,7 +272,7 @@ def _list_lonely(
     for tree in found:
         trials = _trials_alone(tree, roster, results)
         if trials:
-            failed[_key(tree.root)] = TrialsAlone(_pods_of(tree, roster.waiting), trials)
+            failed[_key(tree.root)] = TrialsAlone(_pods_of(tree, roster), trials)
     if not failed:
         return set()
     placed = (name for result in results.values() for name, place in result["pods"].items() if place.get("node"))
@@ -280,24 +280,20 @@ def _list_lonely(
 
 
 def _trials_alone(tree: _RootedTree, roster: Roster, results: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    names = {pod.name for pod in _pods_of(tree, roster.waiting)}
+    names = {pod.name for pod in _pods_of(tree, roster)}
     return [result for trial, result in results.items() if trial.startswith("alone ") and names & set(result["pods"])]
 
 
-def _pods_of(tree: _RootedTree, pods: Iterable[Pod]) -> list[Pod]:
-    templates = {id(template) for gang in tree.gangs for template in gang.templates}
-    return [pod for pod in pods if id(pod.template) in templates]
+def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod]:
+    return roster.pods_of([template for gang in tree.gangs for template in gang.templates], bound)
 
 
 def _starts(tree: _RootedTree, placed: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
     """Whether the quorums are met, from the leaves up to the root."""
     started: dict[int, int] = {}
     for gang in tree.gangs:
-        templates = {id(template) for template in gang.templates}
-        bound = sum(id(pod.template) in templates for pod in roster.bound)
-        bound += sum(
-            bool(placed.get(pod.name, {}).get("node")) for pod in roster.waiting if id(pod.template) in templates
-        )
+        bound = len(roster.pods_of(gang.templates, bound=True))
+        bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in roster.pods_of(gang.templates))
         ready = bound >= (gang.group.quorum or 1)
         for parent in census.chain(gang.group)[0] if trees else ():
             if not ready:
@@ -323,8 +319,8 @@ def _judge(
     name = _name(tree)
     groups = tuple({_key(gang.group): gang.group for gang in tree.gangs}.values())
     first = results.get("together 0", {}).get("pods", {})
-    placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster.bound)}
-    places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster.waiting)))
+    placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster, bound=True)}
+    places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
     if error is not None:
         return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
     if not results:
@@ -347,7 +343,7 @@ def _judge(
         verdict = "waits" if starts and all(starts) else "depends" if any(starts) or lonely else "never"
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]
-            places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster.waiting))
+            places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster))
     why = _summarize(places) if verdict != "runs" else ""
     if any(together) and not all(together):
         why = _compare_orders(tree, started, why)

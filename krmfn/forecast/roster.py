@@ -11,7 +11,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import find_kind
-from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
@@ -30,10 +30,17 @@ class Pod(NamedTuple):
 
 
 class Roster(NamedTuple):
-    """All pods: those that wait or will be made, in the order of the input, and those that are bound."""
+    """All pods: those that wait or will be made, in the order of the input, and those that are bound. `made` are those
+    of the input's templates with their numbers, by the identity of the template."""
 
     waiting: tuple[Pod, ...]
     bound: tuple[Pod, ...]
+    made: Mapping[int, Sequence[tuple[int, Pod]]]
+
+    def pods_of(self, templates: Iterable[Template], bound: bool = False) -> list[Pod]:
+        """The pods of templates that wait, or those that are bound, in the order of all."""
+        found = sorted(pair for each in {*map(id, templates)} for pair in self.made.get(each, ()))
+        return [pod for _, pod in found if bool(pod.node) == bound]
 
 
 def call_roll(census: Census) -> Roster:
@@ -44,14 +51,13 @@ def call_roll(census: Census) -> Roster:
     """
     owned: dict[int, list[Pod]] = {}
     strangers: list[Pod] = []
-    by_space: dict[str, list[Template]] = {}
-    for each in census.templates:
-        by_space.setdefault(each.item.space, []).append(each)
+    by_owner = group_by(lambda each: (each[1].item.space, each[1].item.name), enumerate(census.templates))
     for value in census.facts.objects("", "Pod"):
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
-        known = by_space.get(as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, ())
-        template = _find_template(value, known, owned)
+        space = as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE
+        known = sorted(each for name in _list_owners(value) for each in by_owner.get((space, name), ()))
+        template = _find_template(value, [each for _, each in known], owned)
         pod = Pod(full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
         if template is None:
             strangers.append(pod)
@@ -71,7 +77,8 @@ def call_roll(census: Census) -> Roster:
             value = _make(template, name)
             made.append(Pod(f"{template.item.space}/{name}", value, template, as_text(template.spec.get("nodeName"))))
     waiting = tuple(pod for pod in (*made, *strangers) if not pod.node)
-    return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node))
+    by_template = group_by(lambda pair: id(pair[1].template), enumerate(made))
+    return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node), by_template)
 
 
 def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
@@ -90,6 +97,14 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
         if item.kind == "Deployment" and kind == "ReplicaSet" and name.rpartition("-")[0] == item.name:
             return True
     return item.kind == "Pod" and as_text(dig(pod, "metadata", "name")) == item.name
+
+
+def _list_owners(pod: Mapping[str, Any]) -> set[str]:
+    """The names that the objects may have for which a pod of the cluster was made, as `is_owner` judges."""
+    metadata = as_mapping(pod.get("metadata"))
+    owners = [as_text(dig(owner, "name")) for owner in as_list(metadata.get("ownerReferences"))]
+    labels = map(as_text, as_mapping(metadata.get("labels")).values())
+    return {as_text(metadata.get("name")), *labels, *owners, *(name.rpartition("-")[0] for name in owners)}
 
 
 def _list_owner_labels(item: Item) -> tuple[str, ...]:

@@ -5,15 +5,22 @@ Wrong types are findings of the server stage; every other check looks past them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any
 
-__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "key_of"]
+__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of"]
 
 _NOTHING: Mapping[str, Any] = {}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Each = TypeVar("_Each")
+    _Key = TypeVar("_Key")
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:
@@ -39,3 +46,11 @@ def as_int(value: object) -> int | None:
 def key_of(value: object) -> tuple[str, str]:
     """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
     return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))
+
+
+def group_by(key: Callable[[_Each], _Key], values: Iterable[_Each]) -> dict[_Key, list[_Each]]:
+    """Values by what `key` says of each, in their order."""
+    groups: dict[_Key, list[_Each]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups

@@ -68,11 +68,11 @@ def _compare_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Chang
             after = new[index] if index < len(new) else ABSENT
             yield from _compare(before, after, (*path, index))
         return
+    there = dict(zip(names_old, old, strict=True))
     for index, name in enumerate(names_new):
-        before = old[names_old.index(name)] if name in names_old else ABSENT
-        yield from _compare(before, new[index], (*path, index))
+        yield from _compare(there.pop(name, ABSENT), new[index], (*path, index))
     for index, name in enumerate(names_old):
-        if name not in names_new:
+        if name in there:
             yield Change((*path, index), old[index], ABSENT)
 
 

@@ -10,13 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.krm.types import Any, Final, NamedTuple
+from krmfn.krm.types import Any, Callable, Final, NamedTuple
 from krmfn.model.quantity import parse_quantity
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, group_by, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from krmfn.survey.control_plane import Program
+
+    _Made = TypeVar("_Made")
 
 Resources = Mapping[str, int]
 _NOTHING: Final[Mapping[str, Any]] = {}
@@ -115,7 +119,8 @@ class Facts(NamedTuple):
     `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
     kinds that the facts list completely. `gates` are known feature gates by component, `programs` the pods of the
-    control plane that show some of them; `plugins` are admission plugins that are on.
+    control plane that show some of them; `plugins` are admission plugins that are on. `indexes` holds what the methods
+    have found.
     """
 
     priority_classes: Mapping[str, PriorityClass]
@@ -129,6 +134,7 @@ class Facts(NamedTuple):
     groups: frozenset[tuple[str, str]]
     schedulers: frozenset[str] | None
     gates: Mapping[str, Mapping[str, Any]]
+    indexes: dict[tuple[str, ...], Any]
     found: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
@@ -140,11 +146,27 @@ class Facts(NamedTuple):
 
     def by_place(self, group: str, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
         """The objects of a kind by namespace and name."""
-        return {key_of(value): value for value in self.objects(group, kind)}
+        return self._index(("place", group, kind), lambda: {key_of(each): each for each in self.objects(group, kind)})
 
     def by_name(self, group: str, kind: str) -> dict[str, Mapping[str, Any]]:
         """The objects of a kind that has no namespaces, by name."""
-        return {key_of(value)[1]: value for value in self.objects(group, kind)}
+        return self._index(("name", group, kind), lambda: {key_of(each)[1]: each for each in self.objects(group, kind)})
+
+    def within(self, group: str, kind: str, namespace: str) -> list[Mapping[str, Any]]:
+        """The objects of a kind in a namespace, and those that name none."""
+        spaces = self._index(("space", group, kind), lambda: group_by(_namespace, self.objects(group, kind)))
+        return [*spaces.get(namespace, ()), *spaces.get("", ())]
+
+    def quotas_within(self, namespace: str) -> list[Quota]:
+        """The quotas of a namespace, and those that name none."""
+        spaces = self._index(("quotas",), lambda: group_by(lambda quota: quota.namespace, self.quotas))
+        return [*spaces.get(namespace, ()), *spaces.get("", ())]
+
+    def _index(self, key: tuple[str, ...], make: Callable[[], _Made]) -> _Made:
+        if key not in self.indexes:
+            self.indexes[key] = make()
+        found: _Made = self.indexes[key]
+        return found
 
     def find_runtime(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """The runtime class that the spec of a pod names; an empty one where it names none, or one that is unknown."""
@@ -204,6 +226,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         ),
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
         gates=gates,
+        indexes={},
         programs=programs,
         plugins=frozenset(map(str, as_list(cluster.get("admissionPlugins")))).union(
             *(each.plugins for each in programs)
@@ -213,9 +236,11 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     )
 
 
-def read_given_classes(cluster: Mapping[str, Any]) -> Mapping[str, PriorityClass]:
-    """The priority classes that `cluster` tells, and those that every cluster has; nothing else is read."""
-    classes = [value for value in as_list(cluster.get("items")) if dig(value, "kind") == "PriorityClass"]
+def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mapping[str, PriorityClass]:
+    """The priority classes that `cluster` tells, and its own ones, and those that every cluster has; nothing else is
+    read."""
+    given = [value for value in as_list(cluster.get("items")) if dig(value, "kind") == "PriorityClass"]
+    classes = [*given, *(item.value for item in own)]
     short = {topic: cluster[topic] for topic in ("priorityClasses",) if topic in cluster}
     return _read_classes(_gather({"items": classes, **short}).get(_TOPICS["priorityClasses"], ()))
 

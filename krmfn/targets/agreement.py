@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.types import Any, Final, NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves
@@ -33,22 +33,13 @@ class Agreement(NamedTuple):
 def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
     """What the pods of the gang have in common; a note for each of the three in which two of them differ."""
     templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
-    default_class = _find_default_class(settings.cluster)
+    default_class = next((name for name, entry in settings.priority_classes.items() if entry.default), "")
     priority, priority_notes = _common(gang, templates, "priority_class", default_class, "priority-not-shared")
     scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
     # a pod that does not say its policy gets that of its class, and the classes are compared above
     spoken = [template for template in templates if template.preemption_policy]
     policy, policy_notes = _common(gang, spoken, "preemption_policy", "", "preemption-policy-not-shared")
     return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
-
-
-def _find_default_class(cluster: Mapping[str, Any]) -> str:
-    """The priority class that the facts about the cluster give to pods without one, empty where they name none."""
-    if not cluster:
-        return ""
-    from krmfn.survey.facts import read_given_classes
-
-    return next((name for name, entry in read_given_classes(cluster).items() if entry.default), "")
 
 
 def _common(

@@ -209,9 +209,7 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, An
         return {}
     policy = agreed.preemption_policy
     if agreed.priority_class and not policy:
-        from krmfn.survey.facts import read_given_classes
-
-        found = read_given_classes(settings.cluster).get(agreed.priority_class)
+        found = settings.priority_classes.get(agreed.priority_class)
         policy = found.preemption_policy if found else ""
     return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 

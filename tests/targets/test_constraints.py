@@ -10,6 +10,7 @@ from krmfn.krm import Item
 from krmfn.pipeline import complete
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import find_release
+from krmfn.survey.facts import read_given_classes
 from krmfn.targets import emit
 from tests.targets.emissions import CPU, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, settings, workers
@@ -98,7 +99,7 @@ def test_priorities_that_differ(release: str) -> None:
 )
 def test_the_class_of_pods_that_name_none(facts: dict[str, Any], agree: bool) -> None:
     root = cluster(workers(0, "cpu", 2, priority_class="high"))
-    emission = emit(gang(root), settings("1.37")._replace(cluster=facts))
+    emission = emit(gang(root), settings("1.37")._replace(priority_classes=read_given_classes(facts, ())))
     assert ("priority-not-shared" not in rules(emission)) is agree
     assert bool(emission.objects) is agree
 
@@ -134,7 +135,7 @@ def test_preemption_policy() -> None:
 )
 def test_preemption_policy_of_the_class(facts: Any) -> None:
     def policy(name: str) -> Any:
-        choice = settings("1.37")._replace(cluster=facts)
+        choice = settings("1.37")._replace(priority_classes=read_given_classes(facts, ()))
         emission = emit(gang(job(2, priority_class=name), batch()), choice)
         return specs(emission, "PodGroup")["job-train"].get("preemptionPolicy")
 

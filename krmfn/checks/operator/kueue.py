@@ -6,7 +6,7 @@ pkg/cache/scheduler/clusterqueue.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -373,12 +373,10 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
-    cohorts = census.facts.by_name(_KUEUE, "Cohort")
-    queues = _find_queues(census)
-    for item, local, name, queue in queues.waiting:
+    for item, local, name, queue in _find_queues(census).waiting:
         sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
         certain = _list_quota(queue, None)
-        lent = _list_lent(queue, queues.whole.values(), cohorts) if complete else None
+        lent = _list_lent(queue, census) if complete else None
         for resource, (widest, total) in _list_quota(queue, lent).items():
             needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
             if sum(needs) > total or max(needs, default=0) > widest:
@@ -430,30 +428,45 @@ def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((as_text(dig(flavor, "name")), entry) for entry in as_list(dig(flavor, "resources")))
 
 
-def _find_root(cohort: str, cohorts: Mapping[str, Mapping[str, Any]]) -> str:
-    """The cohort above all that a cohort belongs to."""
-    seen: set[str] = set()
-    while cohort not in seen:
-        seen.add(cohort)
-        spec = dig(cohorts.get(cohort), "spec")
-        cohort = as_text(dig(spec, "parentName")) or as_text(dig(spec, "parent")) or cohort
-    return cohort
+@once
+def _find_roots(census: Census) -> Mapping[str, str]:
+    """The cohort above all that a cohort belongs to, by name."""
+    cohorts, roots = census.facts.by_name(_KUEUE, "Cohort"), dict[str, str]()
+    for name in [*cohorts, *map(_cohort, _find_queues(census).whole.values())]:
+        cohort, chain = name, []
+        while cohort not in roots:
+            roots[cohort] = cohort
+            chain.append(cohort)
+            spec = dig(cohorts.get(cohort), "spec")
+            cohort = as_text(dig(spec, "parentName")) or as_text(dig(spec, "parent")) or cohort
+        roots |= dict.fromkeys(chain, roots[cohort])
+    return roots
 
 
-def _list_lent(
-    queue: Mapping[str, Any], others: Iterable[Mapping[str, Any]], cohorts: Mapping[str, Mapping[str, Any]]
-) -> dict[tuple[str, str], int]:
-    """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most, by flavor and
-    resource."""
-    lent: dict[tuple[str, str], int] = {}
-    root = _find_root(_cohort(queue), cohorts)
-    lenders = [*cohorts.items(), *((_cohort(other), other) for other in others if other is not queue)]
-    for cohort, other in lenders:
-        if cohort and _find_root(cohort, cohorts) == root:
-            for flavor, entry in _list_entries(other):
-                key = (flavor, as_text(dig(entry, "name")))
-                limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
-                lent[key] = lent.get(key, 0) + min((each for each in limits if each is not None), default=0)
+def _list_loans(queue: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], int]]:
+    """What a queue or a cohort lends at most, by flavor and resource."""
+    for flavor, entry in _list_entries(queue):
+        limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
+        yield (flavor, as_text(dig(entry, "name"))), min((each for each in limits if each is not None), default=0)
+
+
+@once
+def _sum_loans(census: Census) -> Mapping[str, Mapping[tuple[str, str], int]]:
+    """What all queues and cohorts below the highest cohorts lend, by the name of that."""
+    sums: dict[str, dict[tuple[str, str], int]] = {}
+    roots, queues = _find_roots(census), _find_queues(census).whole.values()
+    for cohort, queue in [*census.facts.by_name(_KUEUE, "Cohort").items(), *((_cohort(each), each) for each in queues)]:
+        for key, amount in _list_loans(queue) if cohort else ():
+            lent = sums.setdefault(roots[cohort], {})
+            lent[key] = lent.get(key, 0) + amount
+    return sums
+
+
+def _list_lent(queue: Mapping[str, Any], census: Census) -> dict[tuple[str, str], int]:
+    """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most."""
+    lent = dict(_sum_loans(census).get(_find_roots(census)[_cohort(queue)], {}) if _cohort(queue) else {})
+    for key, amount in _list_loans(queue) if lent else ():
+        lent[key] -= amount
     return lent
 
 

@@ -271,7 +271,7 @@ def find_job_above_quota(census: Census, _: Settings) -> Iterator[Finding]:
 
         free = [each for each in census.templates_of(item) if not dig(item.value, *each.path[:-1], "dependsOn")]
         kinds = read_kinds(free, facts)
-        for quota in facts.quotas:
+        for quota in facts.quotas_within(item.space):
             usages = [(list_usage(kind, facts, claims=False), kind) for kind in kinds if counts(quota, kind, facts)]
             for name, hard in quota.hard.items():
                 need = sum(usage.get(name, 0) * (kind.pods or 0) for usage, kind in usages)

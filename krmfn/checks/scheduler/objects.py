@@ -6,14 +6,14 @@ jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from krmfn.krm.item import Item
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import RAY_CLUSTERS
-from krmfn.model.values import as_int, as_list, as_text, dig
-from krmfn.survey.census import Census, count_pods
+from krmfn.model.values import as_int, as_list, as_text, dig, group_by
+from krmfn.survey.census import Census, count_pods, once
 from krmfn.survey.facts import Quota
 
 
@@ -58,10 +58,18 @@ def find_too_many_objects(census: Census) -> Iterator[Finding]:
 
 def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
     """The groups of the input and what makes their pods, in the namespace of a quota."""
-    for item in census.objects:
-        linked = item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
-        if linked and item.space == (quota.namespace or item.space):
-            yield item
+    yield from _list_linked(census).get(quota.namespace, ())
+
+
+@once
+def _list_linked(census: Census) -> Mapping[str, Sequence[Item]]:
+    """The groups of the input and what makes their pods, by namespace, and all of them for a quota without one."""
+    linked = [
+        item
+        for item in census.objects
+        if item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
+    ]
+    return {**group_by(lambda item: item.space, linked), "": linked}
 
 
 def _spell(item: Item) -> str:
