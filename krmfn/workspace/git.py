@@ -133,7 +133,7 @@ class Revision(Tree):
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
             else:
-                reason = "no such revision in this clone. CI jobs often clone only the newest commit: fetch it first"
+                reason = "no such revision in this clone. CI jobs often clone only one commit: fetch the revision first"
             raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None
