@@ -77,12 +77,13 @@ class HeadReader:
         """Prepare the patterns; `column` is that of the objects' keys."""
         self._data = data
         self._column = column
+        # Compiled when they are needed: objects in the usual order need no more than two patterns.
         #: Lines at the column of the keys, and whether the next line that is not empty is indented more.
-        self._keys = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % (column, column + 1))
+        self._keys = b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % (column, column + 1)
         more = (column + _STEP, column + _STEP + 1)
-        self._fields = re.compile(b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % more)
+        self._fields = b"\n {%d}([^ \n#][^\n]*)(?=(\n(?>(?: *\n)*) {%d})?)" % more
         self._metadata = b"\n" + b" " * column + b"metadata:\n" + b" " * (column + _STEP)
-        self._continues = re.compile(b"\n(?>(?: *\n)*) {%d}" % (column + 1))
+        self._continues = b"\n(?>(?: *\n)*) {%d}" % (column + 1)
         self._words: dict[bytes, str] = {}
         self._shared: dict[bytes, str] = {}
         #: Whether lines may end with CR LF: nothing but the usual order is known then.
@@ -93,7 +94,7 @@ class HeadReader:
         depth = column + 2 * _STEP
         self._margin = " " * (depth + _STEP)
         #: A line of a field: a key with a string in single quotes, a word, or literal lines without empty ones.
-        self._entries = re.compile(
+        self._entries = (
             b" {%d}([A-Za-z][A-Za-z0-9./_-]*):" % depth
             + b" (?:'([^'\r\n]*)'|([A-Za-z][A-Za-z0-9./_-]*)|\\|\n((?: {%d}[^ \r\n][^\r\n]*\n)+))" % (depth + _STEP)
             + b"(?:(?<=\n)|\n(?! {%d}))(?! {%d} )" % (depth + 1, depth)
@@ -128,12 +129,12 @@ class HeadReader:
         stop = data.find(b"\n", start, end)
         if stop < 0:
             return None
-        first = (data[start:stop], self._continues.match(data, stop, end) is not None)
+        first = (data[start:stop], re.compile(self._continues).match(data, stop, end) is not None)
         seen: set[bytes] = set()
         name, colon, rest = first[0].partition(b":")
         if not colon or rest[:1] not in (b"", b" ") or not name.translate(None, b"._/-").isalnum():
             return None  # no mapping with a plain key: the lines below may be those of a block scalar
-        for line, more in (first, *self._keys.findall(data, start, end)):
+        for line, more in (first, *re.compile(self._keys).findall(data, start, end)):
             key, _, text = line.partition(b":")
             if line[0] in _ODD or key in seen or key[-1:] == b" ":
                 return None
@@ -166,7 +167,7 @@ class HeadReader:
             return None
         if data.find(line, behind, stop) >= 0:
             return None
-        after = self._fields.search(data, behind, stop)
+        after = re.compile(self._fields).search(data, behind, stop)
         return place + 1, after.start() + 1 if after else stop
 
     def read_field(self, field: bytes, start: int, end: int) -> dict[str, str] | None:
@@ -183,7 +184,7 @@ class HeadReader:
         data = self._data
         begin, end = data.index(b"\n", span[0]) + 1, span[1]
         found: dict[str, str] = {}
-        for entry in self._entries.finditer(data, begin, end):
+        for entry in re.compile(self._entries).finditer(data, begin, end):
             if entry.start() != begin:
                 return None
             begin = entry.end()
@@ -208,11 +209,11 @@ class HeadReader:
         behind = place + len(self._metadata)
         if place < 0 or behind == end or data[behind] == 32:
             return None
-        following = self._keys.search(data, behind, end)
+        following = re.compile(self._keys).search(data, behind, end)
         found = {b"name": "", b"namespace": ""}
         seen: set[bytes] = set()
         begin = behind - self._column - _STEP - 1
-        for line, more in self._fields.findall(data, begin, following.start() if following else end):
+        for line, more in re.compile(self._fields).findall(data, begin, following.start() if following else end):
             key, _, text = line.partition(b":")
             if line[0] in _ODD or key in seen or key[-1:] == b" ":
                 return None

@@ -26,7 +26,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
 _QUOTED = r""""(?>(?:[^"\\\n]|\\["\\/nt])*)\""""
 _VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
 #: A further line of a plain scalar.
-_REST = re.compile(r" ++(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| ++(?=[^#\n]))+) *+(?=\n|\Z)")
+_REST = r" ++(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| ++(?=[^#\n]))+) *+(?=\n|\Z)"
 #: Indentation, dashes, a key, a value, a comment: each may be missing.
 _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? *+(?:(?<![^ ])#[^\n]*+)?")
 #: A scalar in a flow collection: its characters mean nothing there.
@@ -50,7 +50,7 @@ _Rows = list["Any"]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 #: A text in single quotes, on any number of lines; nothing follows it on its last line.
-_TEXT = re.compile(r"'((?:[^']|'')*)'(?= *(?:\n|\Z))")
+_TEXT = r"'((?:[^']|'')*)'(?= *(?:\n|\Z))"
 _PAIR = 2  # a row that is wholly said by its line
 _HEAD = 2  # what a collection says before its rows
 
@@ -246,7 +246,8 @@ def _read_on(text: str, rows: _Rows, position: int, column: int) -> tuple[Any, i
     if text[start] in "'\"" or text[end:position].strip(" \n"):  # a comment ends it
         raise _Unusual
     pieces = [text[start:end]]
-    while (found := _REST.match(text, position)) and found.start(1) - position > column:
+    rest = re.compile(_REST)
+    while (found := rest.match(text, position)) and found.start(1) - position > column:
         breaks = text.count("\n", end, position)
         pieces += (" " if breaks == 1 else "\n" * (breaks - 1), found[1])
         end = found.end(1)
@@ -263,7 +264,7 @@ def _read_on(text: str, rows: _Rows, position: int, column: int) -> tuple[Any, i
 def _read_quoted(text: str, line: int, parts: _Line, position: int, column: int) -> Scalar:
     """A text in single quotes that ends on a line behind `position`. The lines are indented more than `column`."""
     start = line + parts[7]
-    found = _TEXT.match(text, start)
+    found = re.compile(_TEXT).match(text, start)
     if found is None:
         raise _Unusual
     pieces: list[str] = []

@@ -123,7 +123,9 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
     selector = settings.select.selector
-    if selector is not None and not any(map(item.may_hold, _SIGNS)) and not selector.matches(item):
+    if any(map(item.may_hold, _SIGNS)):
+        _ = item.value  # which is needed as a whole, most likely: its annotations are not looked for on their own
+    elif selector is not None and not selector.matches(item):
         return Selection(None, "not selected")
     return options_for(settings, item)
 
