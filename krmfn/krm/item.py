@@ -127,7 +127,7 @@ class Item:
     @property
     def value(self) -> Mapping[str, Any]:
         """The object as plain dict, list, str, int, float, bool and None, edits applied. Never change it."""
-        value = self._read().value()
+        value = (self._reading or self._read()).value()
         return value if isinstance(value, dict) else {}
 
     def get(self, path: Path, default: Any = None) -> Any:

@@ -61,8 +61,11 @@ def list_words(names: Iterable[str]) -> frozenset[str]:
 
 def find_word(fields: Any, name: str) -> str:
     """The word for `name` among the fields of a group or a template; `name` itself where it is absent."""
-    words = NAMES.get(name, ()) if isinstance(fields, Mapping) else ()
-    return next((word for word in words if word in fields), name)
+    if name in NAMES and isinstance(fields, Mapping):
+        for word in NAMES[name]:
+            if word in fields:
+                return word
+    return name
 
 
 def read_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:

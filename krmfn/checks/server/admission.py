@@ -65,7 +65,7 @@ def resolve_priority(
     noun: str = argument["noun"]
     spec = new.setdefault("spec", {})
     names = argument.get("names", {})
-    field, number = (names.get(word, word) for word in ("priorityClassName", "priority"))
+    field, number = names.get("priorityClassName", "priorityClassName"), names.get("priority", "priority")
     name = spec.get(field, "")
     found = _resolve(name, facts)
     if found is None:

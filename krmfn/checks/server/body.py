@@ -65,7 +65,8 @@ def read_body(
     read, problem = _read(kind, value, named, version, duplicates)
     if problem:
         return {}, problem
-    new = Normal(read, value)
+    new = Normal(read)
+    new.written = value
     new["apiVersion"], new["kind"] = expected, kind.name
     namespace = "" if kind.cluster else new.get("metadata", {}).get("namespace", where.namespace)
     if namespace != where.namespace:

@@ -27,10 +27,7 @@ class Normal(dict[str, "Any"]):
     """The root of a normal object, with the value that it was read from."""
 
     __slots__ = ("written",)
-
-    def __init__(self, value: dict[str, Any], written: Any) -> None:
-        super().__init__(value)
-        self.written = written
+    written: Any
 
 
 class Unclean(Exception):

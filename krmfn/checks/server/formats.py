@@ -133,6 +133,7 @@ def check_label_key(text: str) -> tuple[str, ...]:
     return tuple(wrong)
 
 
+@lru_cache(1024)  # what makes pods repeats its labels
 def check_label_value(text: str) -> tuple[str, ...]:
     """The value of a label: empty, or like the name part of a key."""
     fits = not text or _is_label_name(text)

@@ -134,9 +134,11 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, arg
     """C17: a group below a composite one names its Workload."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
+    if field not in spec:
+        return
     known = kind.root.fields["spec"].type.fields
     reference = next((path[0] for path in reversed(TEMPLATES) if path[0] in known), "")
-    if field in spec and reference and reference not in spec:
+    if reference and reference not in spec:
         detail = f"must be set when {field} is set"
         yield required(("spec", reference), "parent-needs-workload-ref", detail)
 

@@ -288,15 +288,16 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
         """Without facts, say that the class could not be looked up; once is enough."""
-        path = ("spec", find_word(dig(item.value, "spec"), "priorityClassName"))
-        name = item.get(path)
+        spec = dig(item.value, "spec")
+        field = find_word(spec, "priorityClassName")
+        name = dig(spec, field)
         if not name or name.startswith("system-") or self.facts.priority_classes is not None:
             return
         if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
             return
         message = f"not checked: whether the PriorityClass {name} exists (no data about priority classes)"
         hint = "Add the output of `kubectl get priorityclasses -o yaml` with --cluster."
-        yield Finding(item, path, message, name, hint=hint, rule="priority-class-unknown")
+        yield Finding(item, ("spec", field), message, name, hint=hint, rule="priority-class-unknown")
 
 
 def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:

@@ -17,7 +17,7 @@ from krmfn.krm.types import Any
 #: The uid that every stored object has here: the server's is random, and only its being there matters.
 STORED_UID = "00000000-0000-0000-0000-000000000000"
 
-_SYSTEM = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_SYSTEM = frozenset(("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"))
 
 
 def fill_defaults(of: Type, value: dict[str, Any]) -> None:
@@ -122,8 +122,8 @@ def copy_value(value: Any) -> Any:
 
 def wipe_system_fields(meta: dict[str, Any]) -> None:
     """What a create ignores in metadata."""
-    for name in _SYSTEM:
-        meta.pop(name, None)
+    for name in _SYSTEM.intersection(meta):
+        del meta[name]
 
 
 #: Stands for the five random characters behind a generateName: some that the server could draw.

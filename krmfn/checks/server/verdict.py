@@ -5,7 +5,7 @@ Knows no rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 
 from krmfn.checks.server.spell import spell, spell_path
 from krmfn.checks.server.strategy import RANDOM, STORED_UID
@@ -44,9 +44,9 @@ def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
     return Cause("Invalid", path, _limit(f"Invalid value: {spell(value)}: {detail}"), rule)
 
 
-def refuse_text(path: Path, rule: str, text: str, messages: Iterable[str]) -> Iterator[Cause]:
+def refuse_text(path: Path, rule: str, text: str, messages: Collection[str]) -> Collection[Cause]:
     """A text that is wrong in each of these ways."""
-    return (invalid(path, rule, text, message) for message in messages)
+    return [invalid(path, rule, text, message) for message in messages] if messages else ()
 
 
 def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:

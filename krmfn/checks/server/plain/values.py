@@ -5,7 +5,7 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from krmfn.checks.server.formats import (
     check_ip,
@@ -28,7 +28,7 @@ from krmfn.model.gotext import clamp_int
 RULE = "invalid-value"
 
 
-def refuse(path: Path, value: Any, messages: Iterable[str]) -> Iterator[Cause]:
+def refuse(path: Path, value: Any, messages: Collection[str]) -> Collection[Cause]:
     return refuse_text(path, RULE, value, messages)
 
 

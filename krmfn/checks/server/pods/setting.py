@@ -5,7 +5,7 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from krmfn.checks.server import verdict
 from krmfn.checks.server.spell import write_json
@@ -15,7 +15,7 @@ from krmfn.krm.types import Any, TypeAlias
 
 Object: TypeAlias = "Mapping[str, Any]"
 #: What is wrong with a text.
-Form: TypeAlias = "Callable[[str], Iterable[str]]"
+Form: TypeAlias = "Callable[[str], Collection[str]]"
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -85,7 +85,7 @@ class Setting:
     def too_long(self, path: Path, rule: str, limit: int) -> None:
         self.out.append(verdict.too_long(path, rule, limit))
 
-    def refuse(self, path: Path, rule: str, value: Any, messages: Iterable[str]) -> None:
+    def refuse(self, path: Path, rule: str, value: Any, messages: Collection[str]) -> None:
         """A value that is wrong in each of these ways."""
         self.out.extend(verdict.refuse_text(path, rule, value, messages))
 
