@@ -339,12 +339,12 @@ class Item:
         Raises Unreadable.
         """
         frame = self.frame
-        found = None
         if not frame.json:
             from krmfn.krm.lines import read_lines
 
-            found = read_lines(text)
-        return found or (self._compose(text), None)
+            if found := read_lines(text):
+                return found[0](), found[1]
+        return self._compose(text), None
 
     def _compose(self, text: str) -> Node | None:
         """The tree of a text of any kind."""

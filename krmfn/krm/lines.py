@@ -10,7 +10,7 @@ the answer is None: no guess is ever made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
@@ -63,17 +63,21 @@ class _Unusual(Exception):
     """The text is not of the plainest kind."""
 
 
-def read_lines(text: str) -> tuple[Mapping, dict[str, Any]] | None:
-    """The tree and the value of a block mapping; None where the text is not of the plainest kind."""
+def read_lines(text: str) -> tuple[Callable[[], Mapping], dict[str, Any]] | None:
+    """What makes the tree of a block mapping, and its value; None where the text is not of the plainest kind."""
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
         rows, value = _read(text)
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
-    root = _make_node(rows, text)
-    assert isinstance(root, Mapping)
-    return root, value
+
+    def make_root() -> Mapping:
+        root = _make_node(rows, text)
+        assert isinstance(root, Mapping)
+        return root
+
+    return make_root, value
 
 
 def _take_apart(raw: str) -> _Line | tuple[()]:

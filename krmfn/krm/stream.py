@@ -355,12 +355,16 @@ def _read_ahead(source: Source, documents: Many[tuple[int, int, int]]) -> Many[d
         return [None] * len(documents)
 
     def read(document: tuple[int, int, int]) -> dict[str, Any] | None:
-        text = source.data[document[1] : document[2]].decode(errors="replace")
-        _, value = read_lines(text) or (None, {})
-        words = [value.get(name) for name in _IDENTITY]
-        return value if all(isinstance(word, str) and word and not word.endswith("List") for word in words) else None
+        found = read_lines(source.data[document[1] : document[2]].decode(errors="replace"))
+        return found[1] if found and _is_object(found[1]) else None
 
     return share(read, documents)
+
+
+def _is_object(value: dict[str, Any]) -> bool:
+    """Whether a value is surely one object: a list of objects is not, nor what lacks its kind."""
+    words = [value.get(name) for name in _IDENTITY]
+    return all(isinstance(word, str) and word and not word.endswith("List") for word in words)
 
 
 def _read_document(
@@ -369,15 +373,17 @@ def _read_document(
     """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
     before, begin, end = span
     frame = Frame(source, index=index)
-    if value is not None:
+    text, make_root = "", None
+    if value is None:
+        text = source.text(begin, end)
+        make_root, value = read_lines(text) or (None, None)
+    if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)
         item.adopt_value(value)
         return StreamPart(before, end, [item], None)
-    text = source.text(begin, end)
-    root: Node | None
     try:
-        root, value = read_lines(text) or (_compose(text), None)
+        root = make_root() if make_root else _compose(text)
     except Unreadable as error:
         if "{{" not in text:
             source.refuse(error, begin)

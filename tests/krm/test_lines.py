@@ -34,7 +34,8 @@ def assert_alike(text: str) -> bool:
     read = read_lines(text)
     if read is None:
         return False
-    root, value = read
+    make_root, value = read
+    root = make_root()
     whole = compose(text)
     expected = to_value(whole, text)
     assert same(value, expected)

@@ -48,7 +48,7 @@ def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause
     for index, name in enumerate(names if "*" not in names else ()):
         wrong = check_short_name(name)
         prefix = "each member of this list must be '*' or a DNS-1123 label; "
-        yield from refuse((*path, index), name, (prefix + message for message in wrong))
+        yield from refuse((*path, index), name, [prefix + message for message in wrong])
 
 
 def check_verbs(kind: Kind, verbs: list[str], path: Path) -> Iterator[Cause]:

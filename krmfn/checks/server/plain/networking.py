@@ -114,8 +114,8 @@ def _check_path(one: Object, at: Path, relaxed: bool) -> Iterator[Cause]:
     if kind in ("Exact", "Prefix"):
         if text[:1] != "/":
             yield invalid(path, RULE, text, "must be an absolute path")
-        yield from refuse(path, text, (f"must not contain '{part}'" for part in _NOT_IN_PATH if part in text))
-        yield from refuse(path, text, (f"cannot end with '{end}'" for end in _NOT_AT_END if text.endswith(end)))
+        yield from refuse(path, text, [f"must not contain '{part}'" for part in _NOT_IN_PATH if part in text])
+        yield from refuse(path, text, [f"cannot end with '{end}'" for end in _NOT_AT_END if text.endswith(end)])
     elif kind == "ImplementationSpecific":
         if text and text[0] != "/":
             yield invalid(path, RULE, text, "must be an absolute path")

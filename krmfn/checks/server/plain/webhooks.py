@@ -130,7 +130,7 @@ def _check_path(text: str, path: Path) -> Iterator[Cause]:
         if not step:
             yield invalid(path, RULE, text, f"segment[{index}] may not be empty")
         else:
-            yield from refuse(path, text, (f"segment[{index}]: {message}" for message in wrong))
+            yield from refuse(path, text, [f"segment[{index}]: {message}" for message in wrong])
 
 
 def _check_url(text: str, path: Path) -> Iterator[Cause]:
