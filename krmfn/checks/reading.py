@@ -25,7 +25,7 @@ def find_problems(census: Census) -> Iterator[Finding]:
     for item in concerned.values():
         # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one, and
         # most lines have been there before.
-        lines = [line for line in item.text.splitlines() if line not in harmless]
+        lines = set(item.text.splitlines()) - harmless
         if any(map(suspicious, lines)):
             for problem in item.problems:
                 if problem.code in _CODES:

@@ -190,8 +190,8 @@ class Item:
         root = reading.root()
         if root is None:
             return file
-        line, column = reading.position(find_place(root, path))
-        return FileRef(file.path, file.index, *frame.source.shift(self.start, frame.pad, line, column))
+        character = frame.source.count(self.start) - frame.pad + find_place(root, path)
+        return FileRef(file.path, file.index, *frame.source.place(character))
 
     @property
     def problems(self) -> tuple[Problem, ...]:

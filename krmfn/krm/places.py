@@ -47,30 +47,6 @@ def position(text: str, offset: int) -> tuple[int, int]:
     return line, offset - start + 1
 
 
-class Positions:
-    """Lines and columns of many characters of one text."""
-
-    def __init__(self, text: str) -> None:
-        """Find the lines."""
-        if "\r" in text:
-            import re
-
-            self.starts = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
-            return
-        self.starts = [0]
-        start = 0
-        for line in text.split("\n")[:-1]:
-            start += len(line) + 1
-            self.starts.append(start)
-
-    def __call__(self, offset: int) -> tuple[int, int]:
-        """Like `position`."""
-        from bisect import bisect_right
-
-        line = bisect_right(self.starts, offset)
-        return line, offset - self.starts[line - 1] + 1
-
-
 def column(text: str, offset: int) -> int:
     """Column from 0."""
     return offset - line_start(text, offset)

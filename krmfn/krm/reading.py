@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
     from krmfn.krm.frames import Frame
     from krmfn.krm.nodes import Node
-    from krmfn.krm.places import Positions
     from krmfn.krm.style import Style
 
     class Owner(Protocol):
@@ -44,7 +43,6 @@ class Reading:
         "_edits",
         "_owner",
         "_parsed",
-        "_positions",
         "_root",
         "_shares",
         "_style",
@@ -63,7 +61,6 @@ class Reading:
         #: The edits that the value lags behind.
         self._behind: list[Repeat] = []
         self._edits: list[tuple[int, int, str]] = []
-        self._positions: Positions | None = None
         self._shares: bool | None = None
         self._style: Style | None = None
         #: Whether a mapping of the value may have a key twice in the text. What reads lines gives no such value.
@@ -89,7 +86,7 @@ class Reading:
         self._parsed = text
         self._edits = []
         self._root = _NOTHING
-        self._positions = self._shares = self._style = None
+        self._shares = self._style = None
 
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
@@ -137,14 +134,6 @@ class Reading:
         self._value = _NOTHING
         self._behind = []
 
-    def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character of the text, both from 1."""
-        if self._positions is None:
-            from krmfn.krm.places import Positions
-
-            self._positions = Positions(self.text)
-        return self._positions(offset)
-
     def adopt(self, root: Node) -> None:
         """Take over a tree of the text, and keep the value of it. Raises Unreadable."""
         self._root = root
@@ -169,7 +158,7 @@ class Reading:
     def restore(self, state: State) -> None:
         """Be as at `save`."""
         self._parsed, self._root, self._value, self.repeats, self._behind, self._edits, self.touched = state
-        self._positions = self._shares = self._style = None
+        self._shares = self._style = None
 
     def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:
         """Make an edit at or below `path`. `repeat` makes the same edit in a plain value, None where the value has to

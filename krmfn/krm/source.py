@@ -36,7 +36,7 @@ class Source:
         self.newline = "\r\n" if first > 0 and data[first - 1] == 13 else "\n"
         if first < 0 and b"\r" in data:
             self.newline = "\r"
-        #: Where lines begin, and how many characters come before each block; made when a position is asked for.
+        #: The characters with which lines begin, and how many come before each block; made when a place is asked for.
         self._starts: array[int] | None = None
         self._characters: array[int] | None = None
         self._signs: dict[bytes, tuple[bytes, ...]] = {}
@@ -57,26 +57,31 @@ class Source:
             self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
         return self._stand_ins
 
-    def line(self, offset: int) -> int:
-        """Number of the line that has a byte, from 1. Lines end with LF, CR LF, or CR."""
+    def place(self, character: int) -> tuple[int, int]:
+        """Line and column of a character, both from 1. Lines end with LF, CR LF, or CR."""
         from bisect import bisect_right
 
-        return bisect_right(self._find_starts(), offset)
+        if self._starts is None:
+            from array import array
+            from itertools import accumulate
+
+            lines = self.data.splitlines(keepends=True)
+            if not self.data.isascii():
+                lines = [line.translate(None, _CONTINUES) for line in lines]
+            self._starts = array("Q", accumulate(map(len, lines), initial=0))
+            if self.data and not self.data.endswith((b"\n", b"\r")):
+                self._starts.pop()
+            self._starts[0] = self.count(self.begin)
+        line = bisect_right(self._starts, character)
+        return line, character - self._starts[line - 1] + 1
+
+    def line(self, offset: int) -> int:
+        """Number of the line that has a byte, from 1."""
+        return self.place(self.count(offset))[0]
 
     def column(self, offset: int) -> int:
         """Column of a byte in characters, from 0."""
-        start = self._find_starts()[self.line(offset) - 1]
-        return self.count(offset) - self.count(start or self.begin)
-
-    def _find_starts(self) -> array[int]:
-        if self._starts is None:
-            import re
-            from array import array
-
-            breaks = rb"\r\n?|\n" if b"\r" in self.data else rb"\n"
-            self._starts = array("Q", [0])
-            self._starts.extend(found.end() for found in re.finditer(breaks, self.data))
-        return self._starts
+        return self.place(self.count(offset))[1] - 1
 
     def count(self, offset: int) -> int:
         """The characters before a byte."""

@@ -13,7 +13,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
-from krmfn.krm.places import Positions, position
+from krmfn.krm.places import position
 from krmfn.krm.types import Any, NamedTuple
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
@@ -238,10 +238,10 @@ class Problem(NamedTuple):
 
 def list_problems(root: Node | None, text: str, frame: Frame, start: int) -> tuple[Problem, ...]:
     """The problems of an object's document and of its text, which begins at a byte, in the order of the text."""
-    at = Positions(text)
+    source, first = frame.source, frame.source.count(start) - frame.pad
     found = [Problem((), code, message, line, 1) for code, message, line in frame.remarks]
     found += [
-        Problem(path, code, message, *frame.source.shift(start, frame.pad, *at(offset)))
+        Problem(path, code, message, *source.place(first + offset))
         for path, code, message, offset in find_problems(root, text, frame.json)
     ]
     return tuple(found)

@@ -122,8 +122,10 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
     """The labels and annotations at a path: those of an object, or of a template."""
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
-        yield from refuse_text(labels, "metadata-label", key, check_label_key(key))
-        yield from refuse_text(labels, "metadata-label", value, check_label_value(value))
+        if wrong := check_label_key(key):
+            yield from refuse_text(labels, "metadata-label", key, wrong)
+        if wrong := check_label_value(value):
+            yield from refuse_text(labels, "metadata-label", value, wrong)
     for key, value in meta.get("annotations", _NOTHING).items():
         yield from refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower()))
         size += count_bytes(key) + count_bytes(value)

@@ -5,7 +5,7 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from krmfn.checks.server.formats import (
     check_ip,
