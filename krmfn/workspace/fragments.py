@@ -34,8 +34,8 @@ _NO_NAME: Final = r"[_A-Z]"
 #: What tools write without a value, and what people do.
 _MAY_BE_EMPTY: Final = ("creationTimestamp", "status", "emptyDir")
 _KPTFILE: Final = "Kptfile"
-#: `name: ##NAME##`, a comment in YAML.
-_COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$"
+#: `name: ##NAME##`, and what ytt reads, such as `name: #@ data.values.name`: comments in YAML.
+_COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$|(?:^|[ \t])#@(?: |[a-z]+/[a-z])"
 
 
 def leave_out_fragments(

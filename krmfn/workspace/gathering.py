@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -342,7 +343,7 @@ def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:
         return False
     # The entry may be one of a kustomization that this one builds on.
     is_filled = is_placeholder(reason.entry) or (reason.entry.isupper() and reason.entry.isidentifier())
-    return is_filled or not TEMPLATES.isdisjoint(key.split("/"))
+    return is_filled or not TEMPLATES.isdisjoint(re.split("[^a-z]+", key.lower()))
 
 
 def _find_components(

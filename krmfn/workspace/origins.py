@@ -122,9 +122,10 @@ class Origins(NamedTuple):
                 yield result
 
     def settle(self, result: Result) -> Result:
-        """The result with a place that somebody can open."""
+        """The result with a place that somebody can open, and without others."""
         known = result.file is not None and result.file.path != RENDERED
-        return result if known else result._replace(file=FileRef(self.overlay))
+        message = re.sub(rf" \({re.escape(RENDERED)}:\d+\)", "", result.message)
+        return result._replace(message=message, file=result.file if known else FileRef(self.overlay))
 
 
 def find_origins(items: Sequence[Item], folder: str, overlay: str, sources: Sources) -> Origins:

@@ -111,7 +111,17 @@ spec:
 """
 
 
-@pytest.mark.parametrize("text", ["${NAME}", "$NAME", "<path:secret/data/web#key | base64encode>", "YOUR_VALUE"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${NAME}",
+        "$NAME",
+        "<path:secret/data/web#key | base64encode>",
+        "YOUR_VALUE",
+        "...the key...",
+        "web.A.B.C.D.nip.io",
+    ],
+)
 def test_kinds_without_rules_can_have_placeholders(text: str) -> None:
     found = validate(OTHERS.replace("PLACE", text).encode())
     assert [str(result) for result in found.errors] == []

@@ -82,9 +82,12 @@ def test_a_placeholder_on_a_line_of_its_own_makes_a_template(folder: Path, capsy
     assert (code, "not checked: templates (1)" in told) == (0, True)
     write(folder, {"a.yaml": text.replace("<ISSUER_1>", "ISSUER")})
     assert run(capsys, "validate", ".")[0] == 2
-    write(folder, {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ##NAME##\n"})
-    code, _, told = run(capsys, "validate", ".")
-    assert (code, "not checked: templates (1)" in told) == (0, True)
+    for name in ("##NAME##", "#@ data.values.name"):
+        write(folder, {"a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n"})
+        code, _, told = run(capsys, "validate", ".")
+        assert (code, "not checked: templates (1)" in told) == (0, True)
+    write(folder, {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} #@me: why?\n"})
+    assert "1 object: no findings" in run(capsys, "validate", ".")[2]
 
 
 def test_parts_that_freemarker_leaves_out_are_a_template(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,6 +221,7 @@ def test_a_template_that_a_kustomization_builds_on(folder: Path, capsys: pytest.
         ("app/kustomization.yaml", "resources: [SERVICE_MANIFEST]\n"),
         ("app/kustomization.yaml", "resources: ['${{ values.name }}.yaml']\n"),
         ("hack/templates/app/kustomization.yaml", "resources: [../base]\n"),
+        ("hack/manifest-templates/app/kustomization.yaml", "resources: [../base]\n"),
     ],
 )
 def test_a_kustomization_that_a_program_fills_in_is_a_template(
@@ -230,7 +234,7 @@ def test_a_kustomization_that_a_program_fills_in_is_a_template(
     code, out, _ = run(capsys, "validate", "--require-render", ".")
     assert (code, ": error: not checked: it " in out) == (2, True)
     if "templates" in path:  # who names the folder means this one
-        assert "../base, which does not exist [not-rendered]" in run(capsys, "validate", "hack/templates/app")[1]
+        assert "../base, which does not exist [not-rendered]" in run(capsys, "validate", path.rpartition("/")[0])[1]
 
 
 def test_a_role_binding_that_waits_for_kustomize_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

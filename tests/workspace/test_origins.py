@@ -24,3 +24,8 @@ def test_a_world_is_named_where_the_place_does_not() -> None:
     top, base = FileRef("kustomization.yaml"), FileRef("base/job.yaml")
     results = merge([(".", Result("a", file=top)), (".", Result("b", file=base)), ("dev", Result("b", file=base))])
     assert [result.tags.get("world") for result in results] == [None, "., dev"]
+
+
+def test_a_place_in_what_kustomize_printed_is_not_told() -> None:
+    told = Origins("dev/kustomization.yaml", {}).settle(Result("defined twice ((rendered):805); one is kept"))
+    assert (told.message, told.file) == ("defined twice; one is kept", FileRef("dev/kustomization.yaml"))

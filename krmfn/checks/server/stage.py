@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: What a text with placeholders has somewhere (model.placeholders).
 _MAYBE_UNKNOWN = (
     r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
-    r"|: +\{[A-Za-z_][\w-]*\}"
+    r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
 #: The kind that has rules of its own, beside those that are compiled from a release.
