@@ -47,7 +47,12 @@ def leave_out_fragments(
     configs = {
         path for folder in {posixpath.dirname(each.path) for each in files} for path in _list_configs(tree, folder)
     }
+    tested = {path for file in files for path in _list_cases(file)}
     for file in files:
+        if posixpath.normpath(file.path) in tested:
+            message = "not checked: gator tests a policy with it, and nobody applies it"
+            told.append(tell("skipped", message, FileRef(file.path), sort="data of tests"))
+            continue
         if posixpath.normpath(file.path) in configs and all(_is_config(item) for item in file.stream.items):
             message = "not checked: it configures a function of a Kptfile, and kpt does not apply it"
             told.append(tell("skipped", message, FileRef(file.path), sort="configurations of kpt functions"))
@@ -87,6 +92,15 @@ def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
         return
     for function in (*as_list(pipeline.get("mutators")), *as_list(pipeline.get("validators"))):
         yield posixpath.normpath(posixpath.join(folder, as_text(as_mapping(function).get("configPath"))))
+
+
+def _list_cases(file: LoadedFile) -> Iterator[str]:
+    """The files with objects that a Suite of Gatekeeper gives to a policy. Some break rules on purpose."""
+    suites = [item.value for item in file.stream.items if item.ref.group == "test.gatekeeper.sh"]
+    for test in (each for suite in suites for each in as_list(suite.get("tests"))):
+        for case in map(as_mapping, as_list(as_mapping(test).get("cases"))):
+            for path in (case.get("object"), *as_list(case.get("inventory"))):
+                yield posixpath.normpath(posixpath.join(posixpath.dirname(file.path), as_text(path)))
 
 
 def _is_config(item: Item) -> bool:

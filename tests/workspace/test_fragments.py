@@ -249,3 +249,14 @@ def test_a_role_binding_that_waits_for_kustomize_is_a_part(folder: Path, capsys:
     assert (code, "parts of manifests (1)" in told) == (0, True)
     (folder / "rbac/kustomization.yaml").unlink()
     assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_objects_that_test_a_policy_are_data_of_tests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = "kind: Suite\napiVersion: test.gatekeeper.sh/v1alpha1\nmetadata: {name: a}\n"
+    suite += "tests:\n- cases: [{object: samples/a.yaml}, {inventory: [b.yaml]}]\n"
+    wrong = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: 5\n"
+    write(folder, {"policy/samples/a.yaml": wrong, "policy/b.yaml": wrong})
+    assert run(capsys, "validate", ".")[0] == 1
+    write(folder, {"policy/suite.yaml": suite})
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "data of tests (2)" in told) == (0, True)
