@@ -83,6 +83,7 @@ def test_a_link_of_another_release_is_one_finding(release: str, field: str) -> N
     [
         "kind: Namespace\nmetadata: {name: '${name}', labels: {a: b}}",
         "kind: ServiceAccount\nmetadata: {name: a, namespace: NAMESPACE}",
+        "kind: ServiceAccount\nmetadata: {name: replaced by kustomize}",
         "kind: PersistentVolumeClaim\nmetadata: {name: a}\n"
         "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: '${size}'}}}",
     ],
