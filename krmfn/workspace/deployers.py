@@ -71,6 +71,7 @@ class Deployment(NamedTuple):
     excluded: str = ""
     repository: str = ""
     components: tuple[str, ...] = ()  # which Flux adds to the kustomization in the folder, seen from there
+    source: str = ""  # the file of the object
 
     def takes(self, path: str) -> bool:
         """Whether a file, seen from the folder, is deployed."""
@@ -137,7 +138,8 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
             continue
         for each in listed:
             if "{{" not in each.folder and tree.kind(each.folder) == "folder":
-                found.setdefault((each.folder, repr(each.placing), each.repository), each)
+                key = (each.folder, repr(each.placing), each.repository)
+                found.setdefault(key, each._replace(source=item.file.path))
     unique: dict[tuple[str, str], Deployment] = {}
     for each in _drop_foreign_tops(found.values(), _locate(tree, ".")):
         unique.setdefault((each.folder, repr(each.placing)), each)

@@ -108,10 +108,7 @@ class Gathering:
             # Those that use each other in a circle cannot be rendered, and are said not to be.
             if (not overlay.is_component and place not in used) or place in circles:
                 steps.append((folder, folder, overlay, None))
-        folders = Counter(each.folder for each in deployments)
-        for each in deployments:
-            name = each.folder if folders[each.folder] == 1 else f"{each.folder} ({each.name})"
-            steps.append((name, each.folder, overlays.get(each.folder), each))
+        steps += [(name, each.folder, overlays.get(each.folder), each) for name, each in self._name(deployments)]
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         wanted = dict.fromkeys(overlay.folder for overlay in rendered)
@@ -165,6 +162,20 @@ class Gathering:
                 for folder in _find_topmost(each.folder, overlays):
                     if not overlays[folder].is_component:
                         yield each._replace(folder=folder, components=())
+
+    def _name(self, deployments: Sequence[Deployment]) -> Iterator[tuple[str, Deployment]]:
+        """The deployments, each with a name that no other one has: two clusters may have objects of one name."""
+        folders = Counter(each.folder for each in deployments)
+        names = Counter((each.folder, each.name) for each in deployments)
+        seen: Counter[str] = Counter()
+        for each in deployments:
+            words = each.name
+            if names[each.folder, each.name] > 1:
+                words += f" in {posixpath.relpath(each.source, self._path)}"
+            seen[f"{each.folder} {words}"] += 1
+            if (number := seen[f"{each.folder} {words}"]) > 1:  # of a list
+                words += f", {number}"
+            yield each.folder if folders[each.folder] == 1 else f"{each.folder} ({words})", each
 
     def _find_deployments(self) -> list[Deployment]:
         """Those of folders below the one that was named."""

@@ -283,6 +283,24 @@ def test_what_names_no_folder_here_is_passed_over(folder: Path) -> None:
     assert len(world.items) == 7
 
 
+def test_clusters_may_deploy_a_folder_by_one_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cluster in "ab":
+        flux = FLUX.replace("NAME", "train").replace('pods: "4"', f"of: {cluster}")
+        write(folder, {f"clusters/{cluster}/train.yaml": flux, "apps/train/job.yaml": JOB + "# ${of}\n"})
+    keys = [world.key for world in find().worlds if world.key.startswith("apps")]
+    start = "apps/train (Kustomization flux-system/train in clusters"
+    assert keys == [f"{start}/a/train.yaml)", f"{start}/b/train.yaml)"]
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "x")
+    assert main(["diff", "HEAD"]) == 0
+    assert capsys.readouterr().out == "0 refused, 0 to be replaced, 0 removed, 0 new, 0 updated in place, 8 unchanged\n"
+    write(folder, {"s.json": make_set({"list": {"elements": [{"n": "x"}, {"n": "y"}]}}, "apps/train")})
+    found = [world.key for world in find().worlds]
+    assert len(found) == len(set(found)) == 6
+
+
 def test_every_repository_has_a_top(folder: Path) -> None:
     """A path "." says nothing about which repository is meant: it is the one that has other folders here."""
     own = APPLICATION.replace("apps/train}", ".}").replace("namespace: ml", "namespace: top")
