@@ -77,7 +77,8 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
     colon = colon_after(text, key)
     end = visible_end(text, node)
     if colon < 0 or is_explicit(text, key):
-        if node.start == node.end or line_end(text, node.start) < end:
+        deep = column(text, node.start) > column(text, entry_start(text, key))
+        if node.start == node.end or line_end(text, node.start) < end or not deep:
             raise EditRefused("the key is written with `?`")
         return [(node.start, end - node.start, write_flow(value, style))]
     after = colon + 1

@@ -179,7 +179,8 @@ class Writer:
         inner = indent + self.random.choice([2, 2, 4])
         gap = " " * (inner - indent - 1)
         key = self.pick(self.scalar(inner) + "\n", self.flow(2) + "\n", self.mapping(inner, depth + 1).lstrip(" "))
-        value = self.pick("", " " * indent + ":" + gap + self.inline(inner, depth))
+        colon = " " * indent + ":"
+        value = self.pick("", colon + gap + self.inline(inner, depth), colon + self.value(indent, depth))
         return "?" + gap + key + value
 
     def key(self) -> str:

@@ -138,6 +138,7 @@ def test_edits_that_cannot_be_made_are_refused(text: str, path: Path, part: str)
         ("a: &x {b: 1}\nc:\n  b: 2\n  <<: *x\n", ("c", "b")),
         ("a: &x {b: 1}\nc:\n  <<: *x\n  b: 2\n", ("c", "b")),
         ("a: 1\n", ("a",)),
+        ("a:\n  ? b\n  :\n  - 1\n", ("a", "b", 0)),
     ],
 )
 def test_removals_that_cannot_be_made_are_refused(text: str, path: Path) -> None:
