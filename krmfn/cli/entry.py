@@ -13,6 +13,7 @@ from krmfn.cli import streams
 
 #: Run so often and on so little that click's start-up would be most of the time.
 PLAIN = ("validate",)
+OUT_OF_MEMORY = "out of memory: check fewer files at once"
 #: What no program can do anything about: a full or read-only disk, too many open files, a reader that went away.
 _OUTSIDE = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EPIPE),
@@ -47,7 +48,7 @@ def _guard(words: Sequence[str]) -> int:
         streams.say(str(lost))
         return 2
     except MemoryError:
-        streams.say("out of memory: check fewer files at once")
+        streams.say(OUT_OF_MEMORY)
         return 2
     except Exception as error:
         reason = _explain(error)
@@ -75,11 +76,14 @@ def _explain(error: Exception) -> list[str] | None:
     from krmfn.cli.options import UsageError
     from krmfn.config.problems import ConfigError
     from krmfn.krm import Unreadable
+    from krmfn.krm.running import FRAMELESS
     from krmfn.releases.release import UnknownRelease
     from krmfn.workspace.trees import InputMissing, WriteFailed
 
     if isinstance(error, ConfigError):
         return [str(problem) for problem in error.problems]
+    if str(error) == FRAMELESS:
+        return [OUT_OF_MEMORY]
     if isinstance(error, OSError) and error.errno in _OUTSIDE:
         return [f"the operating system reports an error: {error.strerror}"]
     if isinstance(error, InputMissing) and error.known:

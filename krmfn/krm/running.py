@@ -16,6 +16,9 @@ from krmfn.krm.types import IO, Callable, Iterable, Sequence, TextIO
 
 Function = Callable[[ResourceList], Iterable[Result] | None]
 
+#: All that the SystemError of Python 3.11 says where no memory is left for the frame of a call.
+FRAMELESS = "error return without exception set"
+
 
 def run(
     function: Function,
@@ -72,8 +75,9 @@ def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
         return 0
     except MemoryError:
         pass  # told below, when what the error holds on to is free
-    except Exception:
-        return _fail(3, _describe_defect(), errors)
+    except Exception as error:
+        if str(error) != FRAMELESS:
+            return _fail(3, _describe_defect(), errors)
     return _fail(2, "error: the input needs more memory than there is\n", errors)
 
 

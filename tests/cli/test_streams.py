@@ -158,9 +158,10 @@ def test_an_interrupt_before_the_command_is_known_is_silent() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_memory_runs_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")])
+def test_memory_runs_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception) -> None:
     def run(_words: object, _options: object) -> int:
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr("krmfn.cli.validate.run", run)
     assert main(["validate", "a.yaml"]) == 2

@@ -161,6 +161,14 @@ def test_streams_that_are_closed_or_full_end_with_a_line_and_a_status(redirectio
     assert done.stderr.count(b"\n") <= 1
 
 
+@pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")])
+def test_memory_that_runs_out_in_a_function_is_no_defect(error: Exception) -> None:
+    def fail(_resources: ResourceList) -> None:
+        raise error
+
+    assert call(fail) == (2, "", "error: the input needs more memory than there is\n")
+
+
 def test_too_little_memory_ends_with_a_line_and_a_status() -> None:
     text = LIST + b"  data: {" + b"a: [1, 2, 3], " * 400_000 + b"}\n"
     command = ["sh", "-c", f'ulimit -v 120000; exec "{sys.executable}" -m krmfn']
