@@ -172,9 +172,9 @@ class Item:
     def locate(self, path: Path) -> FileRef:
         """Where `path` stands in the text as it was read.
 
-        Scalars and flow collections: the first character of the value. Block collections: their key or dash. A path
-        that does not exist: its nearest parent that does. Line and column are 0 for items of stdin: their lines there
-        are not those of the file that they came from.
+        Scalars and flow collections: the first character of the value. Block collections: their key; in a list, the
+        first character behind the dash. A path that does not exist: its nearest parent that does. Line and column are 0
+        for items of stdin: their lines there are not those of the file that they came from.
         """
         from krmfn.krm.lookup import find_place
 
