@@ -7,6 +7,28 @@ from pathlib import Path
 
 from tests.e2e.tools import require
 
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: train, namespace: argocd}
+spec:
+  source: {repoURL: https://example.com/repo, path: apps/train}
+  destination: {namespace: ml}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system}
+spec:
+  path: ./apps/train
+  targetNamespace: NAME
+  postBuild:
+    substitute: {pods: "4"}
+    substituteFrom:
+    - {kind: ConfigMap, name: values}
+    - {kind: Secret, name: hidden}
+"""
+VALUES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values}\ndata: {image: train:1}\n"
 JOB = """\
 apiVersion: batch/v1
 kind: Job

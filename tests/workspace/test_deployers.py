@@ -16,31 +16,8 @@ from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 from tests.e2e.tools import PATH, require
-from tests.workspace.repositories import JOB, git
+from tests.workspace.repositories import APPLICATION, FLUX, JOB, VALUES, git
 from tests.workspace.test_worlds import GROUP, LINKED, write
-
-APPLICATION = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: train, namespace: argocd}
-spec:
-  source: {repoURL: https://example.com/repo, path: apps/train}
-  destination: {namespace: ml}
-"""
-FLUX = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: NAME, namespace: flux-system}
-spec:
-  path: ./apps/train
-  targetNamespace: NAME
-  postBuild:
-    substitute: {pods: "4"}
-    substituteFrom:
-    - {kind: ConfigMap, name: values}
-    - {kind: Secret, name: hidden}
-"""
-VALUES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values}\ndata: {image: train:1}\n"
 
 
 @pytest.fixture
@@ -298,7 +275,7 @@ def test_clusters_may_deploy_a_folder_by_one_name(
     assert capsys.readouterr().out == "0 refused, 0 to be replaced, 0 removed, 0 new, 0 updated in place, 8 unchanged\n"
     write(folder, {"s.json": make_set({"list": {"elements": [{"n": "x"}, {"n": "y"}]}}, "apps/train")})
     found = [world.key for world in find().worlds]
-    assert len(found) == len(set(found)) == 6
+    assert len(found) == len(set(found)) == 7
 
 
 def test_every_repository_has_a_top(folder: Path) -> None:
