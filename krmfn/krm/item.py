@@ -147,16 +147,17 @@ class Item:
         """Where the text begins and ends in the source, in characters."""
         return self.source.count(self.start), self.source.count(self.end)
 
-    def list_scalars(self) -> Iterator[tuple[Path, int, int]]:
-        """Every scalar of the text as it was read: its path, and where it begins and ends, in characters of the
-        source. What an alias stands for is given at both its paths; null is left out."""
+    def list_scalars(self) -> Iterator[tuple[Path, int, int, bool]]:
+        """Every scalar of the text as it was read: its path, where it begins and ends, in characters of the source, and
+        whether it is a key; the path is that of its mapping then. What an alias stands for is given at both its paths;
+        null is left out."""
         from krmfn.krm.lookup import list_scalars
 
         root = Item(self.frame, self.start, self.end)._read().root()
         shift = self.span[0] - self.frame.pad
-        for path, node in list_scalars(root) if root else ():
+        for path, node, is_key in list_scalars(root) if root else ():
             if not isinstance(node, Scalar) or node.style or node.content not in ("", "~", "null"):
-                yield path, shift + node.start, shift + node.end
+                yield path, shift + node.start, shift + node.end, is_key
 
     @property
     def file(self) -> FileRef:

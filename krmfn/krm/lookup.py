@@ -110,9 +110,9 @@ def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
     return node
 
 
-def list_scalars(root: Node) -> Iterator[tuple[Path, Node]]:
-    """Every scalar with its path, those of duplicate keys too, in no order. Aliases are followed in the text of the
-    root; for others the alias itself is given."""
+def list_scalars(root: Node) -> Iterator[tuple[Path, Node, bool]]:
+    """Every scalar with its path, those of duplicate keys too, in no order; a key (True) with the path of its mapping.
+    Aliases are followed in the text of the root; for others the alias itself is given."""
     waiting: list[tuple[Path, Node]] = [((), root)]
     while waiting:
         path, written = waiting.pop()
@@ -121,13 +121,14 @@ def list_scalars(root: Node) -> Iterator[tuple[Path, Node]]:
             waiting += [((*path, index), child) for index, child in enumerate(node.items)]
         elif isinstance(node, Mapping):
             for key, child in node.pairs:
+                yield path, key, True
                 sources = follow(child)
                 if not is_merge(key):
                     waiting.append(((*path, read_key(key) or ""), child))
                 else:
                     waiting += [(path, each) for each in (sources.items if isinstance(sources, Sequence) else [child])]
         else:
-            yield path, node
+            yield path, node, False
 
 
 def find_place(root: Node, path: Path) -> int:

@@ -91,7 +91,7 @@ class Finding(NamedTuple):
 
 def to_result(finding: Finding, rule: Rule) -> Result:
     """The finding as a result of the function, with its rule's severity and stage and its place in the file."""
-    from krmfn.model.showing import cut, show  # many runs find nothing
+    from krmfn.model.showing import close, cut, show  # many runs find nothing
 
     tags = {"rule": rule.id, "stage": rule.stage}
     if finding.type:
@@ -99,12 +99,15 @@ def to_result(finding: Finding, rule: Rule) -> Result:
     if finding.hint:
         tags["hint"] = finding.hint
     file = finding.item.locate(finding.path)
+    path, message = close(finding.item.kind, finding.path), finding.message
+    if path != finding.path:
+        message = message.replace(format_path(finding.path), format_path(path))
     current, proposed = (show(finding.item.kind, finding.path, value) for value in (finding.current, finding.proposed))
     return Result(
-        cut(finding.message),
+        cut(message),
         finding.severity or rule.severity,
         finding.item.ref,
-        format_path(finding.path),
+        format_path(path),
         current,
         proposed,
         file if file.path else None,

@@ -43,6 +43,8 @@ def _show(kind: str, path: Path, value: Any, left: list[int]) -> Any:
     if left[0] < 0:
         return None
     if isinstance(value, dict):
+        if hides_keys(kind, path):
+            return HIDDEN
         return {key: _show(kind, (*path, key), child, left) for key, child in value.items() if left[0] >= 0}
     if isinstance(value, list):
         shown = []
@@ -71,6 +73,29 @@ def cut(text: str, most: int = MOST_CHARACTERS) -> str:
 def hide(kind: str, path: Path, message: str, value: Any) -> str:
     """A message about a value, without the value where it is secret."""
     return message.replace(value, HIDDEN) if isinstance(value, str) and value and is_secret(kind, path) else message
+
+
+def close(kind: str, path: Path) -> Path:
+    """The part of a path that may be shown.
+
+    >>> close("Pod", ("spec", "containers", 0, "env", 0, "value", "s3cret"))
+    ('spec', 'containers', 0, 'env', 0, 'value')
+    """
+    return path[: next((end for end in range(2, len(path)) if _is_closed(kind, path[:end])), len(path))]
+
+
+def hides_keys(kind: str, path: Path) -> bool:
+    """Whether the keys of a mapping are to be hidden: it is, or is in, what belongs where a secret text does."""
+    return any(_is_closed(kind, path[:end]) for end in range(2, len(path) + 1))
+
+
+def _is_closed(kind: str, path: Path) -> bool:
+    """Whether a secret text belongs at a path: of a mapping there (`value: {password}`) the keys are hidden, too."""
+    if len(path) == 2 and (path[0] == "stringData" or kind.casefold() in _SECRETS):
+        return path[0] not in (*_SHOWN_OF_SECRETS, "metadata")
+    if path[-2:] == ("redisPassword", "value"):
+        return True
+    return path[-3:-2] == ("env",) and isinstance(path[-2], int) and path[-1] not in ("name", "valueFrom")
 
 
 def is_secret(kind: str, path: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.model.showing import show
+from krmfn.model.showing import HIDDEN, close, show
 from krmfn.plan.records import Change
 
 _SERVER_METADATA: Final = frozenset(
@@ -44,8 +44,14 @@ def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Cha
     The values are for people to see: secrets are hidden (model.showing).
     """
     kind = str(new.get("kind", ""))
+    closed = set()
     for path, before, after in _compare(old, new, ()):
-        yield Change(path, show(kind, path, before), show(kind, path, after))
+        shown = close(kind, path)
+        if shown == path:
+            yield Change(path, show(kind, path, before), show(kind, path, after))
+        elif shown not in closed:
+            closed.add(shown)
+            yield Change(shown, HIDDEN, HIDDEN)
 
 
 def _compare(old: Any, new: Any, path: Path) -> Iterator[Change]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from krmfn.krm import Item, Stream, Unreadable
-from krmfn.model.showing import HIDDEN, is_secret, may_hold_secrets
+from krmfn.model.showing import HIDDEN, hides_keys, is_secret, may_hold_secrets
 from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
@@ -110,7 +110,12 @@ def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
         start, end = item.span
         first, last = bisect_right(starts, start) - 1, bisect_left(starts, max(end, start + 1))
         shown[first:last] = lines[first:last]
-    secrets = {(start, end) for item in items for path, start, end in item.list_scalars() if is_secret(item.kind, path)}
+    secrets = {
+        (start, end)
+        for item in items
+        for path, start, end, is_key in item.list_scalars()
+        if (hides_keys if is_key else is_secret)(item.kind, path)
+    }
     for start, end in sorted(secrets, reverse=True):
         first, last = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
         kept = shown[first][: start - starts[first]]

@@ -93,15 +93,17 @@ def _list_containers(value: Any, depth: int = 0) -> Iterator[Object]:
 
 def _make_variable(chance: random.Random) -> Object:
     name = chance.choice(("TOKEN", "TOKEN", "a=b", "", None, 1))
-    values = (SECRET, int(SECRET), [SECRET], {"a": SECRET}, f"x {SECRET}\ny", f"$(X) {SECRET}", float(SECRET))
+    values = [SECRET, int(SECRET), [SECRET], {"a": SECRET}, f"x {SECRET}\ny", f"$(X) {SECRET}", float(SECRET)]
+    keys: list[Object] = [{SECRET: None}, {SECRET: 5}, {"a": {SECRET: {}}}, {f"b-{SECRET}": "x"}]
     field = chance.choice(("value", "value", "value", "Value", "values", "valueFrom"))
+    values += keys if field != "valueFrom" else []
     more = chance.choice(({}, {}, {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}, {"unknown": SECRET}))
     return {"name": name, field: chance.choice(values), **more}
 
 
 def _make_secret(chance: random.Random) -> Object:
     values = (SECRET, int(SECRET), [SECRET], {"b": SECRET}, f"{SECRET}\n", f"a: |\n  {SECRET}\n", {SECRET: {"a": 1}})
-    data = {chance.choice(("a", "tls.crt", "A B", "")): chance.choice(values[:6])}
+    data = {chance.choice(("a", "tls.crt", "A B", "")): chance.choice(values)}
     fields = {chance.choice(("data", "stringData", "Data", "stringdata", "datas", "spec")): data for _ in range(2)}
     whole = chance.choice((fields, fields, fields, {"data": chance.choice(values[:6])}))
     metadata: Object = {"name": chance.choice(("s", "t", "A_b", "train"))}

@@ -24,6 +24,7 @@ from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
+from krmfn.model.showing import close
 from krmfn.releases import schemastore
 
 TYPE_CHECKING = False
@@ -232,6 +233,7 @@ def tell_unknown(path: Path) -> Cause:
 
 
 def _tell_strict(path: Path, rule: str, words: str) -> Cause:
+    path = close("", path)
     return Cause("Decode", path, f"{words} {quote(format_path(path))}", rule)
 
 
