@@ -67,7 +67,7 @@ def leave_out_fragments(
         # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
         is_alone = not others or (beside and not others & _GROUPS)
         is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
-        is_part = is_part or (beside and any(map(_lacks_namespace, file.stream.items)))
+        is_part = is_part or (beside and not pods and any(map(_lacks_namespace, file.stream.items)))
         is_patch = called and (beside or not any(item.name for item in file.stream.items))
         is_partial = all(map(_is_partial_definition, file.stream.items))
         is_expected = _is_called(file.path, _EXPECTED)

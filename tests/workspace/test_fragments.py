@@ -247,6 +247,9 @@ def test_a_role_binding_that_waits_for_kustomize_is_a_part(folder: Path, capsys:
     )
     code, _, told = run(capsys, "validate", ".")
     assert (code, "parts of manifests (1)" in told) == (0, True)
+    write(folder, {"rbac/proxy.yaml": binding + "---\n" + JOB.replace("Never", "Nope")})
+    assert run(capsys, "validate", ".")[0] == 1, "a Job beside it is checked"
+    write(folder, {"rbac/proxy.yaml": binding})
     (folder / "rbac/kustomization.yaml").unlink()
     assert run(capsys, "validate", ".")[0] == 1
 
