@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from krmfn.krm.paths import Path, format_path
@@ -55,8 +54,8 @@ def ask_about(word: str, known: Iterable[str]) -> str:
     """`Did you mean x or y?`: the words of which `word` is a part (`gate-off` for `gate`), else the nearest one; empty
     when nothing known is near."""
     known = list(known)
-    part = re.compile(rf"(^|-){re.escape(word)}", re.IGNORECASE)
-    longer = [candidate for candidate in known if part.search(candidate)] if len(word) > 2 else []
+    part = f"-{word.casefold()}"
+    longer = [candidate for candidate in known if part in f"-{candidate.casefold()}"] if len(word) > 2 else []
     meant = join_words(longer) if 0 < len(longer) <= 12 else find_nearest(word, known)
     return f"Did you mean {meant}?" if meant else ""
 
