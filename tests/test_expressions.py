@@ -20,6 +20,7 @@ import pytest
 
 import krmfn
 from krmfn.checks.server.patterns import compile_pattern
+from krmfn.krm.heads import HeadReader
 from krmfn.model.quantity import BadQuantity, quantity_of
 from tests.checks.definitions import visit_shipped
 
@@ -46,7 +47,11 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "pattern": "[a-z]+",  # of a schema; those that are shipped are attacked below
         "re": re,
         "schema": {"pattern": "a"},
-        "self": SimpleNamespace(_mark="a", _mixed=True),
+        "self": SimpleNamespace(
+            _mark="a",
+            _mixed=True,
+            **{name: getattr(HeadReader(b"", 2), name) for name in ("_keys", "_fields", "_continues", "_entries")},
+        ),
         "sign": b'"',
         "string": rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))""",
     }
