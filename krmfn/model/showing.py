@@ -86,7 +86,7 @@ def close(kind: str, path: Path) -> Path:
 
 def hides_keys(kind: str, path: Path) -> bool:
     """Whether the keys of a mapping are to be hidden: it is, or is in, what belongs where a secret text does."""
-    return any(_is_closed(kind, path[:end]) for end in range(2, len(path) + 1))
+    return len(close(kind, (*path, ""))) <= len(path)
 
 
 def _is_closed(kind: str, path: Path) -> bool:

@@ -25,9 +25,11 @@ from krmfn.workspace.trees import LeftOut, Tree
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"
 _PARAMETER = re.compile(r"\{\{-?\s*\.?([\w.\[\]-]+)\s*-?\}\}")
-_VARIABLE = re.compile(rb"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^${}]*))?\}")
-#: A default can name a variable whose default names one.
-_NESTED = 3
+#: A default can name variables whose defaults name some.
+_DEFAULT = rb"[^${}]*"
+for _ in range(2):
+    _DEFAULT = rb"[^${}]*(?:\$\{[A-Za-z_]\w*(?:(?::?=|:-)" + _DEFAULT + rb")?\}[^${}]*)*"
+_VARIABLE = re.compile(rb"(?<!\$)\$\{([A-Za-z_]\w*)(?:(?::?=|:-)(" + _DEFAULT + rb"))?\}")
 
 #: Of one object, and of all; more than any cluster has of one kind. A list in a list is millions in a few lines.
 MOST_DEPLOYMENTS = 10_000
@@ -147,7 +149,8 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
 
 
 def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
-    """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build. What is not known stays.
+    """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build (fluxcd/pkg, envsubst): a
+    value as it is, a default also for an empty one. What is not known stays.
 
     Raises NotRendered for a text that would get too large.
     """
@@ -158,17 +161,17 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
     def fill(found: re.Match[bytes]) -> bytes:
         nonlocal left
         value = variables.get(found[1].decode())
+        if not value and found[2] is not None:
+            return _VARIABLE.sub(fill, found[2])
         if value is None:
-            return found[0] if found[2] is None else bytes(found[2])
+            return found[0]
         text = value.encode("utf-8", "replace")
         left -= len(text)
         if left < 0:
             raise NotRendered(f"gets more than {_MOST_FILLED // 2**20} MiB of variables filled in")
         return text
 
-    for _ in range(_NESTED):
-        data = _VARIABLE.sub(fill, data)
-    return data
+    return _VARIABLE.sub(fill, data)
 
 
 def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
@@ -419,12 +422,13 @@ def _fill(value: object, parameters: Mapping[str, str]) -> object:
 
 def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str, str]:
     """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
-    variables: dict[str, str] = {}
+    variables: dict[str, Any] = {}
     for named in map(as_mapping, as_list(build.get("substituteFrom"))):
         for other in items:
             if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:
-                variables |= {key: text for key, text in as_mapping(other.value.get("data")).items() if as_text(text)}
-    return variables | {key: str(text) for key, text in as_mapping(build.get("substitute")).items()}
+                variables |= as_mapping(other.value.get("data"))
+    variables |= as_mapping(build.get("substitute"))
+    return {key: str(text).replace("\n", "") for key, text in variables.items()}
 
 
 def _locate(tree: Tree, path: str) -> str:

@@ -21,6 +21,7 @@ from krmfn.workspace.manifests import LoadedFile, tell
 from krmfn.workspace.trees import Tree, find_around
 
 SORT: Final = "patches and parts of manifests"
+_CONFIGURATIONS: Final = "configurations of kpt functions"
 #: The kinds of this group have to have a selector.
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
@@ -49,38 +50,42 @@ def leave_out_fragments(
     }
     tested = {path for file in files for path in _list_cases(file)}
     for file in files:
-        if posixpath.normpath(file.path) in tested:
-            message = "not checked: gator tests a policy with it, and nobody applies it"
-            told.append(tell("skipped", message, FileRef(file.path), sort="data of tests"))
-            continue
-        if posixpath.normpath(file.path) in configs and all(_is_config(item) for item in file.stream.items):
-            message = "not checked: it configures a function of a Kptfile, and kpt does not apply it"
-            told.append(tell("skipped", message, FileRef(file.path), sort="configurations of kpt functions"))
-            continue
-        pods = [item for item in file.stream.items if find_kind(item.ref.group, item.kind) is not None]
-        beside, called = find_around(file.path, folders) is not None, _is_called(file.path, _PATCH)
-        is_template = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
-        if is_template or re.search(_COMMENTED, file.data):
-            told.append(tell("skipped", "not checked: it is a template", FileRef(file.path), sort="templates"))
-            continue
-        others = {item.ref.group for item in file.stream.items if find_kind(item.ref.group, item.kind) is None}
-        # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
-        is_alone = not others or (beside and not others & _GROUPS)
-        is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
-        is_part = is_part or (beside and not pods and any(map(_lacks_namespace, file.stream.items)))
-        is_patch = called and (beside or not any(item.name for item in file.stream.items))
-        is_partial = all(map(_is_partial_definition, file.stream.items))
-        is_expected = _is_called(file.path, _EXPECTED)
-        if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
-            is_expected = any(_has_expression(item.value) for item in file.stream.items)
-        if file.stream.items and (
-            is_part or is_patch or is_partial or is_expected or re.search(rb"(?m)^\$patch:", file.data)
-        ):
-            message = "not checked: it is part of a manifest, such as a patch, and no kustomization lists it"
-            told.append(tell("skipped", message, FileRef(file.path), sort=SORT))
+        path = posixpath.normpath(file.path)
+        if path in tested:
+            message, sort = "gator tests a policy with it, and nobody applies it", "data of tests"
+        elif path in configs and all(map(_is_config, file.stream.items)):
+            message, sort = "it configures a function of a Kptfile, and kpt does not apply it", _CONFIGURATIONS
+        elif _is_template(file):
+            message, sort = "it is a template", "templates"
+        elif _is_part(file, beside=find_around(file.path, folders) is not None):
+            message, sort = "it is part of a manifest, such as a patch, and no kustomization lists it", SORT
         else:
             kept.append(file)
+            continue
+        told.append(tell("skipped", f"not checked: {message}", FileRef(file.path), sort=sort))
     return kept, told
+
+
+def _is_template(file: LoadedFile) -> bool:
+    is_to_fill = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
+    return is_to_fill or re.search(_COMMENTED, file.data) is not None
+
+
+def _is_part(file: LoadedFile, beside: bool) -> bool:
+    """Whether a file has no whole objects; `beside` a kustomization."""
+    items, called = file.stream.items, _is_called(file.path, _PATCH)
+    pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
+    others = {item.ref.group for item in items if find_kind(item.ref.group, item.kind) is None}
+    # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
+    is_alone = not others or (beside and not others & _GROUPS)
+    is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
+    is_part = is_part or (beside and not pods and any(map(_lacks_namespace, items)))
+    is_patch = called and (beside or not any(item.name for item in items))
+    is_expected = _is_called(file.path, _EXPECTED)
+    if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
+        is_expected = any(_has_expression(item.value) for item in items)
+    is_whole = not (is_part or is_patch or is_expected or all(map(_is_partial_definition, items)))
+    return bool(items) and (not is_whole or re.search(rb"(?m)^\$patch:", file.data) is not None)
 
 
 def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:

@@ -34,6 +34,7 @@ from krmfn.workspace.overlays import (
     NotRendered,
     Overlay,
     find_overlay,
+    follow,
     list_entries,
     list_files,
     list_named,
@@ -370,7 +371,7 @@ def _find_components(
         if folder in overlays
         and components
         and not others
-        and all(tree.kind(posixpath.normpath(posixpath.join(folder, each))) == "folder" for each in components)
+        and all(follow(tree, folder, each)[1] == "folder" for each in components)
     }
 
 
