@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from krmfn.cli.entry import main
-from krmfn.workspace.deployers import _list_files, _Repository, substitute
+from krmfn.workspace.deployers import _list_files, _Repository
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
@@ -134,24 +134,6 @@ def test_flux_sets_the_namespace_and_fills_in_variables(folder: Path) -> None:
     assert (prod.namespace, prod.value["spec"]["parallelism"]) == ("prod", 6)
     assert dev.value["spec"]["template"]["spec"]["containers"][0] == {"name": "main", "image": "train:1", "tty": "true"}
     assert dev.locate(("spec", "parallelism")).line == 7
-
-
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [
-        ("${image} ${pods:=2} ${pods=2}", "train:1 4 4"),
-        ("${other}", "${other}"),  # a Secret may have it
-        ("${other:-one}${other:=two}${other=}", "onetwo"),
-        ("${empty:=one}${empty}", "one"),
-        ("${named} ${other:=${named}}", "${pods} ${pods}"),
-        ("${other:=a-${image}-${else:=${last:=b}}}", "a-train:1-b"),
-        ("$${image} $image {image} ${2}", "$${image} $image {image} ${2}"),
-    ],
-)
-def test_a_value_is_filled_in_once(text: str, filled: str) -> None:
-    """As fluxcd/pkg does it, envsubst 1.7: the result of one expression is no template for the next."""
-    variables = {"image": "train:1", "pods": "4", "empty": "", "named": "${pods}"}
-    assert substitute(text.encode(), variables).decode() == filled
 
 
 RESOURCES = "resources: [job.yaml]\npatches: [{target: {kind: PersistentVolumeClaim}, patch: '"
@@ -334,25 +316,6 @@ def make_set(generator: object, path: str, sources: int = 0) -> str:
 
 def list_elements(count: int) -> object:
     return {"list": {"elements": [{"n": f"n{number}"} for number in range(count)]}}
-
-
-def test_what_variables_spoil_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
-    flux = FLUX.replace("NAME", "a").replace('{pods: "4"}', '{image: "a\\n}]: ["}')
-    jobs = {"resources: [job.yaml]\n": JOB + "x: ${image}\n", OVERLAY: JOB.replace("image: train", 'image: "${image}"')}
-    for overlay, job in jobs.items():
-        write(folder, {"f.yaml": flux, "apps/train/job.yaml": job, "apps/train/kustomization.yaml": overlay})
-        found = find_worlds(["."], Rendering(required=True))
-        assert "cannot be read" in " ".join(problem.message for problem in found.problems)
-        assert found.unreadable
-
-
-def test_variables_that_grow_are_refused(folder: Path) -> None:
-    flux = FLUX.replace("NAME", "a").replace('{pods: "4"}', "{a: " + "x" * 100_000 + "}")
-    write(folder, {"f.yaml": flux, "apps/train/job.yaml": JOB + "# ${a}\n" * 1_000})
-    found = find_worlds(["."], Rendering())
-    assert "variables filled in" in " ".join(problem.message for problem in found.problems)
 
 
 def test_a_set_that_multiplies_is_refused(folder: Path) -> None:
