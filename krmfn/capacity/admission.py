@@ -21,7 +21,7 @@ from krmfn.capacity.requests import (
 )
 from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, name_of
 from krmfn.survey.facts import Facts, Quota, Resources, list_running, read_resources
 
 _ONE: Final = 10**9
@@ -57,7 +57,7 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
         return Refusal(said, "RuntimeClass", as_text(spec.get("runtimeClassName")))
     account = as_text(spec.get("serviceAccountName") or spec.get("serviceAccount"))
     if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
-        accounts = map(_name, facts.within("", "ServiceAccount", kind.namespace))
+        accounts = map(name_of, facts.within("", "ServiceAccount", kind.namespace))
         if account not in accounts:
             where = f"{kind.namespace}/{account}"
             said = f'error looking up service account {where}: serviceaccount "{account}" not found'
@@ -116,7 +116,7 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
     ranges, defaults = facts.within("", "LimitRange", kind.namespace), list_defaults(kind.namespace, facts)
     yield from _check_defaults(spec, ranges)
     for value in ranges:
-        name = _name(value)
+        name = name_of(value)
         for item in as_list(dig(value, "spec", "limits")):
             if dig(item, "type") == "Container":
                 for box in list_containers(spec):
@@ -155,7 +155,7 @@ def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]
     for value in ranges:
         for item in map(as_mapping, as_list(dig(value, "spec", "limits"))):
             for name, limit in default_limits(item).items() if item.get("type") == "Container" else ():
-                given[name] = max((limit, _name(value)), given.get(name, (0, "")))
+                given[name] = max((limit, name_of(value)), given.get(name, (0, "")))
     for field in ("containers", "initContainers"):
         for index, box in enumerate(as_list(spec.get(field))):
             limits = read_resources(dig(box, "resources", "limits"))
@@ -166,10 +166,6 @@ def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]
                     said = f'spec.{field}[{index}].resources.requests: Invalid value: "{spelled}": '
                     said += f"must be less than or equal to {name} limit of {format_quantity(limit)}"
                     yield Refusal(said, "LimitRange", by)
-
-
-def _name(value: Mapping[str, Any]) -> str:
-    return as_text(dig(value, "metadata", "name"))
 
 
 def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> Iterator[str]:

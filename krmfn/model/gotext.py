@@ -8,6 +8,11 @@ from __future__ import annotations
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
+#: Name, how the layout writes it, least, most, and what is in front of it. How many days a month has is asked later.
+_PARTS = (
+    ("year", "2006", 0, 9999, ""), ("month", "01", 1, 12, "-"), ("day", "02", 0, 99, "-"),
+    ("hour", "15", 0, 23, "T"), ("minute", "04", 0, 59, ":"), ("second", "05", 0, 59, ":"),
+)  # fmt: skip
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SHORT = {
     '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"
@@ -131,32 +136,20 @@ def _fitting(fraction: str) -> str:
 
 def read_time(text: str) -> str:
     """The instant in UTC to the second, as the server writes it back. Raises BadTime."""
-    rest = text
-    year, rest = _number(text, rest, "2006", 4, 4)
-    rest = _skip(text, rest, "-")
-    month, rest = _number(text, rest, "01", 2, 2)
-    if not 1 <= month <= 12:
-        raise _out_of_range(text, "month")
-    rest = _skip(text, rest, "-")
-    day, rest = _number(text, rest, "02", 2, 2)
-    rest = _skip(text, rest, "T")
-    hour, rest = _number(text, rest, "15", 1, 2)
-    if hour > 23:
-        raise _out_of_range(text, "hour")
-    rest = _skip(text, rest, ":")
-    minute, rest = _number(text, rest, "04", 2, 2)
-    if minute > 59:
-        raise _out_of_range(text, "minute")
-    rest = _skip(text, rest, ":")
-    second, rest = _number(text, rest, "05", 2, 2)
-    if second > 59:
-        raise _out_of_range(text, "second")
+    parts, rest = [], text
+    for name, element, least, most, prefix in _PARTS:
+        rest = _skip(text, rest, prefix)
+        part, rest = _number(text, rest, element)
+        if not least <= part <= most:
+            raise _out_of_range(text, name)
+        parts.append(part)
     if len(rest) >= 2 and rest[0] in ".," and _digit(rest[1]):
         end = 2
         while end < len(rest) and _digit(rest[end]):
             end += 1
         rest = rest[end:]
     offset, rest = _zone(text, rest)
+    year, month, day, hour, minute, second = parts
     if rest:
         raise BadTime(f"parsing time {quote_ascii(text)}: extra text: {quote_ascii(rest)}")
     if not 1 <= day <= _count_days(year, month):
@@ -227,11 +220,11 @@ def _digit(character: str) -> bool:
     return "0" <= character <= "9"
 
 
-def _number(text: str, rest: str, element: str, least: int, most: int) -> tuple[int, str]:
+def _number(text: str, rest: str, element: str) -> tuple[int, str]:
     end = 0
-    while end < most and end < len(rest) and _digit(rest[end]):
+    while end < len(element) and end < len(rest) and _digit(rest[end]):
         end += 1
-    if end < least:
+    if end < (1 if element == "15" else len(element)):  # Go reads an hour of one digit, too
         raise _cannot(text, rest, element)
     return int(rest[:end]), rest[end:]
 

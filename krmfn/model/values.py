@@ -11,7 +11,7 @@ from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any
 
-__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of"]
+__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of", "name_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -45,7 +45,12 @@ def as_int(value: object) -> int | None:
 
 def key_of(value: object) -> tuple[str, str]:
     """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
-    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, as_text(dig(value, "metadata", "name"))
+    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, name_of(value)
+
+
+def name_of(value: object) -> str:
+    """The name of an object, "" where it has none."""
+    return as_text(dig(value, "metadata", "name"))
 
 
 def group_by(key: Callable[[_Each], _Key], values: Iterable[_Each]) -> dict[_Key, list[_Each]]:

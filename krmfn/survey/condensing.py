@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
 from krmfn.survey.facts import is_daemon, list_running, read_resources
@@ -64,7 +64,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
         found["admissionPlugins"] = sorted({*plugins, *map(str, as_list(cluster.get("admissionPlugins")))})
     if "PriorityClass" in by_kind:
         found["priorityClasses"] = {
-            **{_name(item): _shrink_class(item) for item in by_kind["PriorityClass"]},
+            **{name_of(item): _shrink_class(item) for item in by_kind["PriorityClass"]},
             **as_mapping(cluster.get("priorityClasses")),
         }
     if "Node" in by_kind:
@@ -74,7 +74,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
         groups = [
             group for group in by_kind["PodGroup"] if as_text(group.get("apiVersion")).startswith("scheduling.k8s")
         ]
-        found["podGroups"] = [f"{_namespace(group)}/{_name(group)}" for group in groups]
+        found["podGroups"] = ["/".join(key_of(group)) for group in groups]
     shrunk = [
         *(_shrink(item, pods) for kind in _OTHERS for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
@@ -86,14 +86,6 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
     if listed:
         found["listed"] = sorted({*listed, *map(str, as_list(cluster.get("listed")))})
     return found
-
-
-def _name(value: Value) -> str:
-    return as_text(dig(value, "metadata", "name"))
-
-
-def _namespace(value: Value) -> str:
-    return as_text(dig(value, "metadata", "namespace")) or "default"
 
 
 def _shrink_class(item: Value) -> Any:
@@ -121,7 +113,7 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
     found: list[dict[str, Any]] = []
     places: dict[str, int] = {}
     for node in nodes:
-        entry: dict[str, Any] = {"name": _name(node)}
+        entry: dict[str, Any] = {"name": name_of(node)}
         labels = {
             key: value for key, value in as_mapping(dig(node, "metadata", "labels")).items() if _stays(key, value, node)
         }
@@ -133,16 +125,16 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
         ]
         entry |= {"taints": taints} if taints else {}
         entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
-        if _name(node) in daemons:
-            entry["used"] = {name: format_quantity(amount) for name, amount in daemons[_name(node)].items() if amount}
-        if ports.get(_name(node)):
-            entry["ports"] = sorted(ports[_name(node)], key=repr)
+        if name_of(node) in daemons:
+            entry["used"] = {name: format_quantity(amount) for name, amount in daemons[name_of(node)].items() if amount}
+        if ports.get(name_of(node)):
+            entry["ports"] = sorted(ports[name_of(node)], key=repr)
         alike = repr({key: value for key, value in entry.items() if key != "name"})
-        if _name(node) not in used and alike in places:
+        if name_of(node) not in used and alike in places:
             place = found[places[alike]]
             place["count"] = place.get("count", 1) + 1
             continue
-        if _name(node) not in used:
+        if name_of(node) not in used:
             places[alike] = len(found)
         found.append(entry)
     yield from found
@@ -150,7 +142,7 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
 
 def _stays(key: str, value: object, node: Value) -> bool:
     """Whether a label says something about a node that pods may ask for; its own name is none."""
-    return value != _name(node) and not key.endswith(_PRIVATE)
+    return value != name_of(node) and not key.endswith(_PRIVATE)
 
 
 def _shrink(item: Value, pods: bool) -> Value:
@@ -179,7 +171,7 @@ def _shrink(item: Value, pods: bool) -> Value:
 
 def _shrink_pod(pod: Value) -> Value:
     spec = as_mapping(pod.get("spec"))
-    metadata: dict[str, Any] = {"name": _name(pod), "namespace": _namespace(pod)}
+    metadata: dict[str, Any] = dict(zip(("namespace", "name"), key_of(pod), strict=True))
     if as_mapping(dig(pod, "metadata", "labels")):
         metadata["labels"] = dig(pod, "metadata", "labels")
     owners = [
@@ -233,7 +225,7 @@ def _shrink_schema(crd: Value) -> Value:
     return {
         "apiVersion": crd.get("apiVersion"),
         "kind": crd.get("kind"),
-        "metadata": {"name": _name(crd)},
+        "metadata": {"name": name_of(crd)},
         "spec": spec,
     }
 

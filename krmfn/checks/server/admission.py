@@ -1,9 +1,9 @@
 """The admission plugins that speak about groups: priority classes, the protecting finalizer, existing Workloads.
 
-A plugin takes (gates, facts, new object, old object or None, argument), may fill in fields of the new object, and
-returns its denial or None. They run before validation (the last two of 1.36 after it) and answer 403. What they need
-to know of the cluster comes in as Facts; a question that no fact answers is left open, never guessed. Schemas name
-them as `x-kubernetes-admission`.
+A plugin takes a Write and the schema's argument, may fill in fields of the new object, and returns its denial or None.
+They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes
+in as Facts; a question that no fact answers is left open, never guessed. Schemas name them as
+`x-kubernetes-admission`.
 
 Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
 """
@@ -40,6 +40,15 @@ class AdmissionFacts(NamedTuple):
     accounts: bool = True
 
 
+class Write(NamedTuple):
+    """A request that is admitted: the `new` object, and the stored one where there is one."""
+
+    gates: Mapping[str, bool]
+    facts: AdmissionFacts
+    new: dict[str, Any]
+    old: dict[str, Any] | None
+
+
 def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
     """A 403: its text stands behind "is forbidden:"."""
     return Cause("Forbidden", path, detail, rule)
@@ -55,27 +64,25 @@ _TEXTS = {
 }
 
 
-def resolve_priority(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def resolve_priority(write: Write, argument: Any) -> Cause | None:
     """Priority: the class becomes a number. `argument`: {gate, noun, policy, names}, `policy` being the gate of its
     preemption, `names` the fields that have other names than in 1.37."""
-    if argument.get("gate") and not gates.get(argument["gate"], False):
+    if argument.get("gate") and not write.gates.get(argument["gate"], False):
         return None
     noun: str = argument["noun"]
-    spec = new.setdefault("spec", {})
+    spec = write.new.setdefault("spec", {})
     names = argument.get("names", {})
     field, number = names.get("priorityClassName", "priorityClassName"), names.get("priority", "priority")
     name = spec.get(field, "")
-    found = _resolve(name, facts)
+    found = _resolve(name, write.facts)
     if found is None:
-        if facts.priority_classes is None:
+        if write.facts.priority_classes is None:
             return None
         return deny("priority-class", f"no PriorityClass with name {name} was found", ("spec", field))
     class_name, value, policy = found
     given = spec.get(number)
     if given is not None and given != value:
-        if facts.priority_classes is None and not name:
+        if write.facts.priority_classes is None and not name:
             return None  # there may be a class for all that name none
         text = _TEXTS["pod" if noun == "pod" else "pod group"].replace("the pod group", f"the {noun}")
         return deny("priority-class", text % (given, value), ("spec", number))
@@ -83,8 +90,8 @@ def resolve_priority(
     if class_name:
         spec[field] = class_name
     gate = argument.get("policy")
-    if gate is not None and (gate == "" or gates.get(gate, False)):
-        return _compare_policy(spec, names.get("preemptionPolicy", "preemptionPolicy"), policy, noun, facts)
+    if gate is not None and (gate == "" or write.gates.get(gate, False)):
+        return _compare_policy(spec, names.get("preemptionPolicy", "preemptionPolicy"), policy, noun, write.facts)
     return None
 
 
@@ -118,33 +125,27 @@ def _resolve(name: str, facts: AdmissionFacts) -> tuple[str, int, str] | None:
     return "", 0, "PreemptLowerPriority"
 
 
-def keep_priority(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def keep_priority(write: Write, argument: Any) -> Cause | None:
     """Priority on the update of a pod: what is left out is restored."""
-    spec, before = new.setdefault("spec", {}), (old or {}).get("spec", {})
+    spec, before = write.new.setdefault("spec", {}), (write.old or {}).get("spec", {})
     for name in ("priority", "preemptionPolicy"):
         if name in before:
             spec.setdefault(name, before[name])
     return None
 
 
-def name_account(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def name_account(write: Write, argument: Any) -> Cause | None:
     """ServiceAccount: a pod that names no account has the one called default; a mirror of the kubelet has none."""
-    spec, metadata = new.setdefault("spec", {}), new.get("metadata", {})
+    spec, metadata = write.new.setdefault("spec", {}), write.new.get("metadata", {})
     is_mirror = "kubernetes.io/config.mirror" in metadata.get("annotations", {})
-    if facts.accounts and not is_mirror and not spec.get("serviceAccountName"):
+    if write.facts.accounts and not is_mirror and not spec.get("serviceAccountName"):
         spec["serviceAccountName"] = "default"
     return None
 
 
-def add_tolerations(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def add_tolerations(write: Write, argument: Any) -> Cause | None:
     """DefaultTolerationSeconds: a pod stays 300 seconds on a node that is not ready or not reachable."""
-    spec = new.setdefault("spec", {})
+    spec = write.new.setdefault("spec", {})
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         tolerations = spec.get("tolerations", [])
         if not any(one.get("key", key) == key and one.get("effect", "NoExecute") == "NoExecute" for one in tolerations):
@@ -153,11 +154,9 @@ def add_tolerations(
     return None
 
 
-def resolve_runtime(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def resolve_runtime(write: Write, argument: Any) -> Cause | None:
     """RuntimeClass: the class exists, and only it says what a pod costs on top of its containers."""
-    spec = new.get("spec", {})
+    spec = write.new.get("spec", {})
     name = spec.get("runtimeClassName")
     if name == "":
         return Cause("InternalError", ("spec", "runtimeClassName"), "resource name may not be empty", "runtime-class")
@@ -165,47 +164,41 @@ def resolve_runtime(
     if wrong:
         detail = f"invalid resource name {quote(name)}: [{' '.join(wrong)}]"
         return Cause("InternalError", ("spec", "runtimeClassName"), detail, "runtime-class")
-    if name and facts.runtime_classes is not None and name not in facts.runtime_classes:
+    if name and write.facts.runtime_classes is not None and name not in write.facts.runtime_classes:
         return deny(
             "runtime-class", f"pod rejected: RuntimeClass {quote(name)} not found", ("spec", "runtimeClassName")
         )
     return None
 
 
-def check_overhead(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def check_overhead(write: Write, argument: Any) -> Cause | None:
     """RuntimeClass: without a class there is no overhead."""
-    spec = new.get("spec", {})
-    if ("overhead" not in spec and read_written(new, "spec", "overhead") is None) or "runtimeClassName" in spec:
+    spec = write.new.get("spec", {})
+    if ("overhead" not in spec and read_written(write.new, "spec", "overhead") is None) or "runtimeClassName" in spec:
         return None
     detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
     return deny("runtime-class", detail, ("spec", "overhead"))
 
 
-def add_finalizer(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def add_finalizer(write: Write, argument: Any) -> Cause | None:
     """PodGroupProtection: a finalizer is appended. `argument` is its name."""
-    meta = new.setdefault("metadata", {})
+    meta = write.new.setdefault("metadata", {})
     if argument not in meta.get("finalizers", ()):
         meta["finalizers"] = [*meta.get("finalizers", ()), argument]
     return None
 
 
-def check_workload_exists(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def check_workload_exists(write: Write, argument: Any) -> Cause | None:
     """PodGroupWorkloadExists of 1.36: the template that a group names is there."""
-    reference = new.get("spec", {}).get("podGroupTemplateRef", {}).get("workload")
+    reference = write.new.get("spec", {}).get("podGroupTemplateRef", {}).get("workload")
     if reference is None:
         return None
     workload = reference.get("workloadName", "")
     template = reference.get("podGroupTemplateName", "")
     path = ("spec", "podGroupTemplateRef", "workload")
-    templates = facts.workloads.get((new["metadata"].get("namespace", ""), workload))
+    templates = write.facts.workloads.get((write.new["metadata"].get("namespace", ""), workload))
     if templates is None:
-        if not facts.complete:
+        if not write.facts.complete:
             return None
         return deny("workload-exists", f"PodGroup rejected: Workload {quote(workload)} not found", path)
     if template in templates:
@@ -214,17 +207,15 @@ def check_workload_exists(
     return deny("workload-exists", detail, path)
 
 
-def check_gang_parallelism(
-    gates: Mapping[str, bool], facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, argument: Any
-) -> Cause | None:
+def check_gang_parallelism(write: Write, argument: Any) -> Cause | None:
     """JobValidation of 1.36: parallelism stays while the Job's group is a gang."""
-    if old is None:
+    if write.old is None:
         return None
-    spec, before = new.get("spec", {}), old.get("spec", {})
+    spec, before = write.new.get("spec", {}), write.old.get("spec", {})
     if spec.get("parallelism") == before.get("parallelism"):
         return None
     group = before.get("template", {}).get("spec", {}).get("schedulingGroup", {}).get("podGroupName")
-    if group is None or (old["metadata"].get("namespace", ""), group) not in facts.gangs:
+    if group is None or (write.old["metadata"].get("namespace", ""), group) not in write.facts.gangs:
         return None
     detail = f"cannot change parallelism for a Job referencing gang-scheduled PodGroup {quote(group)}"
     return deny("gang-parallelism", detail, ("spec", "parallelism"))

@@ -123,7 +123,7 @@ class _Parser:
     def sum(self) -> Evaluate:
         found = self.product()
         while sign := self.take("+", "-"):
-            found = _apply(_add if sign == "+" else _subtract, found, self.product())
+            found = _apply(_SUMS[sign], found, self.product())
         return found
 
     def product(self) -> Evaluate:
@@ -323,10 +323,6 @@ def _add(left: Any, right: Any) -> Any:
     return _number(left) + _number(right)
 
 
-def _subtract(left: Any, right: Any) -> Any:
-    return _number(left) - _number(right)
-
-
 def _equal(left: Any, right: Any) -> bool:
     """Lists whose order does not count are not known here: nothing is said where only the order differs."""
     if not isinstance(left, (dict, list)) or not isinstance(right, (dict, list)):
@@ -429,6 +425,10 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">": _order(lambda left, right: left > right),
     ">=": _order(lambda left, right: left >= right),
     "in": _in,
+}
+_SUMS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": _add,
+    "-": lambda left, right: _number(left) - _number(right),
 }
 _FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {"size": _size, "string": _to_text, "int": _to_int}
 _METHODS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {

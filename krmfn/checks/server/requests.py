@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.checks.server.admission import AdmissionFacts
+from krmfn.checks.server.admission import AdmissionFacts, Write
 from krmfn.checks.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.checks.server.declarative import check_create, check_update
 from krmfn.checks.server.formats import check_path_segment, check_short_name
@@ -276,7 +276,7 @@ def _admit(
     kind: Kind, phase: str, facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, name: str
 ) -> Verdict | None:
     for plugin, argument in kind.admission.get(phase, ()):
-        denied: Cause | None = plugin(kind.gates, facts, new, old, argument)
+        denied: Cause | None = plugin(Write(kind.gates, facts, new, old), argument)
         if denied and denied.type == "InternalError":
             return Verdict(500, denied.message, (denied,))
         if denied:

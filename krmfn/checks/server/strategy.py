@@ -8,11 +8,13 @@ Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, TypeAlias
+
+_Plan: TypeAlias = "tuple[tuple[Field, ...], tuple[Field, ...]]"
 
 #: The uid that every stored object has here: the server's is random, and only its being there matters.
 STORED_UID = "00000000-0000-0000-0000-000000000000"
@@ -24,10 +26,10 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        filled, holding = _plan(of, lambda field: field.default is not None, frozenset(), through=True)
+        filled, holding = _plan(of, lambda field: field.default is not None, through=True)
         plan = of.cache["defaults"] = (
             [(field.name, field.default) for field in filled],
-            [(field.name, _struct_of(field), field.type.kind == "struct", field.pointer) for field in holding],
+            [(field.name, _inner(field.type), field.type.kind == "struct", field.pointer) for field in holding],
         )
     own, below = plan
     for name, default in own:
@@ -50,10 +52,7 @@ def drop_gated(
 ) -> Iterator[tuple[Path, str]]:
     """Remove the fields whose gate is off, unless the stored object uses them. Yields (path, gate) of what was
     there."""
-    plan = of.cache.get("drops")
-    if plan is None:
-        plan = of.cache["drops"] = _plan(of, lambda field: field.gate, frozenset())
-    own, below = plan
+    own, below = list_gated(of)
     for field in own:
         if field.name in new and not (old and field.name in old):
             del new[field.name]
@@ -82,32 +81,39 @@ def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) ->
         yield from drop_gated(field.type.item, item, matched[index], (*path, index))
 
 
-def _plan(
-    of: Type, test: Any, seen: frozenset[int], through: bool = False
-) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """The fields of this struct that pass the test, and those below which some do; `through` opaque ones, too."""
+def list_gated(of: Type, through: bool = False) -> _Plan:
+    """The fields of a struct whose gate is off, and those below which there are some; `through` opaque ones, too."""
+    key = "all gated" if through else "gated"
+    plan: _Plan | None = of.cache.get(key)
+    if plan is None:
+        plan = of.cache[key] = _plan(of, lambda field: bool(field.gate), through)
+    return plan
+
+
+def _plan(of: Type, test: Callable[[Field], bool], through: bool) -> _Plan:
+    """The fields of this struct that pass the test, and those below which some do."""
     fields = of.fields.values()
-    own = tuple(field for field in fields if test(field))
-    below = tuple(
-        field for field in fields if (through or not field.opaque) and _reaches(field.type, test, seen, through)
-    )
-    return own, below
+    passed = (field for field in fields if through or not field.opaque)
+    below = tuple(field for field in passed if _reaches(field.type, test, through))
+    return tuple(filter(test, fields)), below
 
 
-def _reaches(of: Type, test: Any, seen: frozenset[int], through: bool) -> bool:
-    if of.kind == "list" and of.item is not None:
-        return _reaches(of.item, test, seen, through)
-    if of.kind != "struct" or id(of) in seen:
-        return False
-    seen |= {id(of)}
-    return any(
-        test(field) or ((through or not field.opaque) and _reaches(field.type, test, seen, through))
-        for field in of.fields.values()
-    )
+def _reaches(of: Type, test: Callable[[Field], bool], through: bool) -> bool:
+    waiting, seen = [of], set()
+    while waiting:
+        inner = _inner(waiting.pop())
+        if inner.kind == "struct" and inner not in seen:
+            seen.add(inner)
+            for field in inner.fields.values():
+                if test(field):
+                    return True
+                if through or not field.opaque:
+                    waiting.append(field.type)
+    return False
 
 
-def _struct_of(field: Field) -> Type:
-    of = field.type
+def _inner(of: Type) -> Type:
+    """What a list holds, or a list of lists."""
     while of.kind == "list" and of.item is not None:
         of = of.item
     return of

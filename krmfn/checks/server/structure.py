@@ -168,7 +168,7 @@ class Structure:
                 self._check_several(schema[keyword], keyword, one, value, path, out)
         unread = len(self.unread)
         if "not" in schema and not self._try(schema["not"], value, path) and unread == len(self.unread):
-            out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must not validate the schema (not)'))
+            out.append(invalid(path, "custom-schema", "", f'"{format_path(path)}" must not validate the schema (not)'))
         if "enum" in schema and value not in schema["enum"] and value is not None:
             texts = tuple(text if isinstance(text, str) else write_json(text) for text in schema["enum"])
             shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
@@ -193,7 +193,7 @@ class Structure:
         wanted = schema.get("type")
         if schema.get("x-kubernetes-int-or-string"):
             if kind not in ("string", "integer") and not (kind == "null" and schema.get("nullable")):
-                text = f'"{_spell(path)}" must validate at least one schema (anyOf)'
+                text = f'"{format_path(path)}" must validate at least one schema (anyOf)'
                 out.append(invalid(path, "wrong-type", "", text))
                 wanted = "integer"
             else:
@@ -209,7 +209,7 @@ class Structure:
         shown = kind
         if form and kind not in ("string", "array", "null"):
             wanted, shown = form, {"number": "float64", "integer": "int64"}.get(kind, "")
-        text = f'{_spell(path)} in body must be of type {wanted}: "{shown}"'
+        text = f'{format_path(path)} in body must be of type {wanted}: "{shown}"'
         out.append(Cause("FieldValueTypeInvalid", path, f'Invalid value: "{shown}": {text}', "wrong-type"))
 
     def _check_several(
@@ -220,7 +220,7 @@ class Structure:
         one = fitting == 1 or (fitting > 1 and unread < len(self.unread))
         right = {"allOf": fitting == len(schemas), "anyOf": fitting > 0, "oneOf": one}[keyword]
         if not right:
-            out.append(invalid(path, "custom-schema", "", f'"{_spell(path)}" must validate {words}'))
+            out.append(invalid(path, "custom-schema", "", f'"{format_path(path)}" must validate {words}'))
             if keyword == "allOf":
                 out.extend(cause for schema in schemas for cause in self._try(schema, value, path))
 
@@ -244,8 +244,7 @@ class Structure:
         if most is not None and len(value) > most:
             out.append(too_many(path, "max-items", len(value), most))
         if least is not None and len(value) < least:
-            text = f"{_spell(path)} in body should have at least {least} properties"
-            out.append(invalid(path, "custom-schema", len(value), text))
+            out.append(_should(path, len(value), f"have at least {least} properties"))
 
 
 def _count(value: Any) -> int:
@@ -255,8 +254,8 @@ def _count(value: Any) -> int:
     return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
 
 
-def _spell(path: Path) -> str:
-    return format_path(path)
+def _should(path: Path, value: Any, words: str, rule: str = "custom-schema") -> Cause:
+    return invalid(path, rule, value, f"{format_path(path)} in body should {words}")
 
 
 def _kind_of(value: Any) -> str:
@@ -284,13 +283,12 @@ def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
     if most is not None and len(value) > most:
         yield too_long(path, "custom-schema", most)
     elif least is not None and len(value) < least:
-        text = f"{_spell(path)} in body should be at least {least} chars long"
-        yield invalid(path, "custom-schema", value, text)
+        yield _should(path, value, f"be at least {least} chars long")
     elif pattern and not _matches(pattern, value):
-        yield invalid(path, "custom-schema", value, f"{_spell(path)} in body should match '{pattern}'")
+        yield _should(path, value, f"match '{pattern}'")
     form = schema.get("format", "")
     if form in _FORMATS and not _FORMATS[form](value):
-        text = f'{_spell(path)} in body must be of type {form}: "{value}"'
+        text = f'{format_path(path)} in body must be of type {form}: "{value}"'
         yield invalid(path, "custom-schema", value, text)
 
 
@@ -310,26 +308,24 @@ _FORMATS: Mapping[str, Callable[[str], bool]] = {"date-time": _is_date_time}
 def _check_number(schema: Schema, value: float, path: Path) -> Iterator[Cause]:
     limit = _LIMITS.get(schema.get("format", "")) if schema.get("type") == "integer" else None
     if limit and not (-limit <= value < limit and float(value).is_integer()):
-        text = f"Checked value must be of type integer with format {schema['format']} in {_spell(path)}"
+        text = f"Checked value must be of type integer with format {schema['format']} in {format_path(path)}"
         yield invalid(path, "wrong-type", "", text)
     most, least = schema.get("maximum"), schema.get("minimum")
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield invalid(path, "maximum", value, f"{_spell(path)} in body should be {word} {write_json(most)}")
+        yield _should(path, value, f"be {word} {write_json(most)}", "maximum")
     if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
         word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield invalid(path, "minimum", value, f"{_spell(path)} in body should be {word} {write_json(least)}")
+        yield _should(path, value, f"be {word} {write_json(least)}", "minimum")
     factor = schema.get("multipleOf")
     if factor and value % factor:
-        yield invalid(
-            path, "custom-schema", value, f"{_spell(path)} in body should be a multiple of {write_json(factor)}"
-        )
+        yield _should(path, value, f"be a multiple of {write_json(factor)}")
 
 
 def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
     most, least = schema.get("maxItems"), schema.get("minItems")
     if least is not None and len(value) < least:
-        yield invalid(path, "custom-schema", len(value), f"{_spell(path)} in body should have at least {least} items")
+        yield _should(path, len(value), f"have at least {least} items")
     if most is not None and len(value) > most:
         yield too_many(path, "max-items", len(value), most)
 

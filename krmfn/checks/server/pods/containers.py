@@ -127,8 +127,7 @@ def _check_common(container: Object, at: Path, pod: Setting) -> None:
     pod.check_text(container, "name", at, "pod-containers", check_short_name, needed=True)
     if not container.get("image"):
         pod.required((*at, "image"), "pod-containers")
-    policy = container.get("terminationMessagePolicy", "")
-    pod.check_choice((*at, "terminationMessagePolicy"), "pod-containers", policy, _MESSAGE_POLICIES)
+    pod.check_option(container, "terminationMessagePolicy", at, "pod-containers", _MESSAGE_POLICIES, needed=True)
     if "ports" in container:
         check_ports(container["ports"], (*at, "ports"), pod)
     if "env" in container or "envFrom" in container:
@@ -137,8 +136,7 @@ def _check_common(container: Object, at: Path, pod: Setting) -> None:
         _check_mounts(container, (*at, "volumeMounts"), pod)
     if "volumeDevices" in container:
         _check_devices(container, (*at, "volumeDevices"), pod)
-    policy = container.get("imagePullPolicy", "")
-    pod.check_choice((*at, "imagePullPolicy"), "pod-containers", policy, PULL_POLICIES)
+    pod.check_option(container, "imagePullPolicy", at, "pod-containers", PULL_POLICIES, needed=True)
     if "resources" in container:
         check_resources(container["resources"], (*at, "resources"), pod)
     if "resizePolicy" in container:
@@ -298,14 +296,12 @@ def _check_restart_rules(container: Object, at: Path, pod: Setting) -> None:
         actions = ("Restart", "RestartAllContainers")
     for index, rule in enumerate(rules):
         where = (*at, "restartPolicyRules", index)
-        action = rule.get("action", "")
-        pod.check_choice((*where, "action"), "pod-restart", action, actions)
+        pod.check_option(rule, "action", where, "pod-restart", actions, needed=True)
         codes = rule.get("exitCodes")
         where = (*where, "exitCodes")
         if codes is None:
             pod.required(where, "pod-restart", "must be specified")
             continue
-        operator, values = codes.get("operator", ""), codes.get("values", ())
-        pod.check_choice((*where, "operator"), "pod-restart", operator, ("In", "NotIn"))
-        if len(values) > 255:
-            pod.too_many((*where, "values"), "pod-restart", len(values), 255)
+        pod.check_option(codes, "operator", where, "pod-restart", ("In", "NotIn"), needed=True)
+        if len(codes.get("values", ())) > 255:
+            pod.too_many((*where, "values"), "pod-restart", len(codes["values"]), 255)

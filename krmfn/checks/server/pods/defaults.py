@@ -12,6 +12,7 @@ from krmfn.checks.server.amounts import Amount, round_up
 from krmfn.checks.server.pods.resources import add_up
 from krmfn.checks.server.pods.setting import ARMOR, LISTS
 from krmfn.checks.server.schema import Field, Kind, Type
+from krmfn.checks.server.strategy import list_gated
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 
@@ -187,7 +188,7 @@ def drop_gated_fields(
 ) -> Iterator[tuple[Path, str]]:
     """Remove the fields of a pod's spec whose gate is off, unless the stored spec uses what the gate brings. Yields
     (path, gate) of what was there."""
-    if not _gated_below(of):
+    if not any(list_gated(of, through=True)):
         return
     used = {field.gate for _, field, _ in _walk_gated(of, old, ())} if old else ()
     for holder, field, at in list(_walk_gated(of, new, path)):
@@ -202,7 +203,7 @@ def drop_gated_fields(
 
 
 def _walk_gated(of: Type, value: Any, path: Path) -> Iterator[tuple[dict[str, Any], Field, Path]]:
-    own, below = of.cache["gated"] if "gated" in of.cache else _gated_below(of)
+    own, below = list_gated(of, through=True)
     for field in own:
         if field.name in value:
             yield value, field, (*path, field.name)
@@ -217,20 +218,3 @@ def _walk_gated(of: Type, value: Any, path: Path) -> Iterator[tuple[dict[str, An
             assert field.type.item is not None
             for index, item in enumerate(inner):
                 yield from _walk_gated(field.type.item, item, (*where, index))
-
-
-def _gated_below(of: Type) -> Any:
-    """The gated fields of a struct, and the fields below which there are some; () when there is none."""
-    found = of.cache.get("gated")
-    if found is None:
-        of.cache["gated"] = ()  # no pod type is below itself
-        own = tuple(field for field in of.fields.values() if field.gate)
-        below = tuple(field for field in of.fields.values() if _leads_to_gated(field.type))
-        found = of.cache["gated"] = (own, below) if own or below else ()
-    return found
-
-
-def _leads_to_gated(of: Type) -> bool:
-    while of.kind == "list" and of.item is not None:
-        of = of.item
-    return of.kind == "struct" and bool(_gated_below(of))

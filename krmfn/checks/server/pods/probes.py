@@ -76,8 +76,7 @@ def _check_http(action: Object, at: Path, pod: Setting) -> None:
     if not action.get("path"):
         pod.required((*at, "path"), "pod-probes")
     _check_port(action.get("port", 0), (*at, "port"), pod)
-    scheme = action.get("scheme", "")
-    pod.check_choice((*at, "scheme"), "pod-probes", scheme, ("HTTP", "HTTPS"))
+    pod.check_option(action, "scheme", at, "pod-probes", ("HTTP", "HTTPS"), needed=True)
     for header in action.get("httpHeaders", ()):
         name = header.get("name", "")
         pod.refuse((*at, "httpHeaders"), "pod-probes", name, check_header_name(name))
@@ -87,7 +86,7 @@ def _check_http(action: Object, at: Path, pod: Setting) -> None:
     text, path = write_json(protocol), (*at, "protocol")
     if protocol not in ("HTTP1", "HTTP2"):
         pod.not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2"))
-    elif protocol == "HTTP2" and scheme != "HTTP":
+    elif protocol == "HTTP2" and action.get("scheme") != "HTTP":
         pod.invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)")
     elif protocol == "HTTP2" and action.get("host"):
         pod.invalid((*at, "host"), "pod-probes", action["host"], 'must be empty when `protocol` is "HTTP2"')

@@ -94,10 +94,12 @@ class Setting:
         if value not in values:
             self.not_supported(path, rule, write_json(value), values)
 
-    def check_option(self, holder: Object, field: str, at: Path, rule: str, values: tuple[str, ...]) -> None:
-        """A field of the object at a path is one of those, where it is set."""
-        if field in holder:
-            self.check_choice((*at, field), rule, holder[field], values)
+    def check_option(
+        self, holder: Object, field: str, at: Path, rule: str, values: tuple[str, ...], needed: bool = False
+    ) -> None:
+        """A field of the object at a path is one of those, where it is set; where it is `needed`, also where not."""
+        if needed or field in holder:
+            self.check_choice((*at, field), rule, holder.get(field, ""), values)
 
     def check_id(self, holder: Object, field: str, at: Path, rule: str) -> None:
         """A field of the object at a path is the number of a user or of a group, where it is set."""

@@ -105,9 +105,8 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
     if "ephemeralContainers" in spec:
         check_ephemeral_containers(spec, path, pod)
     check_pod_resources(spec, path, pod)
-    for field, values, rule in (("restartPolicy", _RESTARTS, "pod-restart"), ("dnsPolicy", _DNS, _NETWORK)):
-        value = spec.get(field, "")
-        pod.check_choice((*path, field), rule, value, values)
+    pod.check_option(spec, "restartPolicy", path, "pod-restart", _RESTARTS, needed=True)
+    pod.check_option(spec, "dnsPolicy", path, _NETWORK, _DNS, needed=True)
     if "nodeSelector" in spec:
         check_labels(spec["nodeSelector"], (*path, "nodeSelector"), "pod-affinity", pod)
     check_pod_security(spec, path, pod)

@@ -306,7 +306,7 @@ def _check_image(source: Object, at: Path, pod: Setting) -> None:
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
         pod.required((*at, "reference"), _RULE)
-    pod.check_choice((*at, "pullPolicy"), _RULE, source.get("pullPolicy", ""), PULL_POLICIES)
+    pod.check_option(source, "pullPolicy", at, _RULE, PULL_POLICIES, needed=True)
 
 
 def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
