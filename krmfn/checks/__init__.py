@@ -16,7 +16,9 @@ bound and the way out; the hint is one sentence that says what to do. Ids are pe
 
 What a rule asks about the cluster: `needs=` is for what a release must have for the rule to hold at all,
 `settings.has(feature)` whether the gates that the user names bring a feature, `is_obeyed(census, settings, feature)`
-whether the scheduler has it by the gates that the facts show.
+whether the scheduler has it by the gates that the facts show. What the folder of the objects says is in the settings,
+too (`is_base`, `rivals`). The examples are checked without a folder: tests/workspace shows a rule that needs one, and
+`tests/checks/cases.py` lists it among FILES.
 
 Checks import neither sources nor targets: how many pods a manifest makes comes in as `findings.Member`.
 """

@@ -37,7 +37,7 @@ def _is_within(path: Path, misfits: Iterable[Path]) -> bool:
 def _list_misfits(item: Item, release: Release) -> dict[Path, int]:
     schema = schemastore.load(f"kubernetes/{release}/{item.kind.lower()}.json")
     spec = {"properties": {"spec": schema["properties"]["spec"]}}
-    return dict(_find_misfits({"spec": item.get(("spec",))}, spec, schema["$defs"], ()))
+    return dict(_find_misfits({"spec": item.get(("spec",))}, spec, schema.get("$defs", {}), ()))
 
 
 def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) -> None:

@@ -41,8 +41,16 @@ items:
 """
 
 
+QUOTA = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: GroupQuota
+metadata: {name: gold}
+spec: {most: 3}
+"""
+
+
 def enrich(schemas: Path) -> None:
-    """What a release may have more: a version of a kind, a field, a mode."""
+    """What a release may have more: a kind, a version of a kind, a field, a mode."""
     folder = schemas / "kubernetes" / NEXT
     release = json.loads((folder / "release.json").read_text())
     release["modes"]["Graceful"] = {"graceful": {}}
@@ -55,7 +63,14 @@ def enrich(schemas: Path) -> None:
         mode["properties"]["graceful"] = mode["properties"]["all"]
         fields["weight"] = {"type": "integer", "format": "int32"}
         (folder / f"{kind.lower()}.json").write_text(json.dumps(schema))
+    release["kinds"]["GroupQuota"] = ["v1beta1"]
     (folder / "release.json").write_text(json.dumps(release))
+    quota = json.loads((folder / "podgroup.json").read_text())
+    quota = {key: quota[key] for key in quota.keys() - {"$defs", "x-kubernetes-handwritten", "x-kubernetes-admission"}}
+    quota |= {"x-kubernetes-kind": "GroupQuota", "x-kubernetes-resource": "groupquotas"}
+    spec = {"type": "object", "properties": {"most": {"type": "integer", "format": "int32"}}}
+    quota["properties"] = {key: quota["properties"][key] for key in ("apiVersion", "kind", "metadata")} | {"spec": spec}
+    (folder / "groupquota.json").write_text(json.dumps(quota))
     settings = schemas / "krmfn" / "v1alpha1" / "gangscheduling.json"
     settings.write_text(settings.read_text().replace('"Single", "All"]', '"Single", "All", "Graceful"]'))
 
@@ -145,6 +160,16 @@ def test_what_it_has_more_is_lost_on_the_way_down(to: str, richer: Run) -> None:
     assert checked.code == 0, checked.out
     again = richer("convert", "--to", NEXT, "-", data=done.out).out
     assert again.count("apiVersion: scheduling.k8s.io/v1\n") == 2
+
+
+def test_a_kind_that_only_it_has(richer: Run) -> None:
+    wrong = richer("validate", "-", data=QUOTA.replace("most", "mots")).out
+    assert 'unknown field "spec.mots"' in wrong
+    assert "Did you mean `most`?" in wrong
+    assert richer("validate", "-", data=QUOTA).code == 0
+    assert f"Kubernetes {OLD} has no GroupQuota" in richer("validate", "--kubernetes", OLD, "-", data=QUOTA).out
+    assert richer("convert", "--to", NEXT, "-", data=QUOTA).out == QUOTA
+    assert f"Kubernetes {OLD} has no GroupQuota" in richer("convert", "--to", OLD, "-", data=QUOTA).err
 
 
 def test_a_pin_holds_in_conversions(richer: Run, tmp_path: Path) -> None:
