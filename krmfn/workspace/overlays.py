@@ -32,6 +32,7 @@ CONFIG_KIND = "GangScheduling"
 CONFIG_GROUP = "krmfn.dev"
 #: Where kustomize finds what to run for an object of PLUGINS.
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
+_FLUX = "kustomize.toolkit.fluxcd.io"
 _HELM = ("helmCharts", "helmChartInflationGenerator")
 #: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
 #: letters. We read and write them by these names: any other one might mean one thing there and another here.
@@ -114,7 +115,8 @@ class Function(NamedTuple):
 
 
 def find_overlay(tree: Tree, folder: str) -> Overlay | None:
-    """The kustomization in a folder, None when there is none. Raises NotRendered when it cannot be read."""
+    """The kustomization in a folder, None when there is none: Flux has a kind of this name for objects, which people
+    write into such a file. Raises NotRendered when it cannot be read."""
     found = [path for path in (posixpath.join(folder, name) for name in KUSTOMIZATIONS) if tree.kind(path) == "file"]
     if not found:
         return None
@@ -123,7 +125,10 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(f"contains {names}, but kustomize accepts only one of them")
     path = posixpath.normpath(found[0])
     try:
-        return Overlay(posixpath.normpath(folder), path, _read_fields(Item.parse(tree.read(path), path)))
+        item = Item.parse(tree.read(path), path)
+        if item.ref.group == _FLUX:
+            return None
+        return Overlay(posixpath.normpath(folder), path, _read_fields(item))
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
         if re.search(TEMPLATE, tree.read(path)):

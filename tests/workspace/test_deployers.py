@@ -469,3 +469,10 @@ def test_generators_that_are_not_expanded_are_counted(tmp_path: Path, monkeypatc
     found = [each for each in find_worlds(["."], Rendering()).problems if "sort" in each.tags]
     assert [each.tags["sort"] for each in found] == ["generators of ApplicationSets"]
     assert "(clusters, plugin)" in found[0].message
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "flux.yaml"])
+def test_an_object_of_flux_may_be_in_a_file_that_is_called_kustomization(folder: Path, name: str) -> None:
+    flux = FLUX.partition("  postBuild")[0].replace("NAME", "ml")
+    write(folder, {f"clusters/{name}": flux, "apps/train/job.yaml": JOB})
+    assert names(find()) == {"apps/train": ["Job ml/train"], "clusters": ["Kustomization flux-system/ml"]}
