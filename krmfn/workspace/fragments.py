@@ -15,6 +15,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
+from krmfn.model.patterns import Pattern, is_inside, read_patterns
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.manifests import LoadedFile, tell
@@ -22,9 +23,11 @@ from krmfn.workspace.trees import Tree, find_around
 
 SORT: Final = "patches and parts of manifests"
 _CONFIGURATIONS: Final = "configurations of kpt functions"
+_EMBEDDED: Final = "files in Go programs"
 #: The kinds of this group have to have a selector.
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
+_DEFINITIONS: Final = "apiextensions.k8s.io"
 _PATCH: Final = {"patch", "patches"}
 #: What a test of Chainsaw or KUTTL expects: some fields of objects, and expressions in place of fields.
 _EXPECTED: Final = {"assert", "asserts"}
@@ -49,9 +52,12 @@ def leave_out_fragments(
         path for folder in {posixpath.dirname(each.path) for each in files} for path in _list_configs(tree, folder)
     }
     tested = {path for file in files for path in _list_cases(file)}
+    embedded = _find_embedded(files, tree) if tree else set()
     for file in files:
         path = posixpath.normpath(file.path)
-        if path in tested:
+        if file.path in embedded:
+            message, sort = "a Go program contains it, and can change it before anything applies it", _EMBEDDED
+        elif path in tested:
             message, sort = "gator tests a policy with it, and nobody applies it", "data of tests"
         elif path in configs and all(map(_is_config, file.stream.items)):
             message, sort = "it configures a function of a Kptfile, and kpt does not apply it", _CONFIGURATIONS
@@ -76,8 +82,10 @@ def _is_part(file: LoadedFile, beside: bool) -> bool:
     items, called = file.stream.items, _is_called(file.path, _PATCH)
     pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
     others = {item.ref.group for item in items if find_kind(item.ref.group, item.kind) is None}
-    # Beside a patch there may be what it needs, such as a ConfigMap; never a group.
-    is_alone = not others or (beside and not others & _GROUPS)
+    # Beside a patch, or a pattern that only names an object, there may be what it needs, such as a ConfigMap; never a
+    # group.
+    is_named = all("spec" not in item.value for item in pods)
+    is_alone = not others or ((beside or is_named) and not others & _GROUPS)
     is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
     is_part = is_part or (beside and not pods and any(map(_lacks_namespace, items)))
     is_patch = called and (beside or not any(item.name for item in items))
@@ -106,6 +114,29 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
         for case in map(as_mapping, as_list(as_mapping(test).get("cases"))):
             for path in (case.get("object"), *as_list(case.get("inventory"))):
                 yield posixpath.normpath(posixpath.join(posixpath.dirname(file.path), as_text(path)))
+
+
+def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
+    """The files that Go programs of their folder or of one above embed, or that tests beside them name. Without those
+    with groups, and with definitions, which hold for the objects in other files."""
+    folders = {posixpath.dirname(file.path) for file in files}
+    folders |= {
+        "/".join(steps[:end]) for folder in folders for steps in [folder.split("/")] for end in range(len(steps))
+    }
+    patterns: list[Pattern] = []
+    for folder in folders:
+        for name in (each.name for each in tree.entries(folder or ".") if each.name.endswith(".go")):
+            data = (tree.find(posixpath.join(folder, name)) or b"").decode("utf-8", "replace")
+            named = re.findall(r'"(\w[\w.-]*\.(?:ya?ml|json))"', data) if name.endswith("_test.go") else []
+            for line in re.findall("(?m)^//go:embed (.+)", data):
+                named += line.replace("all:", "").replace('"', "").split()
+            patterns += read_patterns("".join(f"/{each}\n" for each in named), folder or ".")
+    return {
+        file.path
+        for file in files
+        if not any(item.ref.group in {*_GROUPS, _DEFINITIONS} for item in file.stream.items)
+        and is_inside(patterns, posixpath.normpath(file.path))
+    }
 
 
 def _is_config(item: Item) -> bool:

@@ -263,3 +263,43 @@ def test_objects_that_test_a_policy_are_data_of_tests(folder: Path, capsys: pyte
     write(folder, {"policy/suite.yaml": suite})
     code, _, told = run(capsys, "validate", ".")
     assert (code, "data of tests (2)" in told) == (0, True)
+
+
+def test_a_pattern_that_only_names_an_object_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Policies look for what matches it, and there may be other objects in its file."""
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n---\n"
+    daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: a}\n"
+    write(folder, {"a.yaml": settings + daemon})
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, "parts of manifests (1)" in told) == (0, True)
+    write(folder, {"a.yaml": f"{settings}{daemon}spec: {{}}\n"})
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("main.go", "//go:embed all:pkg/assets b.yaml\nvar files embed.FS\n", 0),
+        ("pkg/main.go", '//go:embed "assets/*.yaml"\n', 0),
+        ("pkg/assets/main_test.go", 'read(t, "a.yaml")\n', 0),
+        ("pkg/assets/main.go", 'read("a.yaml")\n', 1),
+        ("main.go", "//go:embed pkg/*.yaml\n", 1),
+        ("main.go", "// a comment on //go:embed pkg/assets\n", 1),
+        ("main.go", "//go:embed [ *a*a*a*a*a*b\n", 1),
+    ],
+)
+def test_what_a_go_program_embeds_is_counted(
+    name: str, text: str, code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program fills it in."""
+    write(folder, {"pkg/assets/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: 5\n", name: text})
+    found, _, told = run(capsys, "validate", ".")
+    assert (found, "files in Go programs (1)" in told) == (code, not code)
+    assert run(capsys, "validate", "pkg/assets/a.yaml")[0] == 1, "who names it wants to see it"
+    write(folder, {"kustomization.yaml": "resources: [pkg/assets/a.yaml]\n"})
+    assert run(capsys, "validate", ".")[0] == 1, "a kustomization uses it"
+
+
+def test_groups_that_a_go_program_embeds_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"a.yaml": GROUP, "a.go": "//go:embed a.yaml\n"})
+    assert "Go programs" not in run(capsys, "validate", ".")[2]
