@@ -117,8 +117,8 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
 
 
 def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
-    """The files that Go programs of their folder or of one above embed, or that tests beside them name. Without those
-    with groups, and with definitions, which hold for the objects in other files."""
+    """The files that Go programs of their folder or of one above embed, or that tests beside them or in the folder above
+    name. Without those with groups, and with definitions, which hold for the objects in other files."""
     folders = {posixpath.dirname(file.path) for file in files}
     folders |= {
         "/".join(steps[:end]) for folder in folders for steps in [folder.split("/")] for end in range(len(steps))
@@ -127,7 +127,8 @@ def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
     for folder in folders:
         for name in (each.name for each in tree.entries(folder or ".") if each.name.endswith(".go")):
             data = (tree.find(posixpath.join(folder, name)) or b"").decode("utf-8", "replace")
-            named = re.findall(r'"(\w[\w.-]*\.(?:ya?ml|json))"', data) if name.endswith("_test.go") else []
+            read = re.findall(r'"(\w[\w.-]*\.(?:ya?ml|json))"', data) if name.endswith("_test.go") else []
+            named = read + [f"*/{each}" for each in read if folder]
             for line in re.findall("(?m)^//go:embed (.+)", data):
                 named += line.replace("all:", "").replace('"', "").split()
             patterns += read_patterns("".join(f"/{each}\n" for each in named), folder or ".")

@@ -282,6 +282,8 @@ def test_a_pattern_that_only_names_an_object_is_a_part(folder: Path, capsys: pyt
         ("main.go", "//go:embed all:pkg/assets b.yaml\nvar files embed.FS\n", 0),
         ("pkg/main.go", '//go:embed "assets/*.yaml"\n', 0),
         ("pkg/assets/main_test.go", 'read(t, "a.yaml")\n', 0),
+        ("pkg/main_test.go", 'read(t, "a.yaml")\n', 0),
+        ("main_test.go", 'read(t, "a.yaml")\n', 1),
         ("pkg/assets/main.go", 'read("a.yaml")\n', 1),
         ("main.go", "//go:embed pkg/*.yaml\n", 1),
         ("main.go", "// a comment on //go:embed pkg/assets\n", 1),
