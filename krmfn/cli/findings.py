@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
-    """Whether --color, NO_COLOR and the stream (stdout, with `aside` stderr) ask for colours."""
+    """Whether --color, the environment and the stream (stdout, with `aside` stderr) ask for colours.
+
+    The variables are those of https://no-color.org and https://bixense.com/clicolors.
+    """
     stream = sys.stderr if aside else sys.stdout
     choice = options.get("color", "auto")
-    if choice != "auto":
+    if choice != "auto" or os.environ.get("NO_COLOR"):
         return bool(choice == "always")
-    return (
-        not os.environ.get("NO_COLOR") and stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-    )
+    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    if os.environ.get("CLICOLOR") == "0" or os.environ.get("TERM") == "dumb":
+        return False
+    return stream is not None and stream.isatty()
 
 
 def find_screen(options: Mapping[str, Any], files: Iterable[LoadedFile] = (), aside: bool = False) -> Screen | None:

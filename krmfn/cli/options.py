@@ -63,7 +63,12 @@ CONFIG = Option(
     "The configuration (kind GangScheduling). [default: krmfn.yaml here or in a parent folder]",
     metavar="FILE",
 )
-COLOR = Option(("--color",), "Colours in text output; NO_COLOR is honoured.", "auto", ("auto", "always", "never"))
+COLOR = Option(
+    ("--color",),
+    "Colours in text output; NO_COLOR, CLICOLOR and CLICOLOR_FORCE are honoured.",
+    "auto",
+    ("auto", "always", "never"),
+)
 PROVE = Option(
     ("--prove",), "Do not run the simulator, even if it is there: report only what the rules prove.", False, flag=True
 )

@@ -132,12 +132,20 @@ class Revision(Tree):
         except Failed as failure:
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
-            else:
+            elif self._has_commits():
                 reason = "no such revision in this clone. CI jobs often clone only one commit: fetch the revision first"
+            else:
+                reason = "the repository has no commits yet"
             raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None
         return out.decode().strip()
+
+    def _has_commits(self) -> bool:
+        try:
+            return bool(run(self._command("rev-list", "--max-count=1", "--all", "--reflog"), self._environment())[0])
+        except Failed:
+            return True
 
     def _list_names(self) -> list[str]:
         """The branches and tags."""

@@ -102,10 +102,20 @@ def test_lines_of_any_length_are_drawn_where_they_matter(unit: str) -> None:
     assert time.process_time() - start < 4
 
 
-@pytest.mark.parametrize("words", [["--color", "never"], []], ids=["never", "NO_COLOR"])
-def test_without_colours_there_are_no_escapes(tmp_path: Path, look: Look, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (["--color", "never"], {"CLICOLOR_FORCE": "1"}),
+        ([], {"NO_COLOR": "1"}),
+        ([], {"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}),
+        ([], {"CLICOLOR": "0"}),
+    ],
+)
+def test_without_colours_there_are_no_escapes(
+    tmp_path: Path, look: Look, words: list[str], environment: dict[str, str]
+) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
-    shown = look("validate", *words, "pod.yaml", NO_COLOR="" if words else "1")
+    shown = look("validate", *words, "pod.yaml", **environment)
     assert "\x1b" not in shown
     assert "     6 | " in shown
     assert "     6 | " not in look("validate", "pod.yaml", TERM="dumb")
@@ -117,6 +127,8 @@ def test_a_pipe_gets_one_line_each(tmp_path: Path, krmfn: Call) -> None:
     assert "\x1b]8" not in done.out
     assert ESCAPES.sub("", done.out) == krmfn("validate", "pod.yaml").out
     assert " | " not in done.out
+    assert krmfn("validate", "pod.yaml", CLICOLOR="0", CLICOLOR_FORCE="1", COLUMNS="40").out == done.out
+    assert krmfn("validate", "pod.yaml", CLICOLOR="1", CLICOLOR_FORCE="0").out == ESCAPES.sub("", done.out)
 
 
 def test_trees_plans_and_differences_are_coloured(tmp_path: Path, look: Look, krmfn: Call) -> None:

@@ -1,4 +1,4 @@
-"""The CI recipes for Flux: their own commands, run as the services run them."""
+"""The CI recipes: their own commands, run as the services run them."""
 
 from __future__ import annotations
 
@@ -65,8 +65,15 @@ def test_github_stops_a_change_that_the_server_would_refuse(checkout: Path) -> N
 
 def test_gitlab_renders_and_reports(checkout: Path) -> None:
     job = yaml.safe_load((checkout / "ci" / "gitlab.yaml").read_text())["render"]
-    commands = [command for command in job["script"] if not command.startswith("pip ")]
+    commands = [command for command in job["script"] if not command.startswith(("pip ", "curl "))]
     done = run("sh", "-ec", "\n".join(commands), cwd=checkout)
     assert done.returncode == 0, done.stderr
     assert json.loads((checkout / job["artifacts"]["reports"]["codequality"]).read_text()) is not None
     assert all((checkout / path).is_dir() for path in job["artifacts"]["paths"])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*gitlab*.yaml")), ids=lambda path: path.parent.name)
+def test_gitlab_installs_the_kustomize_that_the_image_lacks(path: Path) -> None:
+    (job,) = yaml.safe_load(path.read_text()).values()
+    assert job["image"].startswith("python:")
+    assert job["script"][1].startswith("curl ") and "/kustomize_v5" in job["script"][1]

@@ -173,6 +173,13 @@ def test_a_revision_that_is_not_there(repository: Path) -> None:
     assert repository
 
 
+def test_a_repository_without_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    with pytest.raises(InputMissing, match="git:HEAD: the repository has no commits yet"):
+        read_paths(["git:HEAD"])
+
+
 def test_a_repository_of_somebody_else(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
