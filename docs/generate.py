@@ -299,6 +299,8 @@ def _command(name: str) -> str:
     text = f"## krmfn {name}\n\n{module.SUMMARY}\n\n```text\n{usage}\n```\n\n"
     if module.ARGUMENTS.help:
         text += f"`{module.ARGUMENTS.metavar}`: {module.ARGUMENTS.help}\n\n"
+    if hasattr(module, "EXAMPLES"):
+        text += f"```sh\n{module.EXAMPLES}```\n\n"
     if not module.OPTIONS:
         return text
     return text + "| option | values | meaning |\n|---|---|---|\n" + "".join(_option_rows(module)) + "\n"

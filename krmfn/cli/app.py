@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from textwrap import indent
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ from krmfn.releases.release import list_releases
 
 HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods
 start all or nothing, links the pod templates to them, and checks them as the API server and the scheduler would.
+
+A resource opts in with the annotation krmfn.dev/gang: "true". krmfn help COMMAND shows the options of a command and
+examples; the documentation is at https://krmfn.dev.
 
 Without arguments and with a ResourceList on stdin it is a KRM function, as kustomize and kpt call it.
 """
@@ -83,8 +87,18 @@ class Choice(Base):
         return str(value)
 
 
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples as they are: a line that is wrapped cannot be copied."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                formatter.write(indent(self.epilog, "  "))
+
+
 def build(module: ModuleType, name: str) -> click.Command:
-    """The click command of a module with SUMMARY, ARGUMENTS, OPTIONS and run()."""
+    """The click command of a module with SUMMARY, ARGUMENTS, OPTIONS, run() and perhaps EXAMPLES."""
 
     def call(**values: Any) -> int:
         given = values.pop("words", ())  # one text where the command takes exactly one
@@ -115,9 +129,9 @@ def build(module: ModuleType, name: str) -> click.Command:
         )
     parameters += [_option(option) for option in module.OPTIONS]
     text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
-    return click.Command(
-        name, callback=call, params=parameters, help=text, short_help=module.SUMMARY.split(". ")[0].rstrip(".")
-    )
+    short = module.SUMMARY.split(". ")[0].rstrip(".")
+    examples = getattr(module, "EXAMPLES", "")
+    return Command(name, callback=call, params=parameters, help=text, short_help=short, epilog=examples)
 
 
 def _offer(list_words: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:

@@ -15,6 +15,10 @@ from krmfn.reports import channels
 
 SUMMARY = "Prints admission policies that link pods to their groups where a CRD drops the link."
 ARGUMENTS = Argument("", "", 0, 0)
+EXAMPLES = """\
+# Create the policies in namespaces with the label team=ml.
+krmfn bridge --namespace-selector team=ml | kubectl apply -f -
+"""
 OPTIONS = (
     Option(
         ("--namespace-selector",),

@@ -20,6 +20,12 @@ from krmfn.workspace.worlds import World
 
 SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
 ARGUMENTS = PATHS
+EXAMPLES = f"""\
+# Show what would change in the files.
+krmfn convert --to {newest_release()} --check
+# Edit the files.
+krmfn convert --to {newest_release()} --write
+"""
 OPTIONS = (
     Option(
         ("--to",),

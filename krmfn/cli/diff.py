@@ -45,6 +45,12 @@ ARGUMENTS = Argument(
     1,
     2,
 )
+EXAMPLES = """\
+# Compare the work tree with the branch main.
+krmfn diff main
+# Compare two builds.
+krmfn diff old.yaml new.yaml
+"""
 OPTIONS = (
     Option(("-o", "--output"), "Format of the plan.", "text", tuple(dict.fromkeys((*plans.FORMATS, *FORMATS)))),
     Option(

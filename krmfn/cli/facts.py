@@ -19,6 +19,10 @@ SUMMARY = "Reduces the output of kubectl to the facts that krmfn reads, without 
 ARGUMENTS = Argument(
     "PATH...", "The output of kubectl get nodes,pods,priorityclasses,… -A -o yaml: files, folders, - for stdin."
 )
+EXAMPLES = """\
+# Write what krmfn reads about a cluster into a file.
+kubectl get nodes,resourcequotas -A -o yaml | krmfn facts - > cluster.yaml
+"""
 OPTIONS = (
     Option(("--no-pods",), "Leave out running pods, except those of DaemonSets.", False, flag=True),
     Option(("-o", "--output"), "Output format.", "yaml", ("yaml", "json")),

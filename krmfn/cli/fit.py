@@ -33,6 +33,10 @@ from krmfn.workspace.trees import InputMissing
 
 SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
 ARGUMENTS = PATHS
+EXAMPLES = """\
+# Compare the gangs below this folder with the nodes of a cluster.
+kubectl get nodes -o yaml | krmfn fit --cluster -
+"""
 OPTIONS = (
     CLUSTER,
     SIMULATOR,

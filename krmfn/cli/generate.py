@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 
 SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
 ARGUMENTS = PATHS
+EXAMPLES = """\
+# Print the manifests below this folder with their groups and links.
+krmfn generate
+# Write groups and links into the files.
+krmfn generate --write
+# Apply one file without kustomize.
+krmfn generate job.yaml | kubectl apply -f -
+"""
 OPTIONS = (
     Option(("--only-generated",), "Print only the generated objects.", False, flag=True),
     WRITE,

@@ -16,6 +16,11 @@ from krmfn.workspace.writing import spell_diff
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
 ARGUMENTS = Argument("[DIR]", "The folder of the kustomization. [default: the current one]", 0, 1)
+EXAMPLES = """\
+# Let kustomize run krmfn when it builds an overlay.
+krmfn init overlays/prod
+kustomize build --enable-alpha-plugins --enable-exec overlays/prod
+"""
 OPTIONS = (
     KUBERNETES,
     Option(

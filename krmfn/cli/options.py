@@ -128,10 +128,15 @@ WRITE_BASELINE = Option(
     False,
     flag=True,
 )
-FAIL_ON = Option(("--fail-on",), "The lowest severity that makes the exit status 1.", None, ("error", "warning"))
+FAIL_ON = Option(
+    ("--fail-on",),
+    "The lowest severity that makes the exit status 1. [default: the configuration's, else error]",
+    None,
+    ("error", "warning"),
+)
 CLUSTER = Option(
     ("--cluster",),
-    "Data about the cluster: a file, a folder or - with output of kubectl get … -o yaml or krmfn facts. Repeatable.",
+    "Data about the cluster, as kubectl get … -o yaml or krmfn facts prints it: a file, a folder or -. Repeatable.",
     (),
     metavar="PATH",
     several=True,

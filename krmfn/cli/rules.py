@@ -15,6 +15,10 @@ from krmfn.reports.pages import read_page
 SUMMARY = "Lists the rules, or prints the page of one."
 ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
 STAGE = Option(("--stage",), "List only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
+EXAMPLES = """\
+# Print the page of a rule.
+krmfn rules min-count-above-pods
+"""
 OPTIONS = (STAGE,)
 
 

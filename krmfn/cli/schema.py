@@ -16,6 +16,10 @@ SUMMARY = "Prints the JSON Schema of a kind, as the newest release or that of --
 ARGUMENTS = Argument(
     "KIND", "GangScheduling (the configuration), Workload, PodGroup, CompositePodGroup and others.", 1, 1
 )
+EXAMPLES = """\
+# Let an editor complete krmfn.yaml.
+krmfn schema GangScheduling > gangscheduling.json
+"""
 OPTIONS = (KUBERNETES,)
 
 

@@ -21,6 +21,10 @@ from krmfn.workspace.origins import merge
 
 SUMMARY = "Shows the tree of groups: their quorums, their pods, and the files that they are in."
 ARGUMENTS = PATHS
+EXAMPLES = """\
+# Show the groups that krmfn would generate for a file.
+krmfn tree job.yaml
+"""
 OPTIONS = (
     Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
     AS_IS,

@@ -20,6 +20,10 @@ from krmfn.workspace.worlds import Worlds
 
 SUMMARY = "Prints the commands to run before and after a cluster upgrade, so that stored groups do not break it."
 ARGUMENTS = PATHS
+EXAMPLES = f"""\
+# Print the commands for an upgrade from the release in krmfn.yaml.
+krmfn upgrade --to {newest_release()}
+"""
 OPTIONS = (
     Option(
         ("--to",),

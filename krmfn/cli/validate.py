@@ -47,6 +47,17 @@ if TYPE_CHECKING:
 
 SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
 ARGUMENTS = PATHS
+EXAMPLES = """\
+# Check all manifests below this folder, with kustomizations rendered.
+krmfn validate
+# Check a build.
+kustomize build overlays/prod | krmfn validate -
+# Also check what has changed since the branch main.
+krmfn validate --against main
+# Accept today's findings, and report only new ones.
+krmfn validate --baseline known.txt --write-baseline
+krmfn validate --baseline known.txt
+"""
 OPTIONS = (
     Option(
         ("--against",),

@@ -24,6 +24,11 @@ from krmfn.workspace.worlds import World
 
 SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
 ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)
+EXAMPLES = """\
+# Explain why a Job of the cluster does not run.
+kubectl get all,podgroups,nodes,events -A -o yaml > dump.yaml
+krmfn why job/ml/train --cluster dump.yaml
+"""
 OPTIONS = (
     CLUSTER,
     SIMULATOR,

@@ -76,9 +76,10 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
     for name, mine in stored.items():
         writer = find_release(name)
         first, *later = list_steps(writer, release)  # what the first one cannot read stops it, whatever comes after it
-        before += _list_before(mine, writer, first, later)
-        repair += _list_repair(mine, writer, first)
-    after = tuple(_list_after(items, [find_release(name) for name in stored], release, files))
+        # Overlays can have the same object.
+        before += dict.fromkeys(_list_before(mine, writer, first, later))
+        repair += dict.fromkeys(_list_repair(mine, writer, first))
+    after = tuple(dict.fromkeys(_list_after(items, [find_release(name) for name in stored], release, files)))
     blockers = tuple(item for mine in stored.values() for item in mine)
     return Upgrade(release, blockers, tuple(before), after, tuple(repair))
 

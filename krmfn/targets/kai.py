@@ -77,7 +77,8 @@ def _describe_topology(node: PlacedGroup, topology: str) -> dict[str, Any]:
 def _note_keys(nodes: tuple[PlacedGroup, ...], topology: str) -> Iterator[Note]:
     keys = sorted({node.group.topology_key for node in nodes} - {""})
     if keys and not topology:
-        message = f"KAI needs the name of the Topology that has the level {', '.join(keys)}: it is left out"
+        level = ", ".join(keys)
+        message = f"KAI needs the name of the Topology that has the level {level}: the topology constraint is left out"
         hint = f"Annotate the resource with {_TOPOLOGY}: NAME."
         yield Note("topology-lost", (), message, keys[0], None, hint)
 

@@ -91,8 +91,8 @@ class Gathering:
         overlays = self._find_overlays()
         deployments = list(islice(self._expand(self._find_deployments(), overlays), MOST_DEPLOYMENTS + 1))
         if len(deployments) > MOST_DEPLOYMENTS:
-            reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders, and only these are checked"
-            self._tell(path, NotRendered(reason))
+            reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders by Argo CD and Flux"
+            self._tell(path, NotRendered(reason), "checked only in part: it")
             deployments.pop()
         added = _find_components(tree, deployments, overlays)
         overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}

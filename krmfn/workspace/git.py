@@ -49,6 +49,7 @@ _ENVIRONMENT = {
 _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
 #: In what git says of an object that a partial clone lacks.
 _PARTIAL = "promisor remote"
+_GET_THE_REST = "get the rest with git fetch --refetch --no-filter"
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
 #: About a million files. A few trees that hold each other ten times name more than any disk has.
@@ -240,7 +241,7 @@ class Revision(Tree):
             return data[:-1]
         except BrokenPipeError:
             self._stop()
-            reason = f"is not in this clone, which has only a part of {self.argument}; git fetch the rest first"
+            reason = f"is not in this clone, which has only a part of {self.argument}; {_GET_THE_REST}"
             raise LeftOut(path, reason, severe=True) from None
         except LeftOut:
             self._stop()
@@ -267,6 +268,4 @@ class Revision(Tree):
 def _tell(failure: Failed) -> str:
     """Why git failed, after its warnings."""
     said = next((line for line in failure.lines if line.startswith("fatal: ")), str(failure)).removeprefix("fatal: ")
-    return (
-        f"{said}: this clone has only a part of the repository; git fetch the rest first" if _PARTIAL in said else said
-    )
+    return f"{said}: this clone has only a part of the repository; {_GET_THE_REST}" if _PARTIAL in said else said

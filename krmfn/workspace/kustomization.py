@@ -135,7 +135,7 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[FileChan
     value = _parse(old, target).value if old else {}
     if any(_normalize(entry) == CONFIG_FILE for entry in list_entries(value, "generators")):
         # A generator does not see the resources, so nothing could be generated for them.
-        reason = f"{CONFIG_FILE} is listed under generators:, which get no resources; remove it there"
+        reason = f"{CONFIG_FILE} is listed under generators:, which receive no resources; remove it from there"
         raise NotPossible(f"{target}: {reason}")
     if function and not _is_listed(target, list_entries(value, "transformers")):
         entries["transformers"] = [CONFIG_FILE]

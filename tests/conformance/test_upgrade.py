@@ -70,6 +70,16 @@ def test_the_printed_commands_work(record: dict[str, Any], tmp_path: Path) -> No
         assert [line for line in lines if line[:1] not in ("", "#")] == told["commands"][phase]
 
 
+@each
+def test_an_object_of_several_overlays_is_deleted_once(record: dict[str, Any]) -> None:
+    old, new = find_release(record["from"]), find_release(record["to"])
+    linked = {"template": {"spec": {old.link[0]: {"name": "a"}}}}
+    values: list[dict[str, Any]] = [{"apiVersion": "batch/v1", "kind": "Job", "spec": linked}]
+    values += [{"apiVersion": f"scheduling.k8s.io/{served[0]}", "kind": kind} for kind, served in old.kinds.items()]
+    items = [Item.new({**value, "metadata": {"name": "a", "namespace": "b"}}) for value in values]
+    assert plan_upgrade([*items, *items], new).spell() == plan_upgrade(items, new).spell()
+
+
 def test_an_upgrade_over_several_releases_is_told_step_by_step(tmp_path: Path) -> None:
     """The first step decides what has to go, and what happens when it is left; nothing is made in between."""
     generated = call(yaml.safe_dump(JOB).encode(), ["generate", "-q", "--kubernetes", "1.35", "-"], tmp_path)

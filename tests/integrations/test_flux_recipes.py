@@ -76,4 +76,5 @@ def test_gitlab_renders_and_reports(checkout: Path) -> None:
 def test_gitlab_installs_the_kustomize_that_the_image_lacks(path: Path) -> None:
     (job,) = yaml.safe_load(path.read_text()).values()
     assert job["image"].startswith("python:")
-    assert job["script"][1].startswith("curl ") and "/kustomize_v5" in job["script"][1]
+    assert job["script"][1].startswith("curl ")
+    assert "/kustomize_v5" in job["script"][1]

@@ -141,7 +141,7 @@ def test_init_does_not_list_the_function_twice(tmp_path: Path, spelling: str) ->
     ("files", "reason"),
     [
         ({}, "neither a kustomization.yaml nor manifests"),
-        ({"kustomization.yaml": "generators:\n- ./krmfn.yaml\n"}, "listed under generators:, which get no resources"),
+        ({"kustomization.yaml": "generators:\n- ./krmfn.yaml\n"}, "under generators:, which receive no resources"),
         ({"kustomization.yaml": "resources: []\n", "krmfn.yaml": "kind: ConfigMap\n"}, "is a ConfigMap"),
     ],
 )

@@ -336,7 +336,7 @@ def test_deployments_of_a_folder_have_a_limit(folder: Path, monkeypatch: pytest.
     monkeypatch.setattr("krmfn.workspace.gathering._MOST_OBJECTS", 3)
     assert "brings the deployments of this folder to more than 3 objects" in say_problems()
     monkeypatch.setattr("krmfn.workspace.gathering.MOST_DEPLOYMENTS", 2)
-    assert "has more than 2 deployments of folders, and only these are checked" in say_problems()
+    assert "checked only in part: it has more than 2 deployments of folders by Argo CD and Flux" in say_problems()
 
 
 @pytest.mark.parametrize("field", ["directories", "files"])

@@ -71,7 +71,8 @@ def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path, monke
     inputs = read_paths(["git:HEAD:apps"])
     assert names(inputs) == []
     assert told(inputs) == {
-        "apps/job.yaml": "is not in this clone, which has only a part of git:HEAD:apps; git fetch the rest first"
+        "apps/job.yaml": "is not in this clone, which has only a part of git:HEAD:apps; "
+        "get the rest with git fetch --refetch --no-filter"
     }
     assert inputs.left_out[0].severe
     assert not trap.was_run
@@ -82,8 +83,11 @@ def test_a_clone_without_folders_says_so(repository: Path, tmp_path: Path, monke
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repository}", str(clone))
     monkeypatch.chdir(clone)
-    with pytest.raises(InputMissing, match=r"^git:HEAD: could not fetch .* git fetch the rest first$"):
+    with pytest.raises(InputMissing, match=r"^git:HEAD: could not fetch .* get the rest with git") as caught:
         read_paths(["git:HEAD"])
+    _, _, command = str(caught.value).rpartition("get the rest with git ")
+    git(clone, *command.split())
+    assert names(read_paths(["git:HEAD"])) == ["apps/job.yaml"]
 
 
 def test_one_missing_object_does_not_hide_the_others(repository: Path) -> None:

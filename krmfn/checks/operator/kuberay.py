@@ -102,7 +102,7 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
             yield Finding(item, ("metadata", "name"), message, item.name, hint=hint)
 
 
-@rule("operator-release", "error", "This KubeRay cannot manage gangs on this Kubernetes release.")
+@rule("operator-release", "error", "This version of KubeRay cannot manage gangs on this Kubernetes release.")
 def find_operator_release(census: Census, settings: Settings) -> Iterator[Finding]:
     """KubernetesWAS of KubeRay 1.7 runs with Kubernetes 1.36 only."""
     if settings.kuberay.manages != "KubernetesWAS":

@@ -54,7 +54,7 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
                     f"KubeRay adds the port {number} to the head's service as {other}, too: the API server refuses the "
                     "service, and no pod is created"
                 )
-                hint = "Call the port metrics, or use another one." if other == "metrics" else "Keep one of the two."
+                hint = "Name it metrics, or use another port number." if other == "metrics" else "Keep one of the two."
                 yield Finding(item, (*base, *place, index), message, number, hint=hint)
                 break
 
