@@ -117,8 +117,8 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
 
 
 def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
-    """The files that Go programs of their folder or of one above embed, or that tests beside them or in the folder above
-    name. Without those with groups, and with definitions, which hold for the objects in other files."""
+    """The files that Go programs of their folder or of one above embed, or that tests beside them or in the folder
+    above name. Without those with groups, and with definitions, which hold for the objects in other files."""
     folders = {posixpath.dirname(file.path) for file in files}
     folders |= {
         "/".join(steps[:end]) for folder in folders for steps in [folder.split("/")] for end in range(len(steps))
