@@ -27,9 +27,8 @@ TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
 #: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and
-#: `src/test/resources` of Maven and Gradle. And those with what people have put away, such as `manifests-old`.
+#: `src/test/resources` of Maven and Gradle.
 _TEST_DATA = re.compile(r"(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/", re.IGNORECASE)
-_PUT_AWAY = re.compile(r"[_-]old/|(?:^|/)(?:archived?|deprecated|obsolete)/", re.IGNORECASE)
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
@@ -138,8 +137,8 @@ class Tree:
 
     def walk(self, folder: str) -> list[str]:
         """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden or ignored is passed over;
-        links to files are followed, links to folders are not. What a Helm chart renders, copies of Go modules, the data
-        of tests and what was put away are left out."""
+        links to files are followed, links to folders are not. What a Helm chart renders, copies of Go modules and the
+        data of tests are left out."""
         found: list[str] = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
@@ -166,15 +165,11 @@ class Tree:
                     waiting.append((path, patterns))
                 elif self._is_read(path, kind):
                     found.append(path)
-        for expression, reason, sort in (
-            (_TEST_DATA, "is the data of a test, which nobody applies", "data of tests"),
-            (_PUT_AWAY, "is in a folder of what nobody uses any more", "files put away"),
-        ):
-            # Who names such a folder wants to see it.
-            data = [] if expression.search(f"{folder}/") else list(filter(expression.search, found))
-            self.left_out += [LeftOut(path, reason, sort=sort) for path in data]
-            found = list({*found}.difference(data))
-        return sorted(found)
+        # Who names such a folder wants to see it.
+        data = [] if _TEST_DATA.search(f"{folder}/") else list(filter(_TEST_DATA.search, found))
+        reason = "is the data of a test, which nobody applies"
+        self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
+        return sorted({*found}.difference(data))
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""

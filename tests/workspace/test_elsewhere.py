@@ -128,13 +128,9 @@ def test_copies_of_go_modules_are_counted(folder: Path, capsys: pytest.CaptureFi
         ("api/src/test/resources", 1),
         ("test/e2e/data", 0),
         ("data", 0),
-        ("kube-manifests-old", 1),
-        ("BACKUP_OLD/a", 1),
-        ("archived", 1),
-        ("threshold", 0),
     ],
 )
-def test_folders_with_files_that_nobody_applies(
+def test_folders_with_the_data_of_tests(
     name: str, counted: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(folder, {"a.yaml": ACCOUNT, f"pkg/{name}/binding.yaml": BINDING})
