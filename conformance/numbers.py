@@ -17,7 +17,23 @@ from typing import NamedTuple
 from conformance.build import NUMBERS, BuildFailed, compile_program, find_program
 from conformance.versions import read_releases
 from krmfn.checks.server.amounts import as_amount, round_up, write_amount
-from krmfn.checks.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
+from krmfn.checks.server.formats import (
+    check_config_key,
+    check_decimal,
+    check_dns_1035,
+    check_ip,
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_percent,
+    check_port_name,
+    check_relaxed_long_name,
+    check_short_name,
+    find_corrupt_base64,
+)
+from krmfn.checks.server.plain.values import check_network
+from krmfn.checks.server.schema import find_kind
+from krmfn.checks.server.spell import spell
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.model import gotext, schedules
 from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
@@ -121,6 +137,23 @@ def _read_zone(case: Case) -> str:
     return case.text
 
 
+def _read_base64(case: Case) -> str:
+    if (at := find_corrupt_base64(case.text)) is not None:
+        raise _Judged(f"illegal base64 data at input byte {at}")
+    return ""
+
+
+def _judge_network(strict: bool) -> Callable[[str], tuple[str, ...]]:
+    kind = find_kind("", "Node", "1.37", {"StrictIPCIDRValidation": strict})
+    assert kind is not None
+
+    def judge(text: str) -> tuple[str, ...]:
+        shown = f"Invalid value: {spell(text)}: "
+        return tuple(cause.message.removeprefix(shown) for cause in check_network(kind, text, ("podCIDR",)))
+
+    return judge
+
+
 _READERS: dict[str, Callable[[Case], str]] = {
     "quantity": lambda case: str(read_quantity(case.text)),
     "json-quantity": _read_json,
@@ -134,6 +167,18 @@ _READERS: dict[str, Callable[[Case], str]] = {
     "label-value": _judge(check_label_value),
     "dns-label": _judge(lambda text: check_short_name(text, "characters")),
     "dns-name": _judge(lambda text: check_long_name(text, "characters")),
+    "dns-1035": _judge(check_dns_1035),
+    "relaxed": _judge(check_relaxed_long_name),
+    "port-name": _judge(check_port_name),
+    "percent": _judge(check_percent),
+    "config-key": _judge(check_config_key),
+    "decimal": _judge(check_decimal),
+    "ip": _judge(lambda text: check_ip(text, strict=False)),
+    "ip-strict": _judge(lambda text: check_ip(text, strict=True)),
+    "cidr": _judge(_judge_network(False)),
+    "cidr-strict": _judge(_judge_network(True)),
+    "microtime": lambda case: gotext.read_microtime(case.text),
+    "base64": _read_base64,
     "selector": lambda case: str(len(parse_requirements(case.text))),
     "schedule": _read_schedule,
     "timezone": _read_zone,
@@ -147,25 +192,7 @@ _SUFFIXES = (
         "",
         "",
         "",
-        "n",
-        "u",
-        "m",
-        "k",
-        "M",
-        "G",
-        "T",
-        "P",
-        "E",
-        "Ki",
-        "Mi",
-        "Gi",
-        "Ti",
-        "Pi",
-        "Ei",
-        "K",
-        "i",
-        "ki",
-        "KI",
+        *["n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "K", "i", "ki", "KI"],
     ),
     *("e", "e3", "E3", "e+3", "e-3", "e-9", "E-10", "e21", "e31", "E+30", "e99", "e-30", "e+-3", "e0", "e00003"),
     *("Ki5", "eE5", "e 3", "ee", "-5", "+", "²", "٣", "_", "x", " ", "h", "\n", "e9223372036854775808", "mm"),
@@ -261,10 +288,9 @@ def _time(chance: random.Random) -> str:
     clock = f"{chance.randrange(0, 26):02d}:{chance.randrange(0, 62):02d}:{chance.randrange(0, 62):02d}"
     if chance.random() < 0.1:
         clock = clock.lstrip("0")
-    fraction = chance.choice(("", "", "", ".5", ",25", ".", ".999999999", ".1234567890123"))
-    zone = chance.choice(
-        ("Z", "Z", "Z", "z", "", "+01:00", "-23:59", "+24:00", "+25:00", "+01:61", "+0100", "+1:00", "+05:30")
-    )
+    fraction = chance.choice(("", "", "", ".5", ",25", ".", ".999999999", ".1234567890123", ".123456", ",+00123"))
+    offset = chance.choice(("+01:00", "-23:59", "+24:00", "+25:00", "+01:61", "-25:99", "+0100", "+1:00", "+05:30"))
+    zone = chance.choice(("Z", "Z", "z", "", offset, offset, offset))
     blank = chance.choice(("T", "T", "T", "T", "T", "t", " "))
     return _spoil(chance, f"{day}{blank}{clock}{fraction}{zone}", 0.1)
 
@@ -325,48 +351,9 @@ def _schedule(chance: random.Random) -> str:
 
 def _field(chance: random.Random) -> str:
     parts = (
-        *(
-            "*",
-            "?",
-            "*",
-            "0",
-            "5",
-            "12",
-            "23",
-            "31",
-            "59",
-            "60",
-            "7",
-            "-1",
-            "+5",
-            "",
-            "L",
-            "1-5",
-            "5-1",
-            "1-2-3",
-            "*-5",
-            "*/5",
-            "*/0",
-        ),
-        *(
-            "*/1",
-            "?/2",
-            "1/2",
-            "1-9/3",
-            "1/2/3",
-            "mon",
-            "MON-FRI",
-            "jan",
-            "Dec",
-            "sun-sat",
-            "monday",
-            "0-59",
-            "05",
-            "1-",
-            "-",
-            "/",
-            "*/99999999999999999999",
-        ),
+        *("*", "?", "*", "0", "5", "12", "23", "31", "59", "60", "7", "-1", "+5", "", "L", "1-5", "5-1", "1-2-3"),
+        *("*-5", "*/5", "*/0", "*/1", "?/2", "1/2", "1-9/3", "1/2/3", "mon", "MON-FRI", "jan", "Dec", "sun-sat"),
+        *("monday", "0-59", "05", "1-", "-", "/", "*/99999999999999999999"),
     )
     return ",".join(chance.choice(parts) for _ in range(chance.choice((1, 1, 1, 2, 3))))
 
@@ -409,6 +396,28 @@ def _one(make: Callable[[random.Random], str]) -> Callable[[random.Random], tupl
     return lambda chance: (make(chance),)
 
 
+def _address(chance: random.Random) -> str:
+    if chance.random() < 0.5:
+        parts = ("", "0", "1", "10", "255", "256", "01", "001", "0255", "1a", "²")
+        text = ".".join(chance.choice(parts) for _ in range(chance.choice((3, 4, 4, 4, 4, 4, 5))))
+    else:
+        groups = ("", "0", "1", "ffff", "FE80", "0001", "00001", "10000", "1.2.3.4", "127.0.00.1")
+        text = ":".join(chance.choice(groups) for _ in range(chance.choice((1, 2, 3, 7, 8, 8, 9))))
+        place = chance.randrange(len(text) + 1)
+        text = chance.choice((text, f"{text[:place]}::{text[place:]}"))
+    text = chance.choice(("", "", "", "", "", "::ffff:", "64:ff9b::", "0:0:0:0:0:ffff:")) + text
+    return _spoil(chance, text + chance.choice(("", "", "", "", "", "", "%eth0", "/24")), 0.05)
+
+
+def _network(chance: random.Random) -> str:
+    lengths = ("", "0", "8", "24", "32", "33", "96", "97", "104", "128", "129", "024", "00", "+8", "-1", "٣", "00008")
+    return chance.choice((_address(chance), "10.0.0.0", "10.1.2.3", "2001:db8::")) + "/" + chance.choice(lengths)
+
+
+def _join(*tokens: str) -> Callable[[random.Random], tuple[str, ...]]:
+    return lambda chance: ("".join(chance.choice(tokens) for _ in range(chance.choice((0, 1, 2, 2, 3, 3, 4, 6, 9)))),)
+
+
 _MAKERS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "quantity": _one(_quantity),
     "json-quantity": _one(_json),
@@ -429,4 +438,16 @@ _MAKERS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "selector": _one(_selector),
     "schedule": _one(_schedule),
     "timezone": _one(_zone),
+    "dns-1035": _join("a", "-", "1", "A", ".", "_", "a" * 62, "é"),
+    "relaxed": _join("a", "_", "-", ".", "1", "A", "a" * 250, "é"),
+    "port-name": _join("a", "-", "1", "A", "_", "http", "a" * 14, "é"),
+    "percent": _join("1", "0", "00", "%", "+", "-", ".", "9" * 30, "٣"),
+    "config-key": _join("a", ".", "..", "-", "_", "/", "A", "a" * 250, "é"),
+    "decimal": _join("0", "1", "-", "+", ".", "e", "9" * 30, "٣"),
+    "ip": _one(_address),
+    "ip-strict": _one(_address),
+    "cidr": _one(_network),
+    "cidr-strict": _one(_network),
+    "microtime": _one(_time),
+    "base64": _join("A", "AA", "AAA", "AAAA", "QQ==", "=", "==", "\n", "\r\n", "-", "+/", " ", "é", "\0"),
 }

@@ -17,9 +17,11 @@ import (
 	_ "time/tzdata"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/util/parsers"
 
 	"github.com/robfig/cron/v3"
@@ -49,6 +51,14 @@ func judged(problems []string) answer {
 		return answer{Error: strings.Join(problems, "\n")}
 	}
 	return answer{OK: true}
+}
+
+func listed(problems field.ErrorList) answer {
+	details := make([]string, 0, len(problems))
+	for _, problem := range problems {
+		details = append(details, problem.Detail)
+	}
+	return judged(details)
 }
 
 var readers = map[string]func(request) answer{
@@ -94,6 +104,23 @@ var readers = map[string]func(request) answer{
 		written, err := json.Marshal(at)
 		return told(strings.Trim(string(written), `"`), err)
 	},
+	"microtime": func(r request) answer {
+		text, _ := json.Marshal(r.Text)
+		var at metav1.MicroTime
+		if err := json.Unmarshal(text, &at); err != nil {
+			return told("", err)
+		}
+		if at.IsZero() {
+			return answer{OK: true, Value: "null"}
+		}
+		written, err := json.Marshal(at)
+		return told(strings.Trim(string(written), `"`), err)
+	},
+	"base64": func(r request) answer {
+		text, _ := json.Marshal(r.Text)
+		var data []byte
+		return told("", json.Unmarshal(text, &data))
+	},
 	"duration": func(r request) answer {
 		found, err := time.ParseDuration(r.Text)
 		return told(strconv.FormatInt(int64(found), 10), err)
@@ -102,6 +129,16 @@ var readers = map[string]func(request) answer{
 	"label-value": func(r request) answer { return judged(validation.IsValidLabelValue(r.Text)) },
 	"dns-label":   func(r request) answer { return judged(validation.IsDNS1123Label(r.Text)) },
 	"dns-name":    func(r request) answer { return judged(validation.IsDNS1123Subdomain(r.Text)) },
+	"dns-1035":    func(r request) answer { return judged(validation.IsDNS1035Label(r.Text)) },
+	"relaxed":     func(r request) answer { return judged(validation.IsDNS1123SubdomainWithUnderscore(r.Text)) },
+	"port-name":   func(r request) answer { return judged(validation.IsValidPortName(r.Text)) },
+	"percent":     func(r request) answer { return judged(validation.IsValidPercent(r.Text)) },
+	"config-key":  func(r request) answer { return judged(validation.IsConfigMapKey(r.Text)) },
+	"decimal":     func(r request) answer { return judged(content.IsDecimalInteger(r.Text)) },
+	"ip":          func(r request) answer { return listed(validation.IsValidIPForLegacyField(nil, r.Text, false, nil)) },
+	"ip-strict":   func(r request) answer { return listed(validation.IsValidIPForLegacyField(nil, r.Text, true, nil)) },
+	"cidr":        func(r request) answer { return listed(validation.IsValidCIDRForLegacyField(nil, r.Text, false, nil)) },
+	"cidr-strict": func(r request) answer { return listed(validation.IsValidCIDRForLegacyField(nil, r.Text, true, nil)) },
 	"selector": func(r request) answer {
 		found, err := labels.Parse(r.Text)
 		if err != nil {

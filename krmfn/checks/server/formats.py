@@ -240,20 +240,26 @@ def check_ip(text: str, strict: bool) -> tuple[str, ...]:
     """An IP address. `strict`: no zeros in front, no IPv4 inside of IPv6."""
     import ipaddress  # rare
 
-    groups = text.split(".")
-    plain = text
-    if len(groups) == 4 and ":" not in text and all(part.isascii() and part.isdigit() for part in groups):
-        plain = ".".join(part.lstrip("0") or "0" for part in groups)
+    plain = trim_address(text)
     try:
         address = ipaddress.ip_address(plain if "%" not in plain else "")
     except ValueError:
         return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
     if not strict:
         return ()
-    wrong = ("must not have leading 0s",) if plain != text else ()
+    if plain != text:
+        return ("must not have leading 0s",)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        return (*wrong, "must not be an IPv4-mapped IPv6 address")
-    return wrong
+        return ("must not be an IPv4-mapped IPv6 address",)
+    return ()
+
+
+def trim_address(text: str) -> str:
+    """An IP address without the zeros that Go reads in front of its numbers, and Python does not."""
+    *groups, last = (group if group[:-4].strip("0") else group[-4:] for group in text.split(":"))
+    if "." in last:
+        last = ".".join(part.lstrip("0") or part[:1] for part in last.split("."))
+    return ":".join((*groups, last))
 
 
 FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {

@@ -15,6 +15,7 @@ from krmfn.checks.server.formats import (
     check_percent,
     check_port_name,
     is_percent,
+    trim_address,
 )
 from krmfn.checks.server.pods.placement import check_selector
 from krmfn.checks.server.pods.setting import Form, Object, Setting
@@ -23,7 +24,7 @@ from krmfn.checks.server.spell import read_written, spell, write_json
 from krmfn.checks.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
-from krmfn.model.gotext import clamp_int
+from krmfn.model.gotext import clamp_int, read_digits
 
 RULE = "invalid-value"
 
@@ -124,9 +125,7 @@ def read_address(text: str) -> Any:
 
     if check_ip(text, strict=False):
         return None
-    if ":" not in text:
-        text = ".".join(part.lstrip("0") or "0" for part in text.split("."))
-    address = ipaddress.ip_address(text)
+    address = ipaddress.ip_address(trim_address(text))
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 
@@ -137,12 +136,11 @@ def read_network(text: str) -> Any:
 
     host, slash, bits = text.partition("/")
     address = read_address(host)
-    if not slash or address is None or not (bits.isascii() and bits.isdigit()) or len(bits) > 3:
-        return None
+    length = read_digits(bits, most=3)
     most = 128 if ":" in host else 32
-    if int(bits) > most:
+    if not slash or address is None or length is None or length > most:
         return None
-    length = int(bits) - (96 if most == 128 and address.version == 4 else 0)
+    length -= 96 if most == 128 and address.version == 4 else 0
     return ipaddress.ip_network((address.packed, max(length, 0)), strict=False)
 
 
