@@ -116,7 +116,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if (find_missing(old, new) or broken) and not entries:  # nothing was compared
         report_aside((problem._replace(severity="error") for problem in reasons), options)
         return 2
-    report_aside(problems, options)
+    skipped = {note.file: note for note in noted if note.tags.get("rule") == "skipped"}
+    report_aside((*problems, *skipped.values()), options)
     plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
     if options["output"] in plans.FORMATS:
         show(plans.render_plan(plan, options["output"], color=is_colored(options)), options["output"])

@@ -73,6 +73,16 @@ def test_revision_of_another_path(repository: Path, krmfn: Call) -> None:
     assert "New" in done.out
 
 
+def test_says_what_it_does_not_compare(repository: Path, krmfn: Call) -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n"
+    (repository / "plain").mkdir()
+    (repository / "plain/web.yaml").write_text(patch)
+    for words in (("git:HEAD", "plain"), ("plain", "base"), ("plain", "plain")):
+        done = krmfn("diff", "--no-render", *words)
+        assert "not checked: patches and parts of manifests (1)" in done.err
+        assert "web" not in done.out
+
+
 def test_says_when_it_cannot_render(repository: Path, krmfn: Call) -> None:
     with open(repository / "base/kustomization.yaml", "a") as stream:
         stream.write("namePrefix: prod-\n")
