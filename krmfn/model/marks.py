@@ -32,6 +32,8 @@ PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
 #: Kueue: the label that names the queue of a resource, and the annotation that says with how few pods a Job may start.
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_MINIMUM: Final = "kueue.x-k8s.io/job-min-parallelism"
+#: How Flux applies an object: `Merge` adds fields to the one that the cluster has, or creates it.
+FLUX_APPLY: Final = "kustomize.toolkit.fluxcd.io/ssa"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 
 #: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.

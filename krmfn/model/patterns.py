@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
-from krmfn.krm.types import NamedTuple
+from krmfn.krm.types import Final, NamedTuple
 
+#: In the names of files with some fields of objects, for is_called().
+PATCH: Final = frozenset(("patch", "patches"))
 _STARS = 3
 _SIGNS = frozenset("*?[\\")
 #: No path is longer.
@@ -30,6 +32,16 @@ class Pattern(NamedTuple):
 def read_patterns(text: str, base: str) -> list[Pattern]:
     """The patterns in a file, or in the value of --exclude, one each line. Source: gitignore(5)."""
     return [pattern for line in text.splitlines() if (pattern := _read_line(line, base)) is not None]
+
+
+def is_called(path: str, names: Set[str]) -> bool:
+    """Whether a file, or the folder that it is in, has one of these words in its name.
+
+    >>> [is_called(path, PATCH) for path in ("auth_proxy_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml")]
+    [True, True, False]
+    """
+    words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
+    return not names.isdisjoint(re.split(r"[^a-z]+", words))
 
 
 def find_match(patterns: Iterable[Pattern], path: str, is_folder: bool) -> Pattern | None:

@@ -20,7 +20,7 @@ _MARK: Final = (
     r"|ENC\[[A-Z0-9_]+,[^][]*\]"  # SOPS
     r"|(?<!\S)\.\.\.|\.\.\.(?!\S)|\b(?:A\.B\.C\.D|[xX](?:\.[xX]){3})\b"  # for people: `...the key...`, an address
     r"|(?i:\b(?:replaced|filled|overridden|patched) by [a-z])"
-    r"|(?<![A-Za-z0-9])(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])(?:(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])|YOUR[_-][A-Z])"
 )
 #: Of Helm, Jinja, Argo.
 _PAIRS: Final = (("{{", "}}"), ("[[", "]]"))

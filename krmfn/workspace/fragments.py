@@ -15,7 +15,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
-from krmfn.model.patterns import Pattern, is_inside, read_patterns
+from krmfn.model.patterns import PATCH, Pattern, is_called, is_inside, read_patterns
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.manifests import LoadedFile, tell
@@ -28,9 +28,10 @@ _EMBEDDED: Final = "files in Go programs"
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
 _DEFINITIONS: Final = "apiextensions.k8s.io"
-_PATCH: Final = {"patch", "patches"}
 #: What a test of Chainsaw or KUTTL expects: some fields of objects, and expressions in place of fields.
 _EXPECTED: Final = {"assert", "asserts"}
+#: What it expects not to be there, in a file with the number of a step: `01-errors.yaml`.
+_UNEXPECTED: Final = {"error", "errors"}
 _EXPRESSION: Final = rb"(?m)^[ \t-]*\(.+\):( |$)"
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
 TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
@@ -73,13 +74,13 @@ def leave_out_fragments(
 
 
 def _is_template(file: LoadedFile) -> bool:
-    is_to_fill = _is_called(file.path, TEMPLATES) and any(map(_is_to_fill, file.stream.items))
-    return is_to_fill or re.search(_COMMENTED, file.data) is not None
+    is_meant = is_called(file.path, TEMPLATES) or not any(map(_has_name, file.stream.items))
+    return (is_meant and any(map(_is_to_fill, file.stream.items))) or re.search(_COMMENTED, file.data) is not None
 
 
 def _is_part(file: LoadedFile, beside: bool) -> bool:
     """Whether a file has no whole objects; `beside` a kustomization."""
-    items, called = file.stream.items, _is_called(file.path, _PATCH)
+    items, called = file.stream.items, is_called(file.path, PATCH)
     pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
     others = {item.ref.group for item in items if find_kind(item.ref.group, item.kind) is None}
     # Beside a patch, or a pattern that only names an object, there may be what it needs, such as a ConfigMap; never a
@@ -89,7 +90,8 @@ def _is_part(file: LoadedFile, beside: bool) -> bool:
     is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
     is_part = is_part or (beside and not pods and any(map(_lacks_namespace, items)))
     is_patch = called and (beside or not any(item.name for item in items))
-    is_expected = _is_called(file.path, _EXPECTED)
+    is_step = posixpath.basename(file.path)[:1].isdigit()
+    is_expected = is_called(file.path, _EXPECTED) or (is_step and is_called(file.path, _UNEXPECTED))
     if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
         is_expected = any(_has_expression(item.value) for item in items)
     is_whole = not (is_part or is_patch or is_expected or all(map(_is_partial_definition, items)))
@@ -145,11 +147,8 @@ def _is_config(item: Item) -> bool:
     return item.ref.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "false"
 
 
-def _is_called(path: str, names: set[str]) -> bool:
-    """Whether a file, or the folder that it is in, has one of these in its name: `manager_auth_proxy_patch.yaml`,
-    `patches/webhook_in_jobs.yaml`."""
-    words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
-    return not names.isdisjoint(re.split(r"[^a-z]+", words))
+def _has_name(item: Item) -> bool:
+    return bool(item.name or dig(item.value, "metadata", "generateName"))
 
 
 def _has_expression(value: Any) -> bool:
@@ -179,7 +178,9 @@ def _is_to_fill(item: Item) -> bool:
 
 
 def _lacks_namespace(item: Item) -> bool:
-    """Whether kustomize would have to write the namespace of a subject of a role."""
+    """Whether kustomize would have to write the namespace of a subject of a role, or the name of a Namespace."""
+    if item.kind == "Namespace" and not item.ref.group:
+        return set(item.name) == {"_"}
     subjects = item.value.get("subjects")
     accounts = [each for each in subjects if isinstance(each, dict)] if isinstance(subjects, list) else []
     return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in accounts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.results import ABSENT, ResourceRef, Result
@@ -23,6 +23,9 @@ from krmfn.workspace.trees import LeftOut, Tree
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
 _LONGEST = 253
+#: What Flux fills in after kustomize has written the text anew.
+_VARIABLE = "${"
+_QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
 _Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
 
 
@@ -99,8 +102,14 @@ class Origins(NamedTuple):
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where its field is what was rendered."""
         source = self.items.get(id(finding.item))
-        if source is None or (finding.path and not _is_same(source, finding.item, finding.path)):
+        if source is None:
             return finding
+        written, value = ((item.get(finding.path, ABSENT) if finding.path else "") for item in (source, finding.item))
+        if written != value:
+            if not (isinstance(written, str) and _VARIABLE in written):
+                return finding
+            hint = finding.hint if isinstance(value, str) else _QUOTES
+            finding = finding._replace(proposed=ABSENT, hint=hint)
         message, hint = (_rename(text, finding.item.ref, source.ref) for text in (finding.message, finding.hint))
         if isinstance(finding.proposed, str) and finding.item.name != source.name:  # a name that only one world has
             finding = finding._replace(proposed=ABSENT)
@@ -154,10 +163,6 @@ def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
         if name != own:
             text = own.join(re.split(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
     return text
-
-
-def _is_same(source: Item, item: Item, path: tuple[Any, ...]) -> bool:
-    return bool(source.get(path, ABSENT) == item.get(path, ABSENT))
 
 
 def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:

@@ -31,7 +31,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize("text", ["${NAME}", "$(NAME)", "{{ .Name }}", "<your-name>", "@NAME@", "__NAME__"])
+@pytest.mark.parametrize("text", ["${NAME}", "$(NAME)", "{{ .Name }}", "<your-name>", "@NAME@", "__NAME__", "YOUR-A/b"])
 def test_nothing_is_said_about_a_placeholder(text: str) -> None:
     found = validate(MANIFESTS.replace("PLACE", f'"{text}"').encode())
     assert [str(result) for result in found.errors] == []

@@ -146,6 +146,8 @@ def test_a_deployment_without_selector_and_containers_is_no_manifest(
     ("name", "status", "part"),
     [
         ("00-assert.yaml", "{a: b}", True),
+        ("01-errors.yaml", "{a: b}", True),
+        ("error-pages.yaml", "{a: b}", False),
         ("a.yaml", "\n  (conditions[?type == 'Ready']): [1]", True),
         ("a.yaml", "{a: b}", False),
         ("a.yaml", "\n  a: |\n    (b): c", False),
@@ -305,3 +307,42 @@ def test_what_a_go_program_embeds_is_counted(
 def test_groups_that_a_go_program_embeds_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"a.yaml": GROUP, "a.go": "//go:embed a.yaml\n"})
     assert "Go programs" not in run(capsys, "validate", ".")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("kind: ConfigMap\nmetadata: {annotations: }\n", "templates (1)"),
+        ("kind: ConfigMap\nmetadata: {annotations: {}}\n", ""),
+        ("kind: Namespace\nmetadata: {name: _}\n", "parts of manifests (1)"),
+        ("kind: Namespace\nmetadata: {name: a.b}\n", ""),
+    ],
+)
+def test_an_object_without_a_name_is_completed(
+    text: str, counted: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a program, or by the `namespace:` of a kustomization."""
+    write(
+        folder,
+        {"kustomization.yaml": "resources: [job.yaml]\n", "job.yaml": JOB, "old/a.yaml": f"apiVersion: v1\n{text}"},
+    )
+    code, _, told = run(capsys, "validate", ".")
+    assert (code, counted in told) == (0 if counted else 1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "code"),
+    [("a-patch.yaml", "x", 0), ("a.yaml", "kustomize.toolkit.fluxcd.io/ssa", 0), ("a.yaml", "x", 1)],
+)
+def test_a_patch_of_what_the_cluster_has_may_lack_fields(
+    name: str, mark: str, code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The Service `kubernetes`, and what charts make: a kustomization lists some of their fields as a resource."""
+    patch = f"apiVersion: v1\nkind: Service\nmetadata: {{name: a, annotations: {{{mark}: Merge}}}}\n"
+    write(
+        folder,
+        {"kustomization.yaml": f"resources: [{name}]\n", name: patch + "spec: {ipFamilyPolicy: PreferDualStack}\n"},
+    )
+    assert run(capsys, "validate", ".")[0] == code
+    write(folder, {name: patch + "spec: {ipFamilyPolice: PreferDualStack}\n"})
+    assert run(capsys, "validate", ".")[0] == 1, "what it has is checked"

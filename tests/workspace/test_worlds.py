@@ -78,6 +78,9 @@ def test_copies_in_one_folder_are_told(folder: Path, capsys: pytest.CaptureFixtu
     assert ":9: warning: Job train metadata.name: this object is defined twice (a.yaml:1); " in out
     assert "[object-duplicate]" in out
     assert code == 0
+    bundle = "apiVersion: scorecard.operatorframework.io/v1alpha3\nkind: Configuration\nmetadata: {name: config}\n"
+    write(folder, {"b.yaml": bundle})
+    assert "[object-duplicate]" not in run(capsys, "validate", ".")[1], "examples of several versions"
 
 
 def test_files_of_one_folder_that_define_one_object_are_alternatives(

@@ -15,11 +15,16 @@ from krmfn.survey.census import Census
 #: With these annotations Config Sync takes each object for the clusters or namespaces that it is meant for.
 _SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/namespace-selector")
 
+#: operator-sdk reads such an object, and makes a bundle of all that is beside it: with examples of each version.
+_BUNDLE = "scorecard.operatorframework.io"
+
 
 @rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
+    if any(item.ref.group == _BUNDLE for item in census.objects):
+        return
     for item in census.objects:
         if not item.name:
             continue

@@ -19,6 +19,8 @@ from krmfn.krm.sharing import share
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
+from krmfn.model.marks import FLUX_APPLY
+from krmfn.model.patterns import PATCH, is_called
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
@@ -245,8 +247,8 @@ class Judge:
         """Why an object may lack what a rule misses, as a hint; empty where it may not.
 
         What only adds labels or annotations changes an object that the cluster has, such as the StorageClass of a
-        platform; what kustomize makes for Helm is a template; and who gives the namespace of a base gives it to the
-        subjects of its roles, too.
+        platform, and so does what is called a patch, or what Flux merges; what kustomize makes for Helm is a template;
+        and who gives the namespace of a base gives it to the subjects of its roles, too.
         """
         if rule != "required":
             return ""
@@ -258,11 +260,11 @@ class Judge:
                 return "kustomize adds the namespace if an overlay sets one."
         metadata = item.value.get("metadata")
         adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
-        if len(path) > 1 or not adds or item.value.keys() - {"apiVersion", "kind", "metadata"}:
-            return ""
-        return (
-            "The object has only metadata: an apply adds it to the object that the cluster has, and fails without one."
-        )
+        if len(path) == 1 and adds and not item.value.keys() - {"apiVersion", "kind", "metadata"}:
+            return "The object has only metadata: an apply adds it to the one in the cluster, and fails without it."
+        if is_called(item.file.path, PATCH) or item.annotations.get(FLUX_APPLY, "").lower() == "merge":
+            return "The object is a patch: an apply adds it to the one in the cluster, and fails without it."
+        return ""
 
     def _weigh(self, note: Note, item: Item) -> Finding:
         hint = self.excuse(note.rule, note.path, item)
