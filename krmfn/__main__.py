@@ -14,7 +14,8 @@ def script() -> int:
     try:
         gc.disable()
         if sys.argv[1:]:  # the function starts no process
-            import signal
+            # The module signal makes enumerations of this one, which takes longer than reading a file.
+            import _signal as signal  # type: ignore[import-not-found]
 
             from krmfn.krm.sharing import allow
 

@@ -16,7 +16,6 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import STAGES
-from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join
 
 #: Patterns that are compiled where a manifest ignores something.
@@ -216,6 +215,8 @@ def _matches(entry: Ruling, result: Result, base: str, folder: str) -> bool:
         return False
     if not entry.paths:
         return True
+    from krmfn.model.patterns import is_inside, read_patterns
+
     patterns = read_patterns("\n".join(entry.paths), base)
     path = result.file.path if result.file else ""
     return is_inside(patterns, path) or (bool(folder) and is_inside(patterns, f"{folder}/"))

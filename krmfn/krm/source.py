@@ -5,10 +5,6 @@ from __future__ import annotations
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.types import NoReturn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from array import array
-
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"
 #: NEL, LS and PS, which end a line for libyaml.
@@ -37,8 +33,8 @@ class Source:
         if first < 0 and b"\r" in data:
             self.newline = "\r"
         #: The characters with which lines begin, and how many come before each block; made when a place is asked for.
-        self._starts: array[int] | None = None
-        self._characters: array[int] | None = None
+        self._starts: list[int] | None = None
+        self._characters: list[int] | None = None
         self._signs: dict[bytes, tuple[bytes, ...]] = {}
         self._stand_ins: tuple[bytes, ...] | None = None
 
@@ -62,13 +58,12 @@ class Source:
         from bisect import bisect_right
 
         if self._starts is None:
-            from array import array
             from itertools import accumulate
 
             lines = self.data.splitlines(keepends=True)
             if not self.data.isascii():
                 lines = [line.translate(None, _CONTINUES) for line in lines]
-            self._starts = array("Q", accumulate(map(len, lines), initial=0))
+            self._starts = list(accumulate(map(len, lines), initial=0))
             if self.data and not self.data.endswith((b"\n", b"\r")):
                 self._starts.pop()
             self._starts[0] = self.count(self.begin)
@@ -86,9 +81,7 @@ class Source:
     def count(self, offset: int) -> int:
         """The characters before a byte."""
         if self._characters is None:
-            from array import array
-
-            self._characters = array("Q", [0])
+            self._characters = [0]
             if not self.data.isascii():
                 for start in range(0, len(self.data), _BLOCK):
                     self._characters.append(self._characters[-1] + self._measure(start, start + _BLOCK))

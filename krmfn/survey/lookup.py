@@ -10,7 +10,10 @@ from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import Any
 from krmfn.model.marks import list_previous_names
 from krmfn.model.values import as_text, dig
-from krmfn.sources.manifest import Find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.sources.manifest import Find
 
 Names = dict[tuple[str, str], Mapping[str, Any]]
 

@@ -46,12 +46,10 @@ def note_gates(
     missing = [gate for gate in list_needed(release, values) if gate not in given and not release.gates[gate].default]
     if not missing:
         return None
-    import re
-
     from krmfn.model.wording import join
 
     found = sorted(set(_list_versions(release, values)))
-    versions = [version for version in found if re.search("alpha|beta", version)]
+    versions = [version for version in found if "alpha" in version or "beta" in version]
     needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]
     flags = [f"--feature-gates={','.join(f'{gate}=true' for gate in missing)}"]
     if versions:

@@ -28,7 +28,7 @@ TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
 _GO_MODULES = ("modules.txt", "file")
 #: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and
 #: `src/test/resources` of Maven and Gradle.
-_TEST_DATA = re.compile(r"(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/", re.IGNORECASE)
+_TEST_DATA = r"(?i)(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/"
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
@@ -166,7 +166,8 @@ class Tree:
                 elif self._is_read(path, kind):
                     found.append(path)
         # Who names such a folder wants to see it.
-        data = [] if _TEST_DATA.search(f"{folder}/") else list(filter(_TEST_DATA.search, found))
+        is_data = re.compile(_TEST_DATA).search
+        data = [] if is_data(f"{folder}/") else list(filter(is_data, found))
         reason = "is the data of a test, which nobody applies"
         self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
         return sorted({*found}.difference(data))

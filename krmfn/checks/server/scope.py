@@ -17,9 +17,6 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
 
     An object that is in several worlds counts once, the file of a program not at all. Empty where all are validated.
     """
-    from krmfn.checks.server.others import find_shape
-    from krmfn.releases.served import find_standing, is_of_program
-
     counts = {"full": 0, "fields": 0, "unknown": 0}
     named: dict[str, dict[str, None]] = {"fields": {}, "unknown": {}}
     seen: set[int] = set()
@@ -29,15 +26,13 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
         for item in items:
             key = (item.api_version, item.kind)
             if key not in standings:
-                standing = "full"
-                if item.kind != DEFINITION and judge.kind(item) is None and judge.definition(item) is None:
-                    found = find_standing(*key, judge.release)
-                    known = found == "missing" or (found != "foreign" and find_shape(*key, judge.release) is not None)
-                    standing = "unknown" if not known else "full" if found == "missing" else "fields"
-                standings[key] = standing
+                standings[key] = _find_standing(judge, item)
             standing = standings[key]
-            if standing == "unknown" and is_of_program(item, judge.release):
-                continue
+            if standing == "unknown":
+                from krmfn.releases.served import is_of_program
+
+                if is_of_program(item, judge.release):
+                    continue
             counts[standing] += id(item) not in seen
             seen.add(id(item))
             if standing != "full":
@@ -50,6 +45,20 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
     if counts["unknown"]:
         parts.append(f"{counts['unknown']} not: unknown kinds ({_list(named['unknown'])}; --crds adds their CRDs)")
     return f"stage server: {', '.join(parts)}"
+
+
+def _find_standing(judge: Judge, item: Item) -> str:
+    """How much of the item's kind is judged: "full", "fields" or "unknown"."""
+    if item.kind == DEFINITION or (judge.kind(item) or judge.definition(item)) is not None:
+        return "full"
+    from krmfn.checks.server.others import find_shape
+    from krmfn.releases.served import find_standing
+
+    found = find_standing(item.api_version, item.kind, judge.release)
+    if found == "missing":
+        return "full"
+    shape = None if found == "foreign" else find_shape(item.api_version, item.kind, judge.release)
+    return "fields" if shape else "unknown"
 
 
 def _list(names: dict[str, None]) -> str:
