@@ -171,23 +171,6 @@ def test_flux_adds_components(
     assert len([each for world in find().worlds for each in world.items if each.kind == "PersistentVolumeClaim"]) == 1
 
 
-def test_quotes_around_a_variable_are_lost(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The API server refuses the annotation that Flux sends, and the line to change is that of the variable."""
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
-    job = JOB.replace('gang: "true"', 'a: "${gang}"')
-    write(folder, {"a.yaml": FLUX.replace('pods: "4"', 'gang: "true"'), "apps/train/job.yaml": job})
-    write(folder, {"apps/train/kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})
-    assert main(["validate", "."]) == 1
-    out = capsys.readouterr().out
-    assert "apps/train/job.yaml:5:30: error: Job train metadata.annotations.krmfn.dev/a: json: cannot unmarshal" in out
-    assert "kustomize drops quotes around a variable" in out
-    write(folder, {"a.yaml": FLUX.replace('pods: "4"', "gang: '\"true\"'")})
-    assert main(["validate", "."]) == 0
-
-
 def test_a_kustomization_that_is_deployed_is_one_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("kustomize", "./dev setup builds it into the cache")
     monkeypatch.setenv("PATH", PATH)

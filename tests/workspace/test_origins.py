@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from krmfn.cli.entry import main
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
 from krmfn.workspace.origins import Origins, merge
-from tests.workspace.repositories import JOB
+from tests.e2e.tools import PATH, require
+from tests.workspace.repositories import FLUX, JOB
+from tests.workspace.test_worlds import folder, write
+
+__all__ = ["folder"]
 
 
 def test_a_finding_calls_an_object_what_its_file_calls_it() -> None:
@@ -29,3 +38,20 @@ def test_a_world_is_named_where_the_place_does_not() -> None:
 def test_a_place_in_what_kustomize_printed_is_not_told() -> None:
     told = Origins("dev/kustomization.yaml", {}).settle(Result("defined twice ((rendered):805); one is kept"))
     assert (told.message, told.file) == ("defined twice; one is kept", FileRef("dev/kustomization.yaml"))
+
+
+def test_quotes_around_a_variable_are_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The API server refuses the annotation that Flux sends, and the line to change is that of the variable."""
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    job = JOB.replace('krmfn.dev/gang: "true"', 'flag: "${gang}"')
+    write(folder, {"a.yaml": FLUX.replace('pods: "4"', 'gang: "true"'), "apps/train/job.yaml": job})
+    write(folder, {"apps/train/kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})
+    assert main(["validate", "."]) == 1
+    out = capsys.readouterr().out
+    assert "apps/train/job.yaml:5:23: error: Job train metadata.annotations.flag: json: cannot unmarshal" in out
+    assert "kustomize drops quotes around a variable" in out
+    write(folder, {"a.yaml": FLUX.replace('pods: "4"', "gang: '\"true\"'")})
+    assert main(["validate", "."]) == 0
