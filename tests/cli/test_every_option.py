@@ -84,7 +84,7 @@ _WRITTEN = ("--baseline", "known.txt", "--write-baseline", "apps")
 #: What is called first in both folders.
 FIRST = {("validate", "--baseline"): _WRITTEN, ("validate", "--write-baseline"): _WRITTEN}
 #: What prints nothing that this option could take away, or does not differ in the releases that have it.
-INERT = {("why", "--quiet"), ("bridge", "--kubernetes"), ("convert", "--verbose"), ("diff", "--verbose")}
+INERT = {("why", "--quiet"), ("bridge", "--kubernetes"), ("convert", "--verbose")}
 
 
 class Row(NamedTuple):
