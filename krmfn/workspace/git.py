@@ -16,6 +16,7 @@ from krmfn.workspace.trees import (
     GIT,
     MOST_BYTES,
     MOST_CHARACTERS,
+    SUBMODULE,
     TOO_LARGE,
     FolderEntry,
     InputMissing,
@@ -52,6 +53,8 @@ _PARTIAL = "promisor remote"
 _GET_THE_REST = "get the rest with git fetch --refetch --no-filter"
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
+#: To find a revision. A named pipe among git's own files would make git wait without end.
+_MOST_SECONDS = 30
 #: About a million files. A few trees that hold each other ten times name more than any disk has.
 _MOST_LISTED = 128 * 2**20
 
@@ -120,7 +123,7 @@ class Revision(Tree):
         if not mode:
             raise LeftOut(path, "is a folder")
         if mode == _MODULE:
-            raise LeftOut(path, "is a submodule")
+            raise LeftOut(path, f"is {SUBMODULE}")
         return self._read_object(path, name)
 
     def _find_tree(self, revision: str) -> str:
@@ -128,7 +131,9 @@ class Revision(Tree):
             raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
         try:
             out, _ = run(
-                self._command("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}"), self._environment()
+                self._command("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}"),
+                self._environment(),
+                seconds=_MOST_SECONDS,
             )
         except Failed as failure:
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
@@ -151,7 +156,8 @@ class Revision(Tree):
     def _list_names(self) -> list[str]:
         """The branches and tags."""
         try:
-            out, _ = run(self._command("rev-parse", "--symbolic", "--branches", "--tags"), self._environment())
+            words = self._command("rev-parse", "--symbolic", "--branches", "--tags")
+            out, _ = run(words, self._environment(), seconds=_MOST_SECONDS)
         except Failed:
             return []
         return out.decode("utf-8", "replace").split()
@@ -178,7 +184,7 @@ class Revision(Tree):
                 shown = "folder"
             else:
                 self._files[path] = (mode, name)
-                shown = "link" if mode == _LINK else "a submodule" if mode == _MODULE else "file"
+                shown = "link" if mode == _LINK else SUBMODULE if mode == _MODULE else "file"
             self._folders[folder].append(FolderEntry(base, shown))
 
     def _locate(self, path: str) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from krmfn.model.patterns import Pattern
 
 GIT = "git:"
+#: What a revision has where the work tree has the folder of another repository.
+SUBMODULE = "a submodule"
 SUFFIXES = (".yaml", ".yml", ".json")
 #: The names of kustomizations, in the order in which kustomize looks for them.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -157,7 +159,9 @@ class Tree:
                 path = _join(here, name)
                 if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
                     continue
-                if not (kind == "folder" or name.endswith(SUFFIXES)) or self._is_ignored(patterns, path, kind):
+                if kind not in ("folder", SUBMODULE) and not name.endswith(SUFFIXES):
+                    continue
+                if self._is_ignored(patterns, path, kind):
                     continue
                 if kind == "folder" and path.count("/") > _DEEPEST_READ:
                     self.left_out.append(LeftOut(path, f"is in more than {_DEEPEST_READ} folders", severe=True))

@@ -156,9 +156,19 @@ def test_links_are_followed_in_the_repository_only(repository: Path) -> None:
 
 def test_a_submodule_is_told(repository: Path) -> None:
     name = git(repository, "rev-parse", "HEAD").strip()
-    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{name},apps/module.yaml")
+    paths = ("apps/module.yaml", "apps/modules/one")
+    for path in paths:
+        git(repository, "update-index", "--add", "--cacheinfo", f"160000,{name},{path}")
     git(repository, "commit", "-q", "-m", "module")
-    assert told(read_paths(["git:HEAD:apps"])) == {"apps/module.yaml": "is a submodule"}
+    assert told(read_paths(["git:HEAD:apps"])) == dict.fromkeys(paths, "is a submodule")
+
+
+def test_git_does_not_wait_without_end(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krmfn.workspace.git._MOST_SECONDS", 0.5)
+    (repository / ".git/HEAD").unlink()
+    os.mkfifo(repository / ".git/HEAD")
+    with pytest.raises(InputMissing, match=r"it had not finished after 0\.5 seconds"):
+        read_paths(["git:HEAD:apps"])
 
 
 def test_names_that_are_not_text(repository: Path) -> None:
