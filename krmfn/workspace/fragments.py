@@ -131,7 +131,7 @@ def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
             data = (tree.find(posixpath.join(folder, name)) or b"").decode("utf-8", "replace")
             read = re.findall(r'"(\w[\w.-]*\.(?:ya?ml|json))"', data) if name.endswith("_test.go") else []
             named = [*read, *(f"*/{each}" for each in read if folder)]
-            for line in re.findall("(?m)^//go:embed (.+)", data):
+            for line in re.findall(r"(?m)^[ \t]*//go:embed (.+)", data):
                 named += line.replace("all:", "").replace('"', "").split()
             patterns += read_patterns("".join(f"/{each}\n" for each in named), folder or ".")
     return {

@@ -282,7 +282,7 @@ def test_a_pattern_that_only_names_an_object_is_a_part(folder: Path, capsys: pyt
     ("name", "text", "code"),
     [
         ("main.go", "//go:embed all:pkg/assets b.yaml\nvar files embed.FS\n", 0),
-        ("pkg/main.go", '//go:embed "assets/*.yaml"\n', 0),
+        ("pkg/main.go", '\t//go:embed "assets/*.yaml"\n', 0),
         ("pkg/assets/main_test.go", 'read(t, "a.yaml")\n', 0),
         ("pkg/main_test.go", 'read(t, "a.yaml")\n', 0),
         ("main_test.go", 'read(t, "a.yaml")\n', 1),
