@@ -62,6 +62,8 @@ def _spell_inside(path: str, base: str) -> str:
         return path
     if path.startswith(f"{base}/") and not base.startswith("."):
         return path[len(base) + 1 :]
+    if {path[:1], base[:1]}.isdisjoint("./"):  # most are below the working directory, where their texts say all
+        return ""
     inside = posixpath.relpath(path, base)
     return "" if inside == ".." or inside.startswith("../") else inside
 
