@@ -14,7 +14,7 @@ import pytest
 
 from krmfn.cli.entry import main
 from tests.cli.conftest import ROOT
-from tests.workspace.repositories import JOB
+from tests.workspace.repositories import JOB, commit
 
 BAD = JOB.replace("parallelism: 8", "parallelism: -1")
 KRMFN = f"env -u PYTHONUNBUFFERED {shlex.quote(sys.executable)} -m krmfn"
@@ -183,10 +183,8 @@ def test_a_defect_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_a_caller_that_ignores_the_end_of_children(tmp_path: Path) -> None:
     # A program would be said to have ended well, whatever has happened, and a missing revision would be no difference.
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    person = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-    subprocess.run(["git", "-C", tmp_path, *person, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
     (tmp_path / "job.yaml").write_text(JOB)
+    commit(tmp_path)
     for words in (["diff", "git:missing", "."], ["validate", "job.yaml"]):
         done = subprocess.run(
             [sys.executable, "-m", "krmfn", *words],

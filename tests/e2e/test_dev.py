@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -124,3 +125,14 @@ def test_the_second_image_is_the_first_and_the_simulators(tmp_path: Path) -> Non
     assert "-t krmfn:dev --build-arg A=b ." in said
     second = said[said.index("build --build-arg BASE_IMAGE=krmfn:dev -f simulator/Dockerfile -t krmfn:dev-simulator") :]
     assert second.splitlines()[1:] == [f"krmfn-simulator-{release}" for release in releases]
+
+
+PROGRAMS = re.compile(r'\brun\(\s*\[?"(git|jq|kubectl|kpt|kustomize|podman)"')
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda path: path.name)
+def test_a_test_that_starts_a_program_is_skipped_without_it(path: Path) -> None:
+    """`./dev test` on a bare machine: no errors. The helpers `git` and `commit` ask for git."""
+    text = path.read_text()
+    for program in PROGRAMS.findall(text):
+        assert f'require("{program}"' in text or (program == "git" and re.search(r"\b(git|commit)\(", text)), program
