@@ -46,12 +46,12 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
         hint = "Generate one group for all pods instead (granularity Cluster)."
         board.note(item, "convert-impossible", message, path, hint)
     elif length == _VALUE:
-        message = f"Kubernetes {goal} does not take {path[-1]}: {item.get(path)}; it is unchanged"
-        board.note(item, "convert-impossible", message, path, f"Write a value that Kubernetes {goal} takes.")
+        message = f"Kubernetes {goal} does not accept {path[-1]}: {item.get(path)}; it is unchanged"
+        board.note(item, "convert-impossible", message, path, f"Write a value that Kubernetes {goal} accepts.")
     elif length:
         words = ", ".join(map(str, item.get(path)))
         message = f"Kubernetes {goal} has no {path[-1]} {words}; it is unchanged"
-        board.note(item, "convert-impossible", message, path, f"Write one that Kubernetes {goal} has.")
+        board.note(item, "convert-impossible", message, path, f"Use one that Kubernetes {goal} has.")
     else:
         field = ".".join(part for part in path[1:] if isinstance(part, str))
         board.note(item, "convert-lost", f"Kubernetes {goal} has no {field}: it was dropped", path)

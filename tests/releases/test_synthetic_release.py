@@ -326,10 +326,10 @@ def test_a_value_that_a_release_does_not_take_is_told(fuller: Run) -> None:
         "spec: {", "spec: {workloadRef: {workloadName: a, templateName: NAME}, "
     )
     long, short = (fuller("convert", "--to", NEXT, "-", data=asked.replace("NAME", name)) for name in ("t" * 21, "t"))
-    assert f"Kubernetes {NEXT} does not take templateName: {'t' * 21}; it is unchanged" in long.err
-    assert (long.code, short.code, "does not take" in short.err) == (1, 0, False)
+    assert f"Kubernetes {NEXT} does not accept templateName: {'t' * 21}; it is unchanged" in long.err
+    assert (long.code, short.code, "does not accept" in short.err) == (1, 0, False)
     for value in ("${COUNT}", "-1"):
-        assert "does not take" not in fuller("convert", "--to", "1.36", "-", data=asked.replace("3", value)).err
+        assert "does not accept" not in fuller("convert", "--to", "1.36", "-", data=asked.replace("3", value)).err
 
 
 def test_a_policy_that_older_releases_lack_is_not_dropped(fuller: Run) -> None:

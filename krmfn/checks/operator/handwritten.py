@@ -111,7 +111,7 @@ def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
             path, each = where[0] if where else ((), part)
             name = as_text(dig(template.item.value, *path, "metadata", each, key))
             if (template.item.space, name) in names and (path, each) != (template.path, part):
-                message = f"{choice} reads {key} among the {part} of pods only: none of them is in the PodGroup {name}"
+                message = f"{choice} reads {key} only from the {part} of pods, so no pod is in the PodGroup {name}"
                 hint = f"Write {key} into metadata.{part} of the pod template."
                 yield Finding(template.item, (*path, "metadata", each, key), message, name, hint=hint)
                 break

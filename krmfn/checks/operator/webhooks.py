@@ -88,8 +88,8 @@ def _count_jobs(job: Mapping[str, Any]) -> int:
 
 def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     if item.name and check_dns_1035(item.name):
-        why = f"{item.name} is not the name of a Service: lower case letters, digits and -, {_LONGEST} at most"
-        yield ("metadata", "name"), why, "Use another name, which begins with a letter."
+        why = f"{item.name} is not a valid name for a Service: only lower case letters, digits and - are allowed"
+        yield ("metadata", "name"), why, f"Use at most {_LONGEST} characters, beginning with a letter."
     template, at = as_mapping(spec.get("leaderWorkerTemplate")), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
     size, part = as_int(template.get("size")), as_int(dig(template, "subGroupPolicy", "subGroupSize"))
     alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
@@ -107,7 +107,7 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
     readable = all(str(word).removesuffix("%").isdecimal() for word in words)
     if replicas and readable and not share(words[0], replicas, up=False) and not share(words[1], replicas, up=True):
-        why = f"maxUnavailable and maxSurge are both 0, of {replicas} replicas"
+        why = f"with {replicas} replicas, maxUnavailable and maxSurge are both 0 pods"
         yield (*path, "maxUnavailable"), why, "Set one of them to 1."
 
 
