@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from krmfn.krm.types import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Path = tuple[str | int, ...]
 
 
@@ -26,6 +30,19 @@ def dig(value: object, *path: str | int, default: Any = None) -> Any:
                 return default
             value = value[part]
     return value
+
+
+def walk_values(value: object) -> Iterator[Any]:
+    """A part of plain data and all that is in it, each mapping and list before what it holds, however deep.
+
+    >>> list(walk_values({"a": [1], "b": 2}))
+    [{'a': [1], 'b': 2}, 2, [1], 1]
+    """
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
 
 
 def format_path(path: Path) -> str:

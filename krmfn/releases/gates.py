@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
+from krmfn.krm.paths import walk_values
 from krmfn.krm.types import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 
@@ -63,12 +64,4 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
 
 def list_fields(spec: Any) -> set[str]:
     """The names of all fields in a spec, at any depth."""
-    found: set[str] = set()
-    waiting = [spec]
-    for each in waiting:
-        if isinstance(each, dict):
-            found.update(each)
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-    return found
+    return {field for each in walk_values(spec) if isinstance(each, dict) for field in each}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
-from krmfn.krm.paths import dig
+from krmfn.krm.paths import dig, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
@@ -153,26 +153,16 @@ def _has_name(item: Item) -> bool:
 
 def _has_expression(value: Any) -> bool:
     """Whether a field is called `(…)`, which none is."""
-    if isinstance(value, list):
-        return any(map(_has_expression, value))
-    return isinstance(value, dict) and any(
-        (str(field).startswith("(") and str(field).endswith(")")) or _has_expression(each)
-        for field, each in value.items()
-    )
+    fields = (str(field) for each in walk_values(value) if isinstance(each, dict) for field in each)
+    return any(field.startswith("(") and field.endswith(")") for field in fields)
 
 
 def _is_to_fill(item: Item) -> bool:
     """Whether the name of an object is a word that names cannot be (those of roles can), or one of its values is empty
     (`storage:`). What has placeholders is checked without them."""
-    waiting: list[Any] = [item.value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.values()
-            if any(each is None for field, each in value.items() if field not in _MAY_BE_EMPTY):
-                return True
-        elif isinstance(value, list):
-            waiting += value
+    pairs = (pair for each in walk_values(item.value) if isinstance(each, dict) for pair in each.items())
+    if any(each is None and field not in _MAY_BE_EMPTY for field, each in pairs):
+        return True
     is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
     return is_odd and not is_name_placeholder(item.name)
 

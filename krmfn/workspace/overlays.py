@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import Item, Stream, Unreadable
+from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
 from krmfn.krm.types import NamedTuple
@@ -208,18 +209,11 @@ def list_affixed(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, set[s
 
 def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
     """The files that any text in `value` names, from a folder: patches, sources of ConfigMaps, replacements."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-        elif isinstance(each, str):
-            for name in {each, each.partition("=")[2]}:
-                path, kind = follow(tree, folder, name)
-                if kind == "file":
-                    yield path
+    for text in (each for each in walk_values(value) if isinstance(each, str)):
+        for name in {text, text.partition("=")[2]}:
+            path, kind = follow(tree, folder, name)
+            if kind == "file":
+                yield path
 
 
 def list_sources(value: Mapping[str, Any]) -> Iterator[str]:

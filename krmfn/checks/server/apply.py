@@ -129,9 +129,7 @@ class _Keys(NamedTuple):
     unset: tuple[Any, ...]
 
     def of(self, item: Any) -> Any:
-        if not self.keys:
-            return repr(item)
-        if not isinstance(item, Mapping):
+        if not self.keys or not isinstance(item, Mapping):
             return repr(item)
         return tuple(repr(item.get(key, unset)) for key, unset in zip(self.keys, self.unset, strict=True))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.checks.server.correlation import find_old, find_schema, is_same
 from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.verdict import Cause
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, TypeAlias
 
@@ -76,9 +76,7 @@ def _judge(
 
 def _has_whole_float(value: Any) -> bool:
     """Whether 3.0 stands somewhere: a schema takes it for an integer, a rule does not."""
-    if isinstance(value, (dict, list)):
-        return any(map(_has_whole_float, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, float) and value.is_integer()
+    return any(isinstance(each, float) and each.is_integer() for each in walk_values(value))
 
 
 def _show(value: Any) -> str:

@@ -33,17 +33,11 @@ STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
 
 
-def create(
-    kind: Kind,
-    value: Any,
-    facts: AdmissionFacts = _NO_FACTS,
-    address: Address | None = None,
-    duplicates: Iterable[Path] = (),
-) -> Verdict:
+def create(kind: Kind, value: Any, facts: AdmissionFacts = _NO_FACTS, duplicates: Iterable[Path] = ()) -> Verdict:
     """POST of `value`, a JSON value."""
     if not kind.versions:
         return Verdict(404, "the server could not find the requested resource")
-    where = address or address_of(kind, value)
+    where = address_of(kind, value)
     new, refusal = read_body(kind, value, where, duplicates)
     if refusal:
         return refusal
@@ -137,13 +131,10 @@ def update(
     return Verdict(200, dropped=dropped, warnings=warnings, stored=new)
 
 
-def update_status(
-    kind: Kind, value: Any, stored: dict[str, Any], address: Address | None = None, duplicates: Iterable[Path] = ()
-) -> Verdict:
+def update_status(kind: Kind, value: Any, stored: dict[str, Any], where: Address) -> Verdict:
     """PUT of `value` to the /status subresource: only the status is taken over."""
     before = stored["metadata"]
-    where = address or Address(address_of(kind, value).version, before["namespace"], before["name"])
-    new, refusal = read_body(kind, value, where, duplicates)
+    new, refusal = read_body(kind, value, where, ())
     refusal = refusal or check_name(new, where)
     if refusal:
         return refusal

@@ -15,7 +15,7 @@ from krmfn.checks.server.patterns import compile_pattern, is_quick
 from krmfn.checks.server.spell import spell, write_json
 from krmfn.checks.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
 from krmfn.krm.item import HEAD
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path, format_path, walk_values
 from krmfn.krm.types import Any, TypeAlias
 
 Schema: TypeAlias = "Mapping[str, Any]"
@@ -249,9 +249,7 @@ class Structure:
 
 def _count(value: Any) -> int:
     """The values in a value, itself and the names of its fields included."""
-    if isinstance(value, dict):
-        return 1 + len(value) + sum(map(_count, value.values()))
-    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
+    return sum(1 + (len(each) if isinstance(each, dict) else 0) for each in walk_values(value))
 
 
 def _should(path: Path, value: Any, words: str, rule: str = "custom-schema") -> Cause:

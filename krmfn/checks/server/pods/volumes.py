@@ -137,10 +137,6 @@ def _check_host_path(source: Object, at: Path, pod: Setting) -> None:
     pod.check_option(source, "type", at, _RULE, _HOST_TYPES)
 
 
-def _check_git(source: Object, at: Path, pod: Setting) -> None:
-    check_relative(source.get("directory", ""), (*at, "directory"), _RULE, pod)
-
-
 def _check_partition(source: Object, at: Path, pod: Setting) -> None:
     partition = source.get("partition", 0)
     if not 0 <= partition <= 255:
@@ -245,19 +241,15 @@ def _check_flocker(source: Object, at: Path, pod: Setting) -> None:
         pod.invalid((*at, "datasetName"), _RULE, name, "must not contain '/'")
 
 
-def _check_secret_name(source: Object, field: str, at: Path, pod: Setting) -> None:
+def _check_secret_name(source: Object, at: Path, pod: Setting, field: str = "secretRef") -> None:
     if field in source and not source[field].get("name"):
         pod.required((*at, field, "name"), _RULE)
-
-
-def _check_cinder(source: Object, at: Path, pod: Setting) -> None:
-    _check_secret_name(source, "secretRef", at, pod)
 
 
 def _check_storage_os(source: Object, at: Path, pod: Setting) -> None:
     for field in ("volumeName", "volumeNamespace"):
         pod.check_text(source, field, at, _RULE, check_short_name)
-    _check_secret_name(source, "secretRef", at, pod)
+    _check_secret_name(source, at, pod)
 
 
 def _check_flex(source: Object, at: Path, pod: Setting) -> None:
@@ -298,7 +290,7 @@ def _check_csi(source: Object, at: Path, pod: Setting) -> None:
         if len(driver.encode("utf-8", "surrogatepass")) > 63:
             pod.too_long((*at, "driver"), _RULE, 63)
         pod.refuse((*at, "driver"), _RULE, driver, check_long_name(driver.lower()))
-    _check_secret_name(source, "nodePublishSecretRef", at, pod)
+    _check_secret_name(source, at, pod, "nodePublishSecretRef")
     pod.check_text(source.get("nodePublishSecretRef", {}), "name", at, _RULE, check_long_name)
 
 
@@ -329,14 +321,14 @@ def _check_projected(source: Object, at: Path, pod: Setting) -> None:
 
 _CHECKS: dict[str, Callable[[Object, Path, Setting], None]] = {
     "hostPath": _check_host_path,
-    "gitRepo": _check_git,
+    "gitRepo": lambda source, at, pod: check_relative(source.get("directory", ""), (*at, "directory"), _RULE, pod),
     "gcePersistentDisk": _check_partition,
     "awsElasticBlockStore": _check_partition,
     "secret": _check_keys,
     "nfs": _check_nfs,
     "iscsi": _check_iscsi,
     "flocker": _check_flocker,
-    "cinder": _check_cinder,
+    "cinder": _check_secret_name,
     "quobyte": _check_quobyte,
     "downwardAPI": _check_downward,
     "fc": _check_fibre_channel,
