@@ -330,9 +330,10 @@ class Item:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
-    def adopt_value(self, value: dict[str, Any]) -> None:
-        """Take over the value of the text, which the reader of a stream has made."""
-        self._reading = Reading(self, self.read_original(), value)
+    def adopt_value(self, value: dict[str, Any], text: str = "", make_root: Callable[[], Node] | None = None) -> None:
+        """Take over the value of the text, which the reader of a stream has made; and the text, and what makes its
+        tree, where it has these, too."""
+        self._reading = Reading(self, text or self.read_original(), value, make_root)
 
     def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]:
         """Read a text that stands where this object does into a tree, and its value where it comes along.

@@ -1,21 +1,22 @@
 """Reads YAML of the plainest kind line by line; gives None for everything else.
 
 What kustomize, kpt and most people write is of that kind: ASCII, block style, plain keys, scalars on one line (plain or
-in single quotes on several), literal blocks, flow collections of plain words on one line. One pass gives the value and
-an outline of the lines, from which the nodes are made where somebody asks for them: they are those that libyaml's
-events give (`composing`), many times faster and without importing a YAML library. Where a line is not of a form below,
-the answer is None: no guess is ever made.
+in single quotes on several), literal blocks, flow collections of plain words on one line. Lines give an outline, and
+the outline the value, and the nodes where somebody asks for them: they are those that libyaml's events give
+(`composing`), many times faster and without importing a YAML library. Documents whose lines differ in their scalars
+only have one outline. Where a line is not of a form below, the answer is None: no guess is ever made.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
-from krmfn.krm.types import Any
+from krmfn.krm.types import Any, NamedTuple
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it
@@ -41,22 +42,41 @@ MAX_DEPTH = 150
 #: text in quotes that ends on a further line.
 _NOTHING, _SCALAR, _FLOWING, _LITERAL = range(4)
 
-#: A line that says something: its column, the columns of its dashes, the column behind them, the key as JSON spells it
-#: (None: no key), which sort of value follows, that value, and the columns where key and value end, where it begins.
-_Line = tuple[int, tuple[int, ...], int, "str | None", int, "Any", int, int, int]
-#: An open collection: its class, its offset, and a row for each pair or element: the offset of its line, the line, and
-#: the rows of the collection in it or the node of a literal block.
-_Rows = list["Any"]
+
+class _Line(NamedTuple):
+    """A line that says something: its column, the columns of its dashes, the column behind them; the key as JSON spells
+    it (None: no key); which sort of value follows; the columns where the key ends, where the value begins, and where it
+    ends."""
+
+    column: int
+    dashes: tuple[int, ...]
+    content: int
+    key: str | None
+    sort: int
+    key_end: int
+    start: int
+    end: int
+
+
+#: What is asked of every line: its form, which is all that it says save a scalar, that scalar, and the rest. Of
+#: comments and blanks the form is empty, and there is no rest.
+_Known = tuple[str, Any, Any]
+#: A pair or an element: the number of the collection that it is in, in the order of the text (0: the document); the
+#: number of its line; its key (None: an element); its value, and the column of that. The value is a scalar or nothing,
+#: as the line says (None); a flow collection, as the line says (_FLOWING); a scalar of several lines (its node); or a
+#: collection that begins there or below (`dict` or `list`).
+_Step = tuple[int, int, "str | None", Any, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 #: A text in single quotes, on any number of lines; nothing follows it on its last line.
 _TEXT = r"'((?:[^']|'')*)'(?= *(?:\n|\Z))"
-_PAIR = 2  # a row that is wholly said by its line
-_HEAD = 2  # what a collection says before its rows
-
-#: Lines that were seen before: objects of one kind have most of them in common. Empty for comments and blanks.
-_SEEN: dict[str, _Line | tuple[()]] = {}
-_ROOM = 8192
+_SAYS_NOTHING: _Known = ("", None, None)
+#: Lines that were seen before: objects of one kind have most of them in common.
+_SEEN: dict[str, _Known] = {}
+#: Outlines by the forms of all lines: generated objects of one kind have them in common.
+_OUTLINES: dict[tuple[str, ...], list[_Step]] = {}
+#: How many of them are remembered, and of how many lines a text is that may be like others.
+_MOST_LINES, _MOST_OUTLINES, _LONGEST = 8192, 256, 400
 
 
 class _Unusual(Exception):
@@ -68,43 +88,45 @@ def read_lines(text: str) -> tuple[Callable[[], Mapping], dict[str, Any]] | None
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
-        rows, value = _read(text)
+        outline, lines = _read(text)
+        value = _make_value(outline, lines)
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
 
     def make_root() -> Mapping:
-        root = _make_node(rows, text)
+        root = _NodeMaker(text, outline, lines).make(dict, 0)
         assert isinstance(root, Mapping)
         return root
 
     return make_root, value
 
 
-def _take_apart(raw: str) -> _Line | tuple[()]:
+def _take_apart(raw: str) -> _Known:
     """The parts of a line without its line break."""
     line = _LINE.fullmatch(raw)
     if line is None:
         raise _Unusual
-    name, given = line.group(3, 4)
-    text = given or ""
+    indent, marks, name, text = line.groups("")
     first = text[:1]
     # Compiled when it is needed, which costs as much as reading a file.
     if first and first in "{[" and len(text) > 2 and not re.fullmatch(_FLOW, text):
         raise _Unusual
-    if name is None and bool(line[2]) != (given is not None):
+    if not name and bool(marks) != bool(text):
         raise _Unusual  # a dash without a value, or a value without a dash
-    parts: _Line | tuple[()] = ()
-    if name is not None or text:
+    known = _SAYS_NOTHING
+    if name or text:
         is_open = first == "|" or (first == "'" and text.count("'") % 2 == 1)
-        sort = _NOTHING if not text else _FLOWING if first in "{[" else _LITERAL if is_open else _SCALAR
+        sort = _NOTHING if not text else _LITERAL if is_open else _FLOWING if first in "{[" else _SCALAR
         value = text if sort == _LITERAL else _read_value(text) if text else None
-        column, content = line.end(1), line.end(2)
-        dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-")
-        key = None if name is None else spell_key(name)
-        parts = (column, dashes, content, key, sort, value, line.end(3), line.start(4), line.end(4))
-    if len(_SEEN) < _ROOM:
-        _SEEN[raw] = parts
-    return parts
+        column, content = len(indent), len(indent) + len(marks)
+        dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-") if marks else ()
+        start, end = line.span(4)
+        place = _Line(column, dashes, content, spell_key(name) if name else None, sort, content + len(name), start, end)
+        known = (f"{indent}{marks}{name}:{sort}", value, place)
+    if len(_SEEN) >= _MOST_LINES:
+        _SEEN.clear()
+    _SEEN[raw] = known
+    return known
 
 
 def _read_value(text: str) -> Any:
@@ -133,121 +155,139 @@ def _split_flow(text: str) -> Iterator[re.Match[str]]:
     return re.compile(_PAIRS).finditer(text, 1) if len(text) > 2 else iter(())
 
 
-def _read(text: str) -> tuple[_Rows, dict[str, Any]]:
-    root: dict[str, Any] = {}
-    outline: _Rows = []
-    #: The innermost open collection: its column, value and rows; the key in it that waits for its value.
+def _read(text: str) -> tuple[list[_Step], list[_Known]]:
+    """The outline of a text, and its lines."""
+    if "|" not in text:  # the lines of a literal block are no lines of their own
+        try:
+            lines = [_SEEN.get(raw) or _take_apart(raw) for raw in text.split("\n")]
+        except _Unusual:
+            pass
+        else:
+            known = _OUTLINES.get(tuple([form for form, _, _ in lines]))
+            if known:
+                return known, lines
+    outline, lines, is_common = _draw(text)
+    if is_common and len(lines) <= _LONGEST:
+        if len(_OUTLINES) >= _MOST_OUTLINES:
+            _OUTLINES.clear()
+        _OUTLINES[tuple([form for form, _, _ in lines])] = outline
+    return outline, lines
+
+
+def _draw(text: str) -> tuple[list[_Step], list[_Known], bool]:
+    """The outline of a text, its lines, and whether the outline is that of all texts whose lines have these forms."""
+    outline: list[_Step] = []
+    lines: list[_Known] = []
+    starts: list[int] = []
+    #: The innermost open collection: its column, its number, and its keys (None: it is a list).
     here = -1
-    top: Any = None
-    rows = outline
-    waiting: str | None = None
-    stack: list[tuple[int, Any, _Rows]] = []
-    behind = 0  # the end of a literal block
-    position = -1
+    place = -1
+    keys: set[str] | None = None
+    waiting = False  # whether its last key waits for a value
+    stack: list[tuple[int, int, set[str] | None]] = []
+    last = -1
+    behind = 0  # the end of a scalar of several lines
     stop = -1
-    for raw in text.split("\n"):
+    for number, raw in enumerate(text.split("\n")):
         position = stop + 1
         stop = position + len(raw)
+        starts.append(position)
+        lines.append(_SAYS_NOTHING)
         if position < behind:
             continue
-        parts = _SEEN.get(raw)
-        if parts is None:
+        known = _SEEN.get(raw)
+        if known is None:
             try:
-                parts = _take_apart(raw)
+                known = _take_apart(raw)
             except _Unusual:
-                if waiting is not None:
+                if waiting or not outline:
                     raise
-                value, behind = _read_on(text, rows, position, here)
-                if type(top) is list:
-                    top[-1] = value
-                else:
-                    top[rows[-1][1][3]] = value
+                scalar = _read_on(text, outline[-1], lines, starts, here)
+                outline[-1] = (*outline[-1][:3], scalar, 0)
+                behind = scalar.end
                 continue
-        if not parts:
+        lines[-1] = known
+        form, value, line = known
+        if not form:
             continue
-        column, dashes, content, key, sort, value, _, _, _ = parts
-        if dashes or waiting is not None or here != column or type(top) is not dict:
+        column, dashes, content, key, sort, _, _, _ = line
+        if dashes or waiting or here != column or keys is None:
             # Close what is indented more, and a sequence in this column when a key follows.
-            while here > column or (here == column and not dashes and type(top) is list):
-                if waiting is not None:
-                    top[waiting] = waiting = None
-                here, top, rows = stack.pop()
+            while here > column or (here == column and not dashes and keys is None):
+                waiting = False
+                here, place, keys = stack.pop()
             # What the line opens: a sequence for each dash, and a mapping for the key.
-            fresh: list[tuple[int, Any]] = []
+            fresh: list[tuple[int, type]] = []
             if dashes:
-                if here != column or type(top) is not list:
-                    if waiting is None:
-                        raise _Unusual
-                    fresh.append((column, []))
-                if len(dashes) > 1:
-                    fresh += [(dash, []) for dash in dashes[1:]]
-                if key is not None:
-                    fresh.append((content, {}))
-            elif key is not None:
-                if here != column or type(top) is not dict:
-                    if top is None and not root:
-                        fresh.append((column, root))
-                    elif waiting is None:
-                        raise _Unusual
-                    else:
-                        fresh.append((column, {}))
-                elif waiting is not None:
-                    top[waiting] = waiting = None
-            for place, node in fresh:
-                if len(stack) > MAX_DEPTH:
-                    raise _Unusual
-                stack.append((here, top, rows))
-                inner: _Rows = [type(node), position + place]
-                if waiting is not None:
-                    top[waiting] = node
-                    rows[-1] += (inner,)
-                    waiting = None
-                elif type(top) is list:
-                    top.append(node)
-                    rows.append((position, parts, inner))
+                if here != column or keys is not None:
+                    fresh.append((column, list))
+                fresh += [(dash, list) for dash in dashes[1:]]
+            if key is not None:
+                if dashes or here != column or keys is None:
+                    fresh.append((content, dict))
                 else:
-                    outline = inner
-                here, top, rows = place, node, inner
-        row: Any = (position, parts)
-        if sort != _SCALAR:
-            if sort == _NOTHING:
-                if key is not None and key in top:
+                    waiting = False
+            if fresh and fresh[0][0] == column and not waiting and last >= 0:
+                raise _Unusual
+            for start, kind in fresh:
+                if len(stack) > MAX_DEPTH or (last < 0 and kind is list):
                     raise _Unusual
-                waiting = key
-                rows.append(row)
-                continue
-            if sort == _FLOWING:
-                value = value.copy()  # a line's value is that of many documents
-            else:
-                read = _read_literal if value[0] == "|" else _read_quoted
-                scalar = read(text, position, parts, stop + 1, here)
-                value, behind = scalar.content, scalar.end
-                row = (position, parts, scalar)
-        if key is None:
-            top.append(value)
-        elif key in top:
-            raise _Unusual
+                stack.append((here, place, keys))
+                if waiting:
+                    outline[-1] = (*outline[-1][:3], kind, start)
+                    waiting = False
+                elif last >= 0:
+                    outline.append((place, number, None, kind, start))
+                last += 1
+                here, place, keys = start, last, set() if kind is dict else None
+        if key is not None and keys is not None:
+            if key in keys:
+                raise _Unusual
+            keys.add(key)
+        what: Any = None
+        if sort == _NOTHING:
+            waiting = True
+        elif sort == _FLOWING:
+            what = _FLOWING
+        elif sort == _LITERAL:
+            read = _read_literal if value[0] == "|" else _read_quoted
+            what = read(text, position, known, stop + 1, here)
+            behind = what.end
+        outline.append((place, number, key, what, 0))
+    if not outline:
+        raise _Unusual
+    return outline, lines, not behind
+
+
+def _make_value(outline: list[_Step], lines: list[_Known]) -> dict[str, Any]:
+    root: dict[str, Any] = {}
+    made: list[Any] = [root]
+    for place, number, key, what, _ in outline:
+        if what is None:
+            value = lines[number][1]
+        elif what is dict or what is list:
+            value = what()
+            made.append(value)
+        elif what is _FLOWING:
+            value = lines[number][1].copy()  # a line's value is that of many documents
         else:
-            top[key] = value
-        rows.append(row)
-    if waiting is not None:
-        top[waiting] = None
-    if not root:
+            value = what.content if what.style else resolve_plain(what.content)
+        if key is None:
+            made[place].append(value)
+        else:
+            made[place][key] = value
+    return root
+
+
+def _read_on(text: str, step: _Step, lines: list[_Known], starts: list[int], column: int) -> Scalar:
+    """The plain scalar of the last step, where it goes on behind its line: on the last one of `lines`, which begin at
+    `starts`. `column` is that of the collection that it is in."""
+    _, number, _, what, _ = step
+    line: _Line = lines[number][2]
+    position, start, end = starts[-1], starts[number] + line.start, starts[number] + line.end
+    if what is not None or line.sort != _SCALAR or text[start] in "'\"":
         raise _Unusual
-    return outline, root
-
-
-def _read_on(text: str, rows: _Rows, position: int, column: int) -> tuple[Any, int]:
-    """The value of a plain scalar whose first line was the last one before `position`, and where the lines of it end.
-
-    `column` is that of the collection that it is in.
-    """
-    row: Any = rows[-1] if len(rows) > _HEAD else ()
-    if len(row) != _PAIR or row[1][4] != _SCALAR:
-        raise _Unusual
-    line, parts = row
-    start, end = line + parts[7], line + parts[8]
-    if text[start] in "'\"" or text[end:position].strip(" \n"):  # a comment ends it
+    if text[end:position].strip(" \n"):  # a comment ends it
         raise _Unusual
     pieces = [text[start:end]]
     rest = re.compile(_REST)
@@ -260,14 +300,13 @@ def _read_on(text: str, rows: _Rows, position: int, column: int) -> tuple[Any, i
             position += 1
     if len(pieces) == 1:
         raise _Unusual
-    content = "".join(pieces)
-    rows[-1] = (line, parts, Scalar(start, end, None, None, content, ""))
-    return resolve_plain(content), end
+    return Scalar(start, end, None, None, "".join(pieces), "")
 
 
-def _read_quoted(text: str, line: int, parts: _Line, position: int, column: int) -> Scalar:
-    """A text in single quotes that ends on a line behind `position`. The lines are indented more than `column`."""
-    start = line + parts[7]
+def _read_quoted(text: str, offset: int, known: _Known, position: int, column: int) -> Scalar:
+    """A text in single quotes of the line at `offset` that ends on a line behind `position`. The lines are indented
+    more than `column`."""
+    start = offset + known[2].start
     found = re.compile(_TEXT).match(text, start)
     if found is None:
         raise _Unusual
@@ -286,7 +325,7 @@ def _read_quoted(text: str, line: int, parts: _Line, position: int, column: int)
     return Scalar(start, found.end(), None, None, content.replace("''", "'"), "'")
 
 
-def _read_literal(text: str, line: int, parts: _Line, position: int, column: int) -> Scalar:
+def _read_literal(text: str, offset: int, known: _Known, position: int, column: int) -> Scalar:
     """The literal block whose lines begin at `position`: those that are indented as the first one, and empty ones.
 
     `column` is that of the collection that it is in. The node ends where the next line begins.
@@ -317,68 +356,86 @@ def _read_literal(text: str, line: int, parts: _Line, position: int, column: int
             last = len(lines)
         position = stop + 1
     content = "\n".join(lines[:last])
-    mark = parts[5]
+    _, mark, line = known
     if mark != "|-":
         content += "\n" * (1 + (len(lines) - last if mark == "|+" else 0))
-    return Scalar(line + parts[7], position, None, None, content, "|")
+    return Scalar(offset + line.start, position, None, None, content, "|")
 
 
-def _make_node(rows: _Rows, text: str) -> Mapping | Sequence:
-    """The node of a collection; its children are made when they are asked for."""
-    start, end = rows[1], _find_end(rows)
-    inner = rows[_HEAD:]
-    if rows[0] is dict:
-        mapping = Mapping(start, end, None, None, False)
-        mapping.children = Later(inner, lambda row: _make_pair(row, text))
-        mapping.places = {row[1][3]: place for place, row in enumerate(inner)}  # none is there twice
-        return mapping
-    sequence = Sequence(start, end, None, None, False)
-    sequence.children = Later(inner, lambda row: _make_child(row, text))
-    return sequence
+class _NodeMaker:
+    """Makes the nodes of a text from its outline."""
 
+    def __init__(self, text: str, outline: list[_Step], lines: list[_Known]) -> None:
+        self.text = text
+        self.lines = lines
+        self.starts = list(accumulate((len(raw) + 1 for raw in text.split("\n")), initial=0))
+        #: The steps of each collection, each with the number of the collection that is its value, 0 for others.
+        self.rows: list[list[tuple[_Step, int]]] = [[]]
+        for step in outline:
+            place, _, _, what, _ = step
+            is_open = what is dict or what is list
+            self.rows[place].append((step, len(self.rows) if is_open else 0))
+            if is_open:
+                self.rows.append([])
 
-def _find_end(rows: _Rows) -> int:
-    while True:
-        last = rows[-1]
-        if len(last) == 2:
-            position, parts = last
-            end: int = position + (parts[6] + 1 if parts[4] == _NOTHING else parts[8])
-            return end
-        if isinstance(last[2], Scalar):
-            return last[2].end
-        rows = last[2]
+    def make(self, kind: type, place: int, column: int | None = None) -> Mapping | Sequence:
+        """The node of a collection; its children are made when they are asked for."""
+        rows = self.rows[place]
+        first = rows[0][0][1]
+        column = self.lines[first][2].content if column is None else column
+        start, end = self.starts[first] + column, self._find_end(place)
+        if kind is dict:
+            mapping = Mapping(start, end, None, None, False)
+            mapping.children = Later(rows, self._make_pair)
+            mapping.places = {step[2]: at for at, (step, _) in enumerate(rows)}  # none is there twice
+            return mapping
+        sequence = Sequence(start, end, None, None, False)
+        sequence.children = Later(rows, self._make_child)
+        return sequence
 
+    def _find_end(self, place: int) -> int:
+        step, inner = self.rows[place][-1]
+        while inner:
+            step, inner = self.rows[inner][-1]
+        _, number, _, what, _ = step
+        if isinstance(what, Scalar):
+            return what.end
+        line: _Line = self.lines[number][2]
+        return self.starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.end)
 
-def _make_pair(row: tuple[Any, ...], text: str) -> tuple[Node, Node]:
-    position, parts = row[0], row[1]
-    start, end = position + parts[2], position + parts[6]
-    return Scalar(start, end, None, None, text[start:end], ""), _make_child(row, text)
+    def _make_pair(self, row: tuple[_Step, int]) -> tuple[Node, Node]:
+        number = row[0][1]
+        line, position = self.lines[number][2], self.starts[number]
+        start, end = position + line.content, position + line.key_end
+        return Scalar(start, end, None, None, self.text[start:end], ""), self._make_child(row)
 
-
-def _make_child(row: tuple[Any, ...], text: str) -> Node:
-    if len(row) == 3:
-        return row[2] if isinstance(row[2], Scalar) else _make_node(row[2], text)
-    position, parts = row
-    if parts[4] == _NOTHING:
-        after = position + parts[6] + 1
-        return Scalar(after, after, None, None, "", "")
-    start, end = position + parts[7], position + parts[8]
-    source = text[start:end]
-    if parts[4] == _SCALAR:
-        return _make_scalar(start, source)
-    if source[0] == "{":
-        mapping = Mapping(start, end, None, None, True)
-        mapping.children.extend(
-            (
-                Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], ""),
-                _make_scalar(start + pair.start(2), pair[2]),
+    def _make_child(self, row: tuple[_Step, int]) -> Node:
+        (_, number, _, what, column), inner = row
+        if inner:
+            return self.make(what, inner, column)
+        if isinstance(what, Scalar):
+            return what
+        line, position = self.lines[number][2], self.starts[number]
+        if line.sort == _NOTHING:
+            after = position + line.key_end + 1
+            return Scalar(after, after, None, None, "", "")
+        start, end = position + line.start, position + line.end
+        source = self.text[start:end]
+        if line.sort == _SCALAR:
+            return _make_scalar(start, source)
+        if source[0] == "{":
+            mapping = Mapping(start, end, None, None, True)
+            mapping.children.extend(
+                (
+                    Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], ""),
+                    _make_scalar(start + pair.start(2), pair[2]),
+                )
+                for pair in _split_flow(source)
             )
-            for pair in _split_flow(source)
-        )
-        return mapping
-    sequence = Sequence(start, end, None, None, True)
-    sequence.children.extend(_make_scalar(start + pair.start(2), pair[2]) for pair in _split_flow(source))
-    return sequence
+            return mapping
+        sequence = Sequence(start, end, None, None, True)
+        sequence.children.extend(_make_scalar(start + pair.start(2), pair[2]) for pair in _split_flow(source))
+        return sequence
 
 
 def _make_scalar(start: int, source: str) -> Scalar:

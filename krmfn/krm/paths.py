@@ -21,14 +21,14 @@ def dig(value: object, *path: str | int, default: Any = None) -> Any:
     1
     """
     for part in path:
-        if isinstance(part, int):
-            if not isinstance(value, list) or not 0 <= part < len(value):
+        if isinstance(value, dict):
+            if part not in value:
                 return default
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
             value = value[part]
         else:
-            if not isinstance(value, dict) or part not in value:
-                return default
-            value = value[part]
+            return default
     return value
 
 

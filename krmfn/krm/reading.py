@@ -41,6 +41,7 @@ class Reading:
     __slots__ = (
         "_behind",
         "_edits",
+        "_make_root",
         "_owner",
         "_parsed",
         "_root",
@@ -51,9 +52,13 @@ class Reading:
         "touched",
     )
 
-    def __init__(self, owner: Owner, text: str, value: Any = _NOTHING) -> None:
-        """Nothing is parsed yet; `value` is given where it is known: from reading lines, or because the text is new."""
+    def __init__(
+        self, owner: Owner, text: str, value: Any = _NOTHING, make_root: Callable[[], Node] | None = None
+    ) -> None:
+        """Nothing is parsed yet; `value` is given where it is known: from reading lines, which can make the tree
+        (`make_root`), or because the text is new."""
         self._owner = owner
+        self._make_root = make_root
         #: The text that tree and edits belong to.
         self._parsed = text
         self._root: Any = _NOTHING
@@ -86,6 +91,7 @@ class Reading:
         self._parsed = text
         self._edits = []
         self._root = _NOTHING
+        self._make_root = None
         self._shares = self._style = None
 
     def replace_text(self, text: str) -> None:
@@ -99,6 +105,8 @@ class Reading:
         return self._tree(self.text)
 
     def _tree(self, text: str) -> Node | None:
+        if self._make_root is not None:
+            self._root, self._make_root = self._make_root(), None
         if self._root is _NOTHING:
             self._root, value = self._owner.parse_text(text)
             if value is not None and self._value is _NOTHING:
@@ -158,6 +166,7 @@ class Reading:
     def restore(self, state: State) -> None:
         """Be as at `save`."""
         self._parsed, self._root, self._value, self.repeats, self._behind, self._edits, self.touched = state
+        self._make_root = None  # it is that of another text, perhaps
         self._shares = self._style = None
 
     def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:

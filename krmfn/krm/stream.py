@@ -380,7 +380,7 @@ def _read_document(
     if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)
-        item.adopt_value(value)
+        item.adopt_value(value, text, make_root)
         return StreamPart(before, end, [item], None)
     try:
         root = make_root() if make_root else _compose(text)

@@ -217,6 +217,17 @@ def test_lines_at_random_are_read_alike_or_not_at_all(lines: list[tuple[int, str
     assert_alike(text)
 
 
+HEADS = st.sampled_from(["a: ", "b: ", "- ", "- c: ", "- - ", "on: ", "  d: ", "a:\n  e: ", "# f: "])
+SCALARS = st.sampled_from(["x", "1e3", "~", "yes # g", "'h: i'", '"j\\n"', "k  l", "[m, n]", "{o: p}", "|\n    q", ""])
+
+
+@given(st.lists(st.tuples(HEADS, SCALARS, SCALARS), min_size=1, max_size=6))
+def test_documents_that_differ_in_scalars_are_read_alike(lines: list[tuple[str, str, str]]) -> None:
+    """They have one outline, and each its own values and places."""
+    for text in ("".join(f"{line[0]}{line[1 + number % 2]}\n" for line in lines) for number in range(3)):
+        assert_alike(text)
+
+
 def test_documents_share_no_collection() -> None:
     text = "a: [x]\nb: {m: z}\n"
     first, second = read_lines(text), read_lines(text)
