@@ -118,6 +118,11 @@ def find_all(
     yield from _tell_preview(items, settings)
     told: set[tuple[int, Path]] = set()
     above: set[tuple[int, Path]] = set()
+    others: list[_Others] = []
+
+    def find_others() -> None:
+        if set(stages) - {"server"}:
+            others.append(_find_others(items, settings, old, stages))
 
     def is_told(finding: Finding) -> bool:
         """One mistake is one finding; where nothing is, what is missing in it is the same mistake."""
@@ -129,7 +134,7 @@ def find_all(
         from krmfn.checks import server
         from krmfn.releases.spelling import LINK_FIELDS
 
-        for finding in server.check(items, old, settings, update):
+        for finding in server.check(items, old, settings, update, find_others):
             if (finding.rule, finding.path) == _OF_SELECTOR and (id(finding.item), ("spec", "selector")) in told:
                 continue  # where there is none, no labels fit it
             if _rate(finding) == "error":
@@ -139,40 +144,58 @@ def find_all(
                 links.append(finding)
             else:
                 yield finding
-    if not set(stages) - {"server"}:
-        yield from links
-        return
+    else:
+        find_others()
+    noted: set[tuple[int, Path]] = set()
+    for of_members, of_gangs, of_stages in others:
+        for finding in of_members:
+            if not is_told(finding):
+                told.add((id(finding.item), finding.path))
+                yield finding
+        for finding in of_gangs:
+            if _rate(finding._replace(severity=None)) != "error":
+                yield finding
+            elif not is_told(finding):
+                if _rate(finding) == "error":
+                    noted.add((id(finding.item), finding.path))
+                yield finding
+        for finding in of_stages:
+            again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
+            links = [each for each in links if not _explains(finding, each)]
+            if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
+                yield finding
+    yield from links
+
+
+class _Others(NamedTuple):
+    """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
+    of the other stages."""
+
+    of_members: Sequence[Finding]
+    of_gangs: Sequence[Finding]
+    of_stages: Sequence[Finding]
+
+
+def _find_others(
+    items: Sequence[Item], settings: Settings, old: Sequence[Item] | None, stages: Collection[str]
+) -> _Others:
     from krmfn.checks.rule import check_stages
     from krmfn.survey.gangs import list_present, survey
 
     found, present = survey(items, settings), list_present(items)
+    asking = [item for asked in found.asked for item in asked.items]
     members: Sequence[Member] = ()
+    notes: list[Finding] = []
     if present:
         from krmfn.survey.counting import count_members, is_severe
         from krmfn.survey.lookup import make_lookup
 
         members, notes = count_members(present, settings, make_lookup(items, settings))
-        asking = {id(item) for asked in found.asked for item in asked.items}
-        for finding in notes:
-            if id(finding.item) not in asking and is_severe(finding) and not is_told(finding):
-                told.add((id(finding.item), finding.path))
-                yield finding
-    noted: set[tuple[int, Path]] = set()
+        known = {id(item) for item in asking}
+        notes = [finding for finding in notes if id(finding.item) not in known and is_severe(finding)]
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
-    for finding in found.findings if is_complete(items) else _write(found, items, settings)[1]:
-        if _rate(finding._replace(severity=None)) != "error":
-            yield finding
-        elif not is_told(finding):
-            if _rate(finding) == "error":
-                noted.add((id(finding.item), finding.path))
-            yield finding
-    all_asking = [item for asked in found.asked for item in asked.items]
-    for finding in _join_renamed([*check_stages(stages, items, members, old, settings, all_asking)]):
-        again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
-        links = [each for each in links if not _explains(finding, each)]
-        if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
-            yield finding
-    yield from links
+    of_gangs = found.findings if is_complete(items) else _write(found, items, settings)[1]
+    return _Others(notes, of_gangs, [*_join_renamed([*check_stages(stages, items, members, old, settings, asking)])])
 
 
 def _explains(finding: Finding, other: Finding) -> bool:

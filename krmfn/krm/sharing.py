@@ -14,6 +14,8 @@ from krmfn.krm.types import Any, Callable, Sequence
 _MOST = 4
 #: A copy has to save more time than making it takes: some 20 ms.
 _LEAST = 500
+#: Parts of the work for each process: who is slow, or begins late, does fewer.
+_TURNS = 16
 #: The process that may copy itself, not its copies.
 _allowed: set[int] = set()
 
@@ -28,28 +30,47 @@ def pays(things: int) -> bool:
     return _count_processes(things) > 1
 
 
-def share(work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
-    """What `work` makes of each thing, in the order of the things.
+def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable[[], None] | None = None) -> list[Any]:
+    """What `work` makes of each thing, in the order of the things. `meanwhile` is what else is to be done: this process
+    does it while copies have begun with the things, and then helps them.
 
-    `work` changes nothing that is needed later, and what it makes can be pickled. What a copy did not end, for want of
-    memory or because `work` raised something, is done again here: errors are those of one process.
+    Neither changes anything that the other needs, nor `work` what is needed later, and what it makes can be pickled.
+    What a copy did not end, for want of memory or because `work` raised something, is done again here: errors are those
+    of one process.
     """
     processes = _count_processes(len(things))
     if processes < 2:
-        return list(map(work, things))
-    parts = [things[place::processes] for place in range(processes)]
+        made = list(map(work, things))
+        if meanwhile:
+            meanwhile()
+        return made
+    size = max(1, len(things) // (_TURNS * processes))
+    parts = [things[start : start + size] for start in range(0, len(things), size)]
+    queue, entry = os.pipe()
+    os.write(entry, bytes(range(len(parts))))
+    os.close(entry)
     copies: list[_Copy] = []
     try:
-        for part in parts[1:]:
-            copies.append(_Copy(work, part))
-        made: list[Any] = [None] * len(things)
-        made[::processes] = map(work, parts[0])
-        for place, copy in enumerate(copies, 1):
-            made[place::processes] = copy.read() or map(work, parts[place])
-        return made
+        for _ in range(processes - 1):
+            copies.append(_Copy(work, parts, queue))
+        if meanwhile:
+            meanwhile()
+        done = _pull(work, parts, queue)
+        for copy in copies:
+            done |= copy.read()
+        return [each for number, part in enumerate(parts) for each in done.get(number) or map(work, part)]
     finally:
+        os.close(queue)
         for copy in copies:
             copy.end()
+
+
+def _pull(work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int) -> dict[int, list[Any]]:
+    """Does the parts whose numbers come out of a pipe, from which others take some, too."""
+    done = {}
+    while number := os.read(queue, 1):
+        done[number[0]] = list(map(work, parts[number[0]]))
+    return done
 
 
 def _count_processes(things: int) -> int:
@@ -61,9 +82,10 @@ def _count_processes(things: int) -> int:
 
 
 class _Copy:
-    """A process that does its part, sends what it made, and ends. Where no process can be made it does nothing."""
+    """A process that does parts as long as there are some, sends what it made, and ends. Where no process can be made
+    it does nothing."""
 
-    def __init__(self, work: Callable[[Any], Any], things: Sequence[Any]) -> None:
+    def __init__(self, work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int) -> None:
         import pickle
 
         self._load = pickle.loads
@@ -74,7 +96,7 @@ class _Copy:
             self._process = os.fork()
             if not self._process:
                 os.close(self._reader)  # so that writing fails once the first process is gone
-                rest = memoryview(pickle.dumps(list(map(work, things)), pickle.HIGHEST_PROTOCOL))
+                rest = memoryview(pickle.dumps(_pull(work, parts, queue), pickle.HIGHEST_PROTOCOL))
                 while rest:
                     rest = rest[os.write(writer, rest) :]
                 os._exit(0)
@@ -85,14 +107,14 @@ class _Copy:
                 os._exit(1)
         os.close(writer)
 
-    def read(self) -> list[Any] | None:
-        """What it made; None where it did not come to its end. To be called once."""
+    def read(self) -> dict[int, list[Any]]:
+        """What it made of which parts; nothing where it did not come to its end. To be called once."""
         with os.fdopen(self._reader, "rb", closefd=False) as stream:
             data = stream.read()
         if not self._process:
-            return None
+            return {}
         process, self._process = self._process, 0
-        made: list[Any] | None = self._load(data) if os.waitpid(process, 0)[1] == 0 else None
+        made: dict[int, list[Any]] = self._load(data) if os.waitpid(process, 0)[1] == 0 else {}
         return made
 
     def end(self) -> None:

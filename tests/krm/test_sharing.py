@@ -58,10 +58,36 @@ def test_a_long_input_is_answered_as_by_one_process(words: list[str], processes:
     assert shared.out or shared.err
 
 
-def test_what_is_made_comes_in_the_order_of_the_things(processes: int) -> None:
+def test_what_is_made_comes_in_the_order_of_the_things(processes: int, copies: list[int]) -> None:
     made = share(lambda number: (number, os.getpid()), range(100))
     assert [number for number, _ in made] == list(range(100))
-    assert len({process for _, process in made}) == processes
+    assert len(copies) == processes - 1
+    assert {process for _, process in made} <= {os.getpid(), *copies}
+
+
+def test_copies_work_while_this_process_does_something_else(processes: int, copies: list[int]) -> None:
+    reader, writer = os.pipe()
+
+    def work(number: int) -> int:
+        os.write(writer, bytes([number]))
+        return os.getpid()
+
+    made = share(work, range(40), lambda: assert_begun(os.read(reader, 1)))
+    os.close(reader)
+    os.close(writer)
+    assert set(made) & set(copies)
+    check_ended(copies)
+
+
+def assert_begun(said: bytes) -> None:
+    """Somebody said something: until then reading waits."""
+    assert said
+
+
+def test_one_process_does_both() -> None:
+    done: list[str] = []
+    assert share(str, range(3), lambda: done.append("other")) == ["0", "1", "2"]
+    assert done == ["other"]
 
 
 def test_nothing_that_is_said_of_a_finding_is_lost(processes: int) -> None:
@@ -95,13 +121,24 @@ def test_what_a_copy_leaves_undone_is_done_here(
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_error_ends_all_of_them(error: type[BaseException], processes: int, copies: list[int]) -> None:
+    here = os.getpid()
+
     def work(number: int) -> None:
-        if number == 0:
+        if os.getpid() == here:
             raise error
         signal.pause()
 
     with pytest.raises(error):
-        share(work, range(9))
+        share(work, range(100))
+    check_ended(copies)
+
+
+def test_an_error_in_what_else_is_done_ends_all_of_them(processes: int, copies: list[int]) -> None:
+    def fail() -> None:
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        share(lambda _: signal.pause(), range(100), fail)
     check_ended(copies)
 
 

@@ -24,7 +24,7 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from krmfn.checks.server.admission import AdmissionFacts
 from krmfn.checks.server.answers import (
@@ -48,15 +48,21 @@ if TYPE_CHECKING:
 
 
 def check(
-    items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str = "apply"
+    items: Sequence[Item],
+    old: Sequence[Item] | None,
+    settings: Settings,
+    update: str = "apply",
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[Finding]:
     """Stage `server`: what the API server would refuse or drop, for every item that it judges.
 
     With `old`, objects of one group, kind, namespace and name pair up, whatever their API versions.
+    `meanwhile` is called once, before the first finding; where several processes check the items, this one does that
+    while others have begun.
     """
     from krmfn.checks.server.stage import check_items
 
-    return check_items(items, old, settings, update)
+    return check_items(items, old, settings, update, meanwhile)
 
 
 __all__ = [

@@ -45,7 +45,11 @@ _SUMMARY = "must validate at least one schema (anyOf)"
 
 
 def check_items(
-    items: Sequence[Item], old: Sequence[Item] | None, settings: Settings, update: str
+    items: Sequence[Item],
+    old: Sequence[Item] | None,
+    settings: Settings,
+    update: str,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[Finding]:
     """See krmfn.checks.server.check."""
     judge = Judge(items, settings, update)
@@ -55,7 +59,7 @@ def check_items(
         return [finding[1:] for finding in judge.check(item, stored.get(identify(item.ref)) if stored else None)]
 
     asked_for_class = False
-    for item, found in zip(items, share(check, items), strict=True):
+    for item, found in zip(items, share(check, items, meanwhile), strict=True):
         for finding in (Finding(item, *rest) for rest in found):
             if finding.rule != "priority-class-unknown" or not asked_for_class:
                 yield finding
