@@ -368,7 +368,7 @@ class _NodeMaker:
     def __init__(self, text: str, outline: list[_Step], lines: list[_Known]) -> None:
         self.text = text
         self.lines = lines
-        self.starts = list(accumulate((len(raw) + 1 for raw in text.split("\n")), initial=0))
+        self.starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
         #: The steps of each collection, each with the number of the collection that is its value, 0 for others.
         self.rows: list[list[tuple[_Step, int]]] = [[]]
         for step in outline:
