@@ -311,7 +311,7 @@ def find_fetched(value: object) -> str:
 
 def find_charts(value: Mapping[str, Any]) -> str:
     """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
-    if not any(field in value for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
+    if all(value.get(field) in (None, []) for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
         return ""
     charts = [chart for field in _HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
     names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)

@@ -225,3 +225,9 @@ def test_files_of_another_folder_are_used_and_told(folder: Path, capsys: pytest.
     assert "plain/kustomization.yaml: info: checked with ../namespace.yaml, not" in run(capsys, "validate", "plain")[1]
     code, out, _ = run(capsys, "validate", "--require-render", "app", "plain")
     assert (code, out.count("which is not below its folder: kustomize refuses that [not-rendered]")) == (2, 2)
+
+
+def test_an_empty_list_of_charts_inflates_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"kustomization.yaml": "namePrefix: a-\nresources: [job.yaml]\nhelmCharts: []\n", "job.yaml": JOB})
+    code, out, told = run(capsys, "validate", ".")
+    assert (code, "chart" in out + told, "1 kustomization" in told) == (0, False, True)
