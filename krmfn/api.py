@@ -21,7 +21,8 @@ from krmfn.releases.gates import complete
 from krmfn.reports import order, render
 from krmfn.workspace.manifests import load
 from krmfn.workspace.trees import InputMissing, ManifestFile
-from krmfn.workspace.worlds import Rendering, World, Worlds, find_worlds
+from krmfn.workspace.world import World
+from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 __all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
 

@@ -19,7 +19,7 @@ from krmfn.workspace.trees import LeftOut, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.workspace.worlds import World
+    from krmfn.workspace.world import World
 
 FILE = "krmfn.yaml"
 

@@ -16,7 +16,7 @@ from krmfn.model.marks import TOOL_GROUPS
 from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
-from krmfn.workspace.worlds import World
+from krmfn.workspace.world import World
 
 SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
 ARGUMENTS = PATHS

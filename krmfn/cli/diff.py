@@ -35,7 +35,7 @@ from krmfn.workspace.files import GIT, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import RevisionMissing
-from krmfn.workspace.worlds import World
+from krmfn.workspace.world import World
 
 SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
 ARGUMENTS = Argument(

@@ -18,7 +18,8 @@ from krmfn.workspace.replacing import replace
 from krmfn.workspace.writing import plan_changes, spell_diff
 
 if TYPE_CHECKING:
-    from krmfn.workspace.worlds import World, Worlds
+    from krmfn.workspace.world import World
+    from krmfn.workspace.worlds import Worlds
 
 #: The findings of a world that count, each with its result.
 Found = tuple["World", list[tuple[Finding, Result]]]

@@ -22,7 +22,8 @@ from krmfn.workspace.manifests import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.workspace.worlds import World, Worlds
+    from krmfn.workspace.world import World
+    from krmfn.workspace.worlds import Worlds
 
 
 class Judged:

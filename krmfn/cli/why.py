@@ -20,7 +20,7 @@ from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import InputMissing
-from krmfn.workspace.worlds import World
+from krmfn.workspace.world import World
 
 SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
 ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)

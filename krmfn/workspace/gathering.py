@@ -17,7 +17,6 @@ from typing import Any
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.results import Severity
-from krmfn.krm.types import NamedTuple
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.wording import count, join
@@ -45,6 +44,7 @@ from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, ManifestFile, Tree, find_around
+from krmfn.workspace.world import World
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -54,26 +54,12 @@ _OPTION = "--load-restrictor LoadRestrictionsNone"
 _MOST_OBJECTS = 200_000
 
 
-class Gathered(NamedTuple):
-    """A world of a folder. `key` is its folder, seen from the one that was named."""
-
-    name: str
-    key: str
-    folder: str
-    items: Sequence[Item]
-    origins: Origins
-    configurations: tuple[Mapping[str, Any], ...]
-    left_out: tuple[str, ...] = ()  # what could not be rendered with the rest
-    beside: tuple[str, ...] = ()
-    is_base: bool = False  # a kustomization without a namespace that nothing here deploys
-
-
 class Gathering:
     """The worlds below a folder of a tree. `programs` are those that a kustomization may run."""
 
     def __init__(self, tree: Tree, path: str, programs: Sequence[str], severity: Severity) -> None:
         """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
-        self.worlds: list[Gathered] = []
+        self.worlds: list[World] = []
         self.problems: list[Result] = []
         self.missing: set[str] = set()  # the keys of worlds that could not be rendered
         self.sources = Sources(tree)
@@ -269,7 +255,7 @@ class Gathering:
                 origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
         put_into(placing, items)
         known = Origins(overlay.path, origins)
-        self.worlds.append(Gathered(name, key, overlay.folder, items, known, configurations))
+        self.worlds.append(World(name, key, items, self._tree, overlay.folder, (), known, configurations))
 
     def _allow(self, objects: int) -> None:
         """Raises NotRendered where a few lines deploy so many objects that memory or time would end."""
@@ -335,7 +321,8 @@ class Gathering:
                 f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs {_OPTION}"
             )
             self.problems.append(tell("not-rendered", message, FileRef(overlay.path), "info"))
-        self.worlds.append(Gathered(name, key, overlay.folder, items, origins, rendered.configurations, left_out))
+        used = rendered.configurations
+        self.worlds.append(World(name, key, items, self._tree, overlay.folder, (), origins, used, left_out))
 
     def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
         hint = {"hint": reason.hint} if reason.hint else {}

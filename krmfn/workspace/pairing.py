@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from krmfn.krm import Item
 from krmfn.model.identity import Identity, identify
 from krmfn.workspace.overlays import NotRendered, find_overlay, list_uses
-from krmfn.workspace.worlds import World, Worlds
+from krmfn.workspace.world import World
+from krmfn.workspace.worlds import Worlds
 
 
 def find_missing(old: Worlds, new: Worlds) -> set[str]:

@@ -11,72 +11,22 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
-from krmfn.model.findings import Finding
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
 from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree, find_around
+from krmfn.workspace.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.workspace.gathering import Gathered, Gathering
-    from krmfn.workspace.origins import Origins, Sources
+    from krmfn.workspace.gathering import Gathering
+    from krmfn.workspace.origins import Sources
     from krmfn.workspace.overlays import Overlay
 
 
 _DEFINITION = "CustomResourceDefinition"
-
-
-class World(NamedTuple):
-    """Objects that are applied together. `name` is a folder, empty for what was named one by one.
-
-    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read; those of a
-    rendered world are in no file, and `origins` knows where they come from. `configurations` are the functionConfigs
-    that it was rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or
-    before it. What `is_base` has no namespace unless somebody who builds on it gives one. Worlds of two states with the
-    same `key` are the same world.
-    """
-
-    name: str
-    key: str
-    items: Sequence[Item]
-    tree: Tree | None
-    folder: str
-    files: tuple[LoadedFile, ...] = ()
-    origins: Origins | None = None
-    configurations: tuple[Mapping[str, Any], ...] = ()
-    left_out: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    is_base: bool = False
-
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """What belongs to the world, or comes before it, and is not in `items`."""
-        return (*self.left_out, *self.beside)
-
-    def trace(self, finding: Finding) -> Finding:
-        """The finding on the object that somebody wrote, where that is known."""
-        return self.origins.trace(finding) if self.origins else finding
-
-    def place(self, item: Item) -> FileRef:
-        """Where an object of the world begins."""
-        return self.origins.place(item) if self.origins else item.file
-
-    def locate(self, item: Item, path: Path) -> FileRef:
-        """Where a field of an object stands, or else the object, or the kustomization that it is in."""
-        found = self.trace(Finding(item, path, "")).item.locate(path)
-        return found if self.origins is None or found.path != RENDERED else self.place(item)
-
-    def rename(self, results: Iterable[Result]) -> Iterable[Result]:
-        """The results with the names that somebody wrote, where these are known."""
-        return self.origins.rename(results, self.items) if self.origins else results
-
-    def settle(self, result: Result) -> Result:
-        """The result with a place that somebody can open."""
-        return self.origins.settle(result) if self.origins else result
 
 
 class Worlds(NamedTuple):
@@ -169,11 +119,11 @@ def find_worlds(
     """
     find_here()  # paths are spelled from here, so that it has to be there
     parts = [_read_argument(argument, rendering, default, watch) for argument in arguments]
-    gathered = [(part.tree, part.found) for part in parts if part.found]
-    worlds = [_make_gathered(tree, each) for tree, found in gathered for each in found.worlds]
+    gathered = [part.found for part in parts if part.found]
+    worlds = [world for found in gathered for world in found.worlds]
     problems = [each for part in parts for each in (*(part.found.problems if part.found else ()), *part.read.problems)]
-    kustomized = {folder for _, found in gathered for folder in found.folders}
-    missing = frozenset(key for _, found in gathered for key in found.missing)
+    kustomized = {folder for found in gathered for folder in found.folders}
+    missing = frozenset(key for found in gathered for key in found.missing)
     tree = next((part.tree for part in reversed(parts) if part.tree), None)
     starts = [part.start for part in parts if part.start is not None]
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
@@ -189,7 +139,7 @@ def find_worlds(
             world = _make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
-    edited = tuple(found.sources for _, found in gathered)
+    edited = tuple(found.sources for found in gathered)
     return Worlds(tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start)
 
 
@@ -223,11 +173,6 @@ def _read_argument(
     inputs = found.rest if found else read_paths([argument], rendering.excluded)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
-
-
-def _make_gathered(tree: Tree | None, found: Gathered) -> World:
-    name, key, folder, items, origins, configurations, left_out, beside, is_base = found
-    return World(name, key, items, tree, folder, (), origins, configurations, left_out, beside, is_base)
 
 
 def _make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:
