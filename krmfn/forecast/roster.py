@@ -8,10 +8,9 @@ from typing import Any, Final
 from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import find_kind
-from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of, name_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
@@ -55,7 +54,7 @@ def call_roll(census: Census) -> Roster:
     for value in census.facts.objects("", "Pod"):
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
-        space = as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE
+        space = key_of(value)[0]
         known = sorted(each for name in _list_owners(value) for each in by_owner.get((space, name), ()))
         template = _find_template(value, [each for _, each in known], owned)
         pod = Pod(full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
@@ -83,7 +82,7 @@ def call_roll(census: Census) -> Roster:
 
 def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
     """Whether a pod of the cluster was made for an object of the input, directly or through objects that it makes."""
-    if (as_text(dig(pod, "metadata", "namespace")) or DEFAULT_NAMESPACE) != item.space:
+    if key_of(pod)[0] != item.space:
         return False
     labels = as_mapping(dig(pod, "metadata", "labels"))
     for key in _list_owner_labels(item):
@@ -96,7 +95,7 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
         # A Deployment's pods belong to ReplicaSets that carry its name and a hash.
         if item.kind == "Deployment" and kind == "ReplicaSet" and name.rpartition("-")[0] == item.name:
             return True
-    return item.kind == "Pod" and as_text(dig(pod, "metadata", "name")) == item.name
+    return item.kind == "Pod" and name_of(pod) == item.name
 
 
 def _list_owners(pod: Mapping[str, Any]) -> set[str]:
@@ -194,7 +193,7 @@ def full_name(value: Mapping[str, Any]) -> str:
 
 def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A pod of the cluster without what the scheduler does not read and the server filled in."""
-    space, name = full_name(value).split("/")
+    space, name = key_of(value)
     metadata = {"name": name, "namespace": space, "labels": as_mapping(dig(value, "metadata", "labels"))}
     spec = {key: entry for key, entry in as_mapping(value.get("spec")).items() if key not in ("priority", "overhead")}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

@@ -171,7 +171,8 @@ def _shrink(item: Value, pods: bool) -> Value:
 
 def _shrink_pod(pod: Value) -> Value:
     spec = as_mapping(pod.get("spec"))
-    metadata: dict[str, Any] = dict(zip(("namespace", "name"), key_of(pod), strict=True))
+    space, name = key_of(pod)
+    metadata: dict[str, Any] = {"name": name, "namespace": space}
     if as_mapping(dig(pod, "metadata", "labels")):
         metadata["labels"] = dig(pod, "metadata", "labels")
     owners = [
