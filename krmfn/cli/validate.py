@@ -88,11 +88,13 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
-    if not options["fix"]:
+    written = [word for word in words if is_path(word)] if options["fix"] else []
+    written += [options["baseline"]] if options["write_baseline"] and options["baseline"] else []
+    if not written:
         return _run(words, options)
     from krmfn.workspace.replacing import lock
 
-    with lock([word for word in words if is_path(word)], streams.say):
+    with lock(written, streams.say):
         return _run(words, options)
 
 

@@ -112,11 +112,9 @@ def _write_beside(step: _Writing, data: bytes) -> None:
 def _copy_rights(path: str, number: int) -> None:
     status = os.stat(path)
     os.fchmod(number, stat.S_IMODE(status.st_mode))
-    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-        try:
-            os.fchown(number, status.st_uid, status.st_gid)
-        except PermissionError:
-            return
+    for owner in ((-1, status.st_gid), (status.st_uid, -1)):  # a group may be allowed where a user is not
+        with suppress(OSError):
+            os.fchown(number, *owner)
 
 
 def _rename(steps: Sequence[_Writing]) -> None:

@@ -139,17 +139,43 @@ def test_twelve_at_once_write_once(folder: Path) -> None:
     assert not list(folder.glob(".*"))
 
 
-def test_the_one_that_waits_says_so(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (("generate", "--write", "."), "job-gang.yaml"),
+        (("convert", "--write", "--to", "1.37", "."), ""),
+        (("init", "."), "krmfn.yaml"),
+        (("validate", "--fix", "."), ""),
+        (("validate", "--write-baseline", "--baseline", "known.txt", "."), "known.txt"),
+    ],
+)
+def test_the_one_that_waits_says_so(words: tuple[str, ...], written: str, folder: Path) -> None:
     (folder / "job.yaml").write_text(JOB)
+    (folder / "kustomization.yaml").write_text("resources: [job.yaml]\n")
     said: list[str] = []
     with lock(["."], said.append):
-        run = start("generate", "--write", ".", folder=folder)
+        run = start(*words, folder=folder)
         assert run.stderr is not None
         assert run.stderr.readline() == f"krmfn: waiting for another krmfn that writes in {folder}\n".encode()
-        assert not (folder / "job-gang.yaml").exists()
+        assert not written or not (folder / written).exists()
     assert run.wait() == 0
-    assert (folder / "job-gang.yaml").exists()
+    assert (folder / written).exists()
     assert said == []
+
+
+def test_the_group_of_a_file_stays_where_its_owner_cannot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: list[int] = []
+
+    def change_owner(_: int, user: int, group: int) -> None:
+        if user != -1:
+            raise PermissionError
+        groups.append(group)
+
+    monkeypatch.setattr(os, "fchown", change_owner)
+    (folder / "job.yaml").write_text(JOB)
+    replace([FileChange("job.yaml", JOB.encode(), b"new")])
+    assert groups == [(folder / "job.yaml").stat().st_gid]
+    assert read(folder) == {"job.yaml": b"new"}
 
 
 def test_a_folder_that_is_not_there(folder: Path) -> None:
