@@ -179,22 +179,19 @@ class Facts(NamedTuple):
 
     def preemption_policy(self, name: str) -> str:
         """The preemption policy that a pod of this class gets; of no class: the global default's. Empty: unknown."""
-        if name:
-            found = self.priority_classes.get(name)
-            return found.preemption_policy if found else ""
-        if not self.complete_classes:
-            return ""
-        defaults = (entry.preemption_policy for entry in self.priority_classes.values() if entry.default)
-        return next(defaults, "PreemptLowerPriority")
+        found = self._find_class(name)
+        return found.preemption_policy if found else ""
 
     def priority(self, name: str) -> int | None:
         """The value that a pod or group of this class gets; of no class: the global default's. None: unknown."""
+        found = self._find_class(name)
+        return found.value if found else None
+
+    def _find_class(self, name: str) -> PriorityClass | None:
         if name:
-            found = self.priority_classes.get(name)
-            return found.value if found else None
-        if not self.complete_classes:
-            return None
-        return next((entry.value for entry in self.priority_classes.values() if entry.default), 0)
+            return self.priority_classes.get(name)
+        defaults = (entry for entry in self.priority_classes.values() if entry.default)
+        return next(defaults, PriorityClass(0, "PreemptLowerPriority", False)) if self.complete_classes else None
 
 
 def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:

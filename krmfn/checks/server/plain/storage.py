@@ -16,7 +16,7 @@ from krmfn.checks.server.pods.claims import MODES, check_claim_spec
 from krmfn.checks.server.pods.paths import check_no_backsteps
 from krmfn.checks.server.pods.placement import check_node_selector
 from krmfn.checks.server.pods.setting import Object, Setting
-from krmfn.checks.server.pods.volumes import check_kind
+from krmfn.checks.server.pods.volumes import check_driver_name, check_kind
 from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.spell import Key, read_written, write_json
 from krmfn.checks.server.verdict import (
@@ -268,7 +268,7 @@ def _check_local(spec: Object, path: Path, pod: Setting) -> None:
 
 
 def _check_csi(source: Object, path: Path, pod: Setting) -> None:
-    check_driver_name(source.get("driver", ""), (*path, "driver"), pod)
+    check_driver_name(source.get("driver", ""), (*path, "driver"), RULE, pod, "required")
     if not source.get("volumeHandle"):
         pod.required((*path, "volumeHandle"), "required")
     for field in _SECRETS:
@@ -282,15 +282,6 @@ def _check_csi(source: Object, path: Path, pod: Setting) -> None:
                 pod.required(at, "required")
             else:
                 pod.refuse(at, RULE, text, check(text))
-
-
-def check_driver_name(name: str, path: Path, pod: Setting) -> None:
-    if not name:
-        pod.required(path, "required")
-        return
-    if len(name.encode("utf-8", "surrogatepass")) > 63:
-        pod.too_long(path, RULE, 63)
-    pod.refuse(path, RULE, name, check_long_name(name.lower()))
 
 
 def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

@@ -282,14 +282,18 @@ def _check_downward(source: Object, at: Path, pod: Setting) -> None:
         check_downward_file(item, at, pod)
 
 
+def check_driver_name(name: str, path: Path, rule: str, pod: Setting, missing: str = _RULE) -> None:
+    """A driver of CSI: `rule` refuses its name, `missing` none."""
+    if not name:
+        pod.required(path, missing)
+        return
+    if len(name.encode("utf-8", "surrogatepass")) > 63:
+        pod.too_long(path, rule, 63)
+    pod.refuse(path, rule, name, check_long_name(name.lower()))
+
+
 def _check_csi(source: Object, at: Path, pod: Setting) -> None:
-    driver = source.get("driver", "")
-    if not driver:
-        pod.required((*at, "driver"), _RULE)
-    else:
-        if len(driver.encode("utf-8", "surrogatepass")) > 63:
-            pod.too_long((*at, "driver"), _RULE, 63)
-        pod.refuse((*at, "driver"), _RULE, driver, check_long_name(driver.lower()))
+    check_driver_name(source.get("driver", ""), (*at, "driver"), _RULE, pod)
     _check_secret_name(source, at, pod, "nodePublishSecretRef")
     pod.check_text(source.get("nodePublishSecretRef", {}), "name", at, _RULE, check_long_name)
 
