@@ -105,7 +105,14 @@ def respell(text: str, words: dict[str, str]) -> str:
     return text
 
 
+def spoil(schemas: Path) -> None:
+    """A schema that refers to what it does not have."""
+    file = schemas / "kubernetes" / NEXT / "podgroup.json"
+    file.write_text(json.dumps({key: part for key, part in json.loads(file.read_text()).items() if key != "$defs"}))
+
+
 krmfn = installed()
+spoiled = installed(spoil)
 richer = installed(enrich)
 renamed = installed(rename)
 
@@ -160,6 +167,11 @@ def test_what_it_has_more_is_lost_on_the_way_down(to: str, richer: Run) -> None:
     assert checked.code == 0, checked.out
     again = richer("convert", "--to", NEXT, "-", data=done.out).out
     assert again.count("apiVersion: scheduling.k8s.io/v1\n") == 2
+
+
+def test_a_schema_that_cannot_be_compiled_is_no_kind_that_is_not_served(spoiled: Run) -> None:
+    done = spoiled("validate", "-", data=QUOTA.replace("GroupQuota", "PodGroup"))
+    assert (done.code, "KeyError: '$defs'" in done.err) == (3, True)
 
 
 def test_a_kind_that_only_it_has(richer: Run) -> None:

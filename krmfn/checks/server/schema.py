@@ -309,11 +309,13 @@ def _load(group: str, kind: str, release: str, gates: Mapping[str, bool], versio
         return None
     schemas = compile_schemas(release, gates)
     try:
-        root = schemas.root(kind.lower())
-        found = Kind(root, root.keywords, schemas)
-    except (schemastore.SchemaMissing, KeyError):
-        found = None
-    return found if found and (found.group, found.name) == (group, kind) else _load_plain(group, kind, schemas, version)
+        said = schemastore.load(f"kubernetes/{release}/{kind.lower()}.json")
+    except schemastore.SchemaMissing:
+        said = {}
+    if (said.get("x-kubernetes-group"), said.get("x-kubernetes-kind")) != (group, kind):
+        return _load_plain(group, kind, schemas, version)
+    root = schemas.root(kind.lower())
+    return Kind(root, root.keywords, schemas)
 
 
 def _load_plain(group: str, kind: str, schemas: Schemas, version: str) -> Kind | None:
