@@ -13,6 +13,7 @@ def script() -> int:
     code = 130
     try:
         gc.disable()
+        _wait_for_streams()
         if sys.argv[1:]:  # the function starts no process
             # The module signal makes enumerations of this one, which takes longer than reading a file.
             import _signal as signal  # type: ignore[import-not-found]
@@ -31,6 +32,16 @@ def script() -> int:
     except KeyboardInterrupt:
         pass  # beside main, where nothing is left half done
     os._exit(code)
+
+
+def _wait_for_streams() -> None:
+    """Undoes what some callers set: of streams that do not block, input would be cut, and output lost."""
+    for number in range(3):
+        try:
+            if not os.get_blocking(number):
+                os.set_blocking(number, True)
+        except OSError:  # closed
+            continue
 
 
 def main() -> int:

@@ -89,6 +89,27 @@ def test_stdin_is_closed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "krmfn: stdin is closed: there is nothing to read for -\n")
 
 
+def test_streams_that_do_not_block(tmp_path: Path) -> None:
+    """Some runners leave them so: a reader would take what has come for all, and a writer lose what does not fit."""
+    job = JOB.encode() + b"# " + b"x" * 1_000_000 + b"\n"
+    sources, targets = os.pipe(), os.pipe()
+    for number in (sources[0], targets[1]):
+        os.set_blocking(number, False)
+    command = [sys.executable, "-m", "krmfn", "generate", "-q", "-"]
+    run = subprocess.Popen(command, cwd=ROOT, stdin=sources[0], stdout=targets[1])
+    for number in (sources[0], targets[1]):
+        os.close(number)
+    with os.fdopen(sources[1], "wb") as source, os.fdopen(targets[0], "rb") as target:
+        source.write(job[:100])
+        source.flush()
+        time.sleep(0.5)
+        source.write(job[100:])
+        source.close()
+        time.sleep(0.5)
+        assert b"x" * 1_000_000 in target.read()
+    assert run.wait() == 0
+
+
 def test_a_stream_without_the_characters(tmp_path: Path) -> None:
     text = JOB.replace("name: train\n", "name: träin\n")
     (tmp_path / "a.yaml").write_text(text)
