@@ -93,8 +93,7 @@ def render_all(
     `partly`: all are, and what cannot be had and only adds objects is left out. `added` are components besides those
     that a folder's kustomization lists."""
     kustomize = find_program("kustomize")
-    if not kustomize:
-        reason = NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
+    if reason := _find_obstacle(kustomize):
         yield from ((folder, reason) for folder in folders)
         return
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
@@ -126,6 +125,17 @@ def render_all(
             for _, each in waiting:
                 if isinstance(each, Build):
                     each.kill()
+
+
+def _find_obstacle(kustomize: str) -> NotRendered | None:
+    """What is missing to render anything."""
+    if not kustomize:
+        return NotRendered("needs kustomize, which is not on the PATH", _INSTALL)
+    try:
+        tempfile.gettempdir()
+    except OSError:  # in a read-only container
+        return NotRendered("needs a folder for temporary files, and there is none", "Set TMPDIR to one.")
+    return None
 
 
 class _Workshop(NamedTuple):

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -88,6 +89,14 @@ def test_a_signal_ends_kustomize_and_removes_the_copy(number: int, folder: Path,
     assert not list((folder.parent / "tmp").iterdir())
     state = Path(f"/proc/{trap.mark.read_text().strip()}/stat")
     assert not state.exists() or state.read_text().split()[2] in "XZ"
+
+
+def test_a_read_only_container(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    write(folder, {"kustomization.yaml": "namePrefix: p-\nresources: []\n"})
+    with pytest.raises(NotRendered, match="needs a folder for temporary files, and there is none"):
+        build()
 
 
 def test_kustomize_may_not_take_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
