@@ -209,3 +209,13 @@ spec:
     assert not validate(text.encode()).errors
     wrong = validate(text.replace("[{name: data, mount", "[{name: date, mount").encode())
     assert [result.tags["rule"] for result in wrong.errors] == ["pod-mounts"]
+
+
+@pytest.mark.parametrize(("text", "wrong"), [("${TYPE:=RollingUpdate}", False), ("Rolling", True)])
+def test_a_strategy_can_be_a_placeholder(text: str, wrong: bool) -> None:
+    """The server names the whole strategy."""
+    spec = "{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, "
+    spec += "spec: {containers: [{name: a, image: a}]}}"
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: "
+    found = validate(f"{head}{spec}, strategy: {{type: '{text}'}}}}\n".encode())
+    assert (bool(found.errors), bool(found.of("value-unknown"))) == (wrong, not wrong)

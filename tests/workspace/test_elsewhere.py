@@ -140,3 +140,33 @@ def test_folders_with_the_data_of_tests(
 def test_data_of_tests_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"a.yaml": ACCOUNT, "pkg/testdata/roles/binding.yaml": BINDING})
     check_counted(folder, capsys, "pkg/testdata/roles/binding.yaml", "data of tests")
+
+
+def test_who_builds_on_a_base_gives_selectors_and_namespaces_of_webhooks(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("kustomize", "./dev setup builds it into the cache")
+    monkeypatch.setenv("PATH", PATH)
+    pods = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+    pods += "spec: {template: {spec: {containers: [{name: a, image: a}]}}}\n"
+    hook = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: a}
+webhooks:
+- {name: a.b.c, admissionReviewVersions: [v1], sideEffects: None, clientConfig: {service: {name: a}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a, namespace: system}
+spec: {ports: [{port: 443}]}
+"""
+    write(folder, {"base/a.yaml": f"{pods}---\n{hook}"})
+    assert run(capsys, "validate", "base")[1].count(" error: ") == 2
+    write(folder, {"base/kustomization.yaml": "resources: [a.yaml]\n"})
+    code, out, _ = run(capsys, "validate", ".")
+    assert (code, "webhooks[0].clientConfig.service.name: Required" in out) == (0, True)
+    write(folder, {"top/kustomization.yaml": "resources: [../base]\nnamespace: ml\ncommonLabels: {a: b}\n"})
+    assert "Required" not in run(capsys, "validate", ".")[1]
+    write(folder, {"top/kustomization.yaml": "resources: [../base]\nnamespace: ml\n"})
+    assert "spec.selector: Required value" in run(capsys, "validate", ".")[1], "nobody adds labels"

@@ -252,15 +252,21 @@ class Judge:
 
         What only adds labels or annotations changes an object that the cluster has, such as the StorageClass of a
         platform, and so does what is called a patch, or what Flux merges; what kustomize makes for Helm is a template;
-        and who gives the namespace of a base gives it to the subjects of its roles, too.
+        who gives the namespace of a base gives it to the subjects of its roles and the Services of its webhooks, too;
+        and who gives it labels gives selectors where there are neither.
         """
+        is_bare = item.get(("spec", "selector")) is item.get(("spec", "template", "metadata", "labels")) is None
+        if rule == "pod-selector" and self.settings.is_base and is_bare:
+            return "kustomize adds the selector if an overlay sets labels for it."
         if rule != "required":
             return ""
         if "{{" in item.name:
             return "The name is a template: check the rendered object instead."
-        if self.settings.is_base and path[:1] == ("subjects",) and path[-1:] == ("namespace",):
-            subject = (item.get((*path[:-1], "kind")), item.get((*path[:-1], "name")))
-            if any((each.kind, each.name, each.namespace) == (*subject, "") for each in self.items):
+        # The server says `name` where a webhook lacks the namespace of its Service.
+        if self.settings.is_base and path[:1] + path[-1:] in (("subjects", "namespace"), ("webhooks", "name")):
+            subject = (item.get((*path[:-1], "kind"), "Service"), item.get((*path[:-1], "name")))
+            others = [each for each in self.items if (each.kind, each.name) == subject]
+            if any(not each.namespace or path[0] == "webhooks" for each in others):
                 return "kustomize adds the namespace if an overlay sets one."
         metadata = item.value.get("metadata")
         adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))

@@ -105,7 +105,7 @@ def _is_unknown(cause: Cause, value: Any, old: Any) -> bool:
     if cause.type in ("Invalid", "NotSupported") and is_placeholder(named):
         return True
     if cause.type == "NotSupported":
-        return is_placeholder(found)
+        return has_placeholder(found) if isinstance(found, dict) else is_placeholder(found)  # of a strategy
     return has_placeholder(found) or _is_placeholder(cause, value)
 
 
